@@ -1,8 +1,11 @@
 package config
 
 import (
+	"fmt"
+	"maps"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +20,7 @@ type Doors struct {
 	MCP MCPDoor `yaml:"mcp" doc:"The Model Context Protocol, for assistants and agent frameworks: intents are tools."`
 	A2A A2ADoor `yaml:"a2a" doc:"Agent2Agent 1.0: intents are skills."`
 	// UAgents is open where its block stands in the file, even an empty one.
-	UAgents UAgentsDoor `yaml:"uagents" doc:"The uAgents protocol: signed envelopes, answered in the response. Shut unless this block stands there; it may be {}."`
+	UAgents UAgentsDoor `yaml:"uagents" doc:"The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}."`
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.
@@ -41,10 +44,46 @@ type A2ADoor struct {
 type UAgentsDoor struct {
 	Path    string `yaml:"path" default:"/submit" doc:"Its path under public_url."`
 	KeyFile File   `yaml:"key_file" doc:"File with the seed of the service's identity, as the programs of these agents take it: one line of 16 to 1000 characters. Empty: made once in the data directory. Several gateways on one store need it."`
+	// Rules are by address: agent1….
+	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Where agents take answers that are delivered later: address to URL, or a list of URLs, anywhere."`
+	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac that is asked where other agents take answers, such as https://agentverse.ai. Empty: none."`
+	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
 
 	Enabled bool   `yaml:"-"`
 	Seed    Secret `yaml:"-"` // of KeyFile, whose Data is not kept; empty: made in the data directory
 }
+
+// Endpoints are URLs at which one agent is reached, written as one URL or as a list.
+type Endpoints []*url.URL
+
+// maxEndpoints bounds the Endpoints of one agent.
+const maxEndpoints = 10
+
+// SetTree takes the value as YAML has it.
+func (e *Endpoints) SetTree(tree any) error {
+	list, isList := tree.([]any)
+	if !isList {
+		list = []any{tree}
+	}
+	if len(list) == 0 || len(list) > maxEndpoints {
+		return errEndpoints
+	}
+	for _, item := range list {
+		text, _ := item.(string)
+		u, err := parseURL(text)
+		if err != nil {
+			return errEndpoints
+		}
+		*e = append(*e, u)
+	}
+	return nil
+}
+
+var (
+	errEndpoints = fmt.Errorf("want an http:// or https:// URL without user, query and fragment, or a list of 1 to %d", maxEndpoints)
+	// agentAddress is the form of an address; its checksum is not looked at.
+	agentAddress = regexp.MustCompile(`^agent1[02-9ac-hj-np-z]{59}$`)
+)
 
 // Bounds of a seed, in bytes.
 const (
@@ -88,6 +127,11 @@ func (l *loader) checkUAgents(at string, d *Doors) {
 	}{{d.MCP.Enabled, d.MCP.Path}, {d.A2A.Enabled, d.A2A.Path}} {
 		if other.open && (within(u.Path, other.path) || within(other.path, u.Path)) {
 			l.Errorf(at+".path", "%s and %s are in one another's way", yamlconf.Quote(u.Path), yamlconf.Quote(other.path))
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(u.Rules)) {
+		if !agentAddress.MatchString(address) {
+			l.Errorf(at+".rules["+strconv.Quote(address)+"]", "is no address of an agent: want agent1 and 59 characters more")
 		}
 	}
 	if u.KeyFile.Path == "" {

@@ -3,8 +3,10 @@ package gateway
 import (
 	"net"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
+	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -23,12 +25,33 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		v := &door.Visit{
 			Service: x.service, Serving: func() *service.Service { return s.serviceFor(r) }, RequestID: x.requestID,
 			Caller: s.caller(r, x.client), Address: x.address, Local: local(r),
+			Later: s.later(route, x),
 		}
 		defer func() { x.Outcome = v.Outcome }()
 		d.Serve(c.Response(), r, v)
 		return true
 	}
 	return false
+}
+
+// later writes the line of an answer that was sent after its request, which has ended by then, and counts it.
+func (s *Server) later(route string, x *exchange) func(door.Delivery) {
+	began := s.now()
+	fields := []zap.Field{
+		zap.String("request_id", string(x.requestID)), zap.String("route", route), zap.String("address", x.address),
+		zap.String("service", x.service.ID),
+	}
+	return func(v door.Delivery) {
+		s.metrics.Delivered(v.Door, v.Became)
+		s.count(&v.Outcome)
+		status := http.StatusOK
+		if v.Refusal != nil {
+			status = v.Refusal.Status()
+		}
+		s.log.Info("answered later", slices.Concat(fields, []zap.Field{
+			zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
+		}, outcomeFields(&v.Outcome, x.service, status))...)
+	}
 }
 
 // local reports whether a request came to an address of this machine alone.

@@ -10,7 +10,9 @@ import (
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -19,9 +21,7 @@ import (
 func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	status := c.Response().Status
 	s.metrics.Request(c.Path(), status, took)
-	if x.Refusal != nil && x.Event == nil && x.Agreement == nil { // else it was counted with the event
-		s.metrics.Shed(x.Refusal.Shed)
-	}
+	s.count(&x.Outcome)
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
 		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
@@ -44,6 +44,13 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 	}
 }
 
+// count counts what was shed.
+func (s *Server) count(o *door.Outcome) {
+	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // else it was counted with the event
+		s.metrics.Shed(o.Refusal.Shed)
+	}
+}
+
 // requestFields are what the log tells of a request.
 func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field {
 	status := c.Response().Status
@@ -54,18 +61,23 @@ func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field 
 	if x.service != nil {
 		fields = append(fields, zap.String("service", x.service.ID))
 	}
-	if x.Event != nil {
-		fields = append(fields, record.Fields(x.Event)...)
+	return append(fields, outcomeFields(&x.Outcome, x.service, status)...)
+}
+
+// outcomeFields are what the log tells of what became of a request, whose status is at hand; of may be nil.
+func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []zap.Field) {
+	if o.Event != nil {
+		fields = append(fields, record.Fields(o.Event)...)
 	}
-	if x.Agreement != nil {
-		fields = append(fields, record.AgreementFields(x.Agreement)...)
+	if o.Agreement != nil {
+		fields = append(fields, record.AgreementFields(o.Agreement)...)
 	}
-	if x.Refusal != nil {
-		fields = append(fields, zap.String("code", string(x.Refusal.Code)), zap.String("reason", string(x.Refusal.Reason)))
-		if r := x.Refusal.Reason; x.service != nil && (r == reason.UpstreamUnreachable || r == reason.UpstreamTimeout) {
-			fields = append(fields, zap.String("upstream", x.service.Upstream.Address()))
+	if o.Refusal != nil {
+		fields = append(fields, zap.String("code", string(o.Refusal.Code)), zap.String("reason", string(o.Refusal.Reason)))
+		if r := o.Refusal.Reason; of != nil && (r == reason.UpstreamUnreachable || r == reason.UpstreamTimeout) {
+			fields = append(fields, zap.String("upstream", of.Upstream.Address()))
 		}
-		if cause := x.Refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
+		if cause := o.Refusal.Unwrap(); cause != nil && status >= http.StatusInternalServerError {
 			fields = append(fields, zap.Error(wire.Loggable(cause)))
 		}
 	}

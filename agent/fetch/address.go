@@ -67,8 +67,8 @@ func LoopbackHost(host string) bool {
 }
 
 // Check returns nil if u may be fetched, else an error that wraps ErrRefused. From is the URL of the document or answer
-// that named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor from https to
-// http.
+// that named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor, without
+// Options.AllowHTTP, from https to http.
 func (c *Client) Check(u, from *url.URL) error {
 	host := u.Hostname()
 	switch {
@@ -87,7 +87,7 @@ func (c *Client) Check(u, from *url.URL) error {
 			return fmt.Errorf("%w: %s sends us to the loopback address", ErrRefused, from.Host)
 		}
 		return nil
-	case u.Scheme != "https":
+	case u.Scheme != "https" && !c.plain:
 		return fmt.Errorf("%w: %s is not https", ErrRefused, Origin(u))
 	}
 	if a, err := netip.ParseAddr(host); err == nil && !Public(a) {

@@ -5,7 +5,7 @@
 //	c := fetch.New(fetch.Options{Timeout: 10 * time.Second})
 //	answer, err := c.Get(ctx, "https://example.com/agents.json", fetch.Document{Max: 1 << 20})
 //
-// Only https is used, except for a loopback address that the caller itself named. Every address is checked when it is
-// dialled, so that a name cannot resolve to one address when it is checked and to another when it is used. No proxy of the
-// environment is used.
+// Only https is used, except for a loopback address that the caller itself named, and where Options say so. Every address is
+// checked when it is dialled, so that a name cannot resolve to one address when it is checked and to another when it is used.
+// No proxy of the environment is used.
 package fetch

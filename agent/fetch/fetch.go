@@ -31,6 +31,8 @@ const (
 type Options struct {
 	// AllowInsecure permits http and private addresses, everywhere: for tests and closed networks.
 	AllowInsecure bool
+	// AllowHTTP permits http as well as https, for what secures its messages itself; addresses are checked all the same.
+	AllowHTTP bool
 	// Timeout bounds one exchange with all its redirects; 0 is DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent is sent with every request; empty sends none.
@@ -47,6 +49,7 @@ type Options struct {
 // A Client sends requests to servers that are not trusted. It is safe for concurrent use.
 type Client struct {
 	insecure bool
+	plain    bool // AllowHTTP
 	timeout  time.Duration
 	agent    string
 	follow   *http.Client
@@ -56,7 +59,7 @@ type Client struct {
 
 // New makes a Client.
 func New(o Options) *Client {
-	c := &Client{insecure: o.AllowInsecure, timeout: o.Timeout, agent: o.UserAgent}
+	c := &Client{insecure: o.AllowInsecure, plain: o.AllowHTTP, timeout: o.Timeout, agent: o.UserAgent}
 	if c.timeout <= 0 {
 		c.timeout = DefaultTimeout
 	}

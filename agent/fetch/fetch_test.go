@@ -135,6 +135,30 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Where http is permitted, addresses are what they are with https.
+func TestHTTPAlone(t *testing.T) {
+	t.Parallel()
+	plain := fetch.New(fetch.Options{AllowHTTP: true})
+	foreign := &url.URL{Scheme: "https", Host: "shop.example"}
+	for address, want := range map[string]bool{
+		"http://shop.example/x": true, "https://shop.example/x": true, "http://93.184.215.14/": true, "http://10.0.0.1/": false,
+		"http://169.254.169.254/latest/meta-data/": false, "http://localhost/": false, "http://127.0.0.1/": false, "http://[::1]/": false,
+		"http://user@shop.example/": false, "ftp://shop.example/": false,
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := plain.Check(u, foreign); (err == nil) != want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	inside := fetch.New(fetch.Options{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1", "10.0.0.1")})
+	if _, err := inside.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: "http://shop.example/", From: foreign}); !errors.Is(err, fetch.ErrRefused) {
+		t.Errorf("a name that leads inside: %v", err)
+	}
+}
+
 // resolver answers every name with these addresses, over real DNS.
 func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()

@@ -55,12 +55,12 @@ func (x *submission) write(status int, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// goodFor is how long an answer is good after it was signed.
+// goodFor is how long an answer in the response is good after it was signed.
 const goodFor = 30 * time.Second
 
 // reply is a message of a standard model, in an envelope that the service signed, in the session of what is answered.
 func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) []envelope.Envelope {
-	until := uint64(x.d.now().Add(goodFor).Unix())
+	until := uint64(x.d.now().Add(x.goodFor).Unix())
 	return []envelope.Envelope{envelope.Envelope{
 		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
 		Payload: envelope.Pack(message), Expires: &until,

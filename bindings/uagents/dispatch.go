@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
@@ -22,6 +23,7 @@ type exchange struct {
 	header http.Header   // what the answer tells beside it
 	raw    []byte        // the envelope as it came
 	envelope.Envelope
+	goodFor time.Duration // how long an answer is good after it was signed
 }
 
 // An operation answers one kind of message: with one envelope, or with several in their order, of which the last is the answer to
@@ -48,11 +50,7 @@ func answered(kind envelope.ModelDigest) bool {
 func (x *exchange) answer() ([]envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
 	// An agreement says until when it is good, and the desk judges that.
-	if err := x.Timely(x.d.now()); err != nil && name != "UIMAgree" {
-		text := "Query envelope expired"
-		if errors.Is(err, envelope.ErrTooFar) {
-			text = "The envelope expires more than " + envelope.MaxAhead.String() + " ahead."
-		}
+	if text := x.untimely(); text != "" && name != "UIMAgree" {
 		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}
 	message, err := x.Message()
@@ -71,6 +69,18 @@ func (x *exchange) answer() ([]envelope.Envelope, *fault) {
 		return x.written(x.refuse(err))
 	}
 	return answers, nil
+}
+
+// untimely says what is wrong with the time of the envelope; empty: nothing.
+func (x *exchange) untimely() string {
+	switch err := x.Timely(x.d.now()); {
+	case err == nil:
+		return ""
+	case errors.Is(err, envelope.ErrTooFar):
+		return "The envelope expires more than " + envelope.MaxAhead.String() + " ahead."
+	default:
+		return "Query envelope expired"
+	}
 }
 
 // operated is what an operation answers, once its message was read.

@@ -9,5 +9,6 @@ import (
 func (d *Door) Status(s *service.Service) (door.Status, bool) {
 	status, open := door.AtURL(Name, s.UAgentsURL())
 	status.Addresses["address"] = s.Doors.UAgents.Address
+	status.Activity = d.Activity(s.ID)
 	return status, open
 }

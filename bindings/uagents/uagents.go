@@ -1,7 +1,7 @@
 // Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers
-// signed envelopes at its path, in the response to the request that brought them. It speaks UIMProtocol, by which an agent
-// finds intents, agrees and executes with signed messages alone, and the usual protocol for health. What it cannot do is
-// deliver an answer later: an envelope whose sender does not wait for one is refused.
+// signed envelopes at its path: in the response to the request that brought them, or later, at an endpoint of the sender. It
+// speaks UIMProtocol, by which an agent finds intents, agrees and executes with signed messages alone, and the usual protocol for
+// health.
 package uagents
 
 import (
@@ -50,11 +50,12 @@ type Door struct {
 	desk     *agree.Desk
 	keys     *Keys
 	now      func() time.Time
+	outbox   *outbox
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now}
+	return &Door{executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, outbox: newOutbox(c.Now)}
 }
 
 // Route returns the usual path for the configured one.
@@ -74,7 +75,7 @@ type submission struct {
 // Serve answers one request, with its checks in the order in which the reference implementation has them.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	h := w.Header()
-	x := &submission{exchange{Visit: v, d: d, r: r, header: h}, w}
+	x := &submission{exchange{Visit: v, d: d, r: r, header: h, goodFor: goodFor}, w}
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")
@@ -129,13 +130,18 @@ func (x *submission) submitted() {
 	x.dispatch()
 }
 
-// dispatch writes what the envelope is answered with.
+// dispatch writes what the envelope is answered with, or that it is answered later.
 func (x *submission) dispatch() {
 	if !answered(x.SchemaDigest) {
 		x.write(http.StatusOK, []byte("{}"))
 		return
 	}
+	if x.r.Header.Get(connectionKey) != synchronous {
+		x.postpone()
+		return
+	}
 	answers, f := x.answer()
+	x.d.outbox.learn(&x.exchange)
 	if f != nil {
 		x.fail(f)
 		return
@@ -148,8 +154,7 @@ func (x *submission) dispatch() {
 	x.write(http.StatusOK, body)
 }
 
-// read reads the envelope, and accepts it where its sender's key signed it, it is for this service, and its sender waits for
-// the answer.
+// read reads the envelope, and accepts it where its sender's key signed it, and it is for this service.
 func (x *submission) read() *fault {
 	var err error
 	if x.raw, err = wire.ReadBody(x.r, min(envelope.MaxBytes, x.Service.MaxBody)); err == nil {
@@ -167,13 +172,6 @@ func (x *submission) read() *fault {
 	}
 	if string(x.Target) != x.Service.Doors.UAgents.Address {
 		return misrouted()
-	}
-	if !answered(x.SchemaDigest) { // nobody waits for anything
-		return nil
-	}
-	if x.r.Header.Get(connectionKey) != synchronous {
-		return malformed("asynchronous envelopes are not answered here",
-			"Answers are not delivered to an endpoint. Send the envelope with the header x-uagents-connection: sync; the answer is in the response.")
 	}
 	return nil
 }

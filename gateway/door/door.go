@@ -33,6 +33,8 @@ type Visit struct {
 	Address   string // under which the client is counted, such as at the desk
 	// Local reports whether the request came to an address of this machine alone.
 	Local bool
+	// Later writes down what became of an answer that is sent after the request has ended. It is called at most once, then.
+	Later func(Delivery)
 	Outcome
 }
 

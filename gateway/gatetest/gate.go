@@ -4,6 +4,7 @@ package gatetest
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
@@ -30,6 +31,7 @@ import (
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -89,6 +91,7 @@ type Gate struct {
 	URL       string                 // of the public listener
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
+	Drain     func()         // ends what doors do beside their requests, once; no request may come any more
 
 	dir   string
 	mu    sync.Mutex
@@ -191,18 +194,44 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if g.Memory == nil {
 		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
+	doors := bindings.Doors(bindings.Config{
+		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
+		UAgents: identities, Now: g.Now,
+	})
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		PerAddress: cfg.Server.PerAddress, Memory: g.Memory,
-		Doors: bindings.Doors(bindings.Config{
-			Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
-			UAgents: identities, Now: g.Now,
-		}),
+		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: doors,
 	})
+	g.run(doors)
 	public := httptest.NewServer(server.Handler())
 	t.Cleanup(public.Close)
 	g.URL = public.URL
 	return g
+}
+
+// run has doors do what they do beside their requests, until the test ends, which drains them.
+func (g *Gate) run(doors []door.Door) {
+	var drains []func()
+	for _, d := range doors {
+		runner, ok := d.(door.Runner)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithCancel(context.WithoutCancel(g.Context()))
+		ended := make(chan error, 1)
+		go func() { ended <- runner.Run(ctx) }()
+		drains = append(drains, func() {
+			runner.Drain(ctx)
+			cancel()
+			g.Must(<-ended)
+		})
+	}
+	g.Drain = sync.OnceFunc(func() {
+		for _, drain := range drains {
+			drain()
+		}
+	})
+	g.Cleanup(g.Drain)
 }
 
 // audit is a stream that goes nowhere.

@@ -32,6 +32,7 @@ type Metrics struct {
 	shed        *prometheus.CounterVec
 	unsettled   prometheus.Counter
 	late        *prometheus.CounterVec
+	delivered   *prometheus.CounterVec
 	answersLost prometheus.Counter
 	undeclared  *prometheus.CounterVec
 	missing     *prometheus.CounterVec
@@ -80,6 +81,8 @@ func NewMetrics() *Metrics {
 		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
 		unsettled: count("unsettled_total", "Calls whose end could not be stored when they ended."),
 		late:      counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
+		delivered: counter("answers_delivered_total",
+			"Answers that were sent to agents after their requests, by what became of them: delivered, or why not.", "door", "became"),
 		answersLost: count("answers_not_kept_total",
 			"Answers that are not returned again under their idempotency key, because of the bounds of what is kept."),
 		undeclared: counter("undeclared_members_total",
@@ -96,7 +99,8 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.auditFailed, m.auditLost, m.reload, m.reloaded, m.waiting,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.auditFailed, m.auditLost, m.reload,
+		m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -130,6 +134,9 @@ func (m *Metrics) Late(e execute.LateEnd) {
 		m.answersLost.Inc()
 	}
 }
+
+// Delivered counts an answer that a door sent to an agent after its request: by delivered, or why it was not.
+func (m *Metrics) Delivered(door, became string) { m.delivered.WithLabelValues(door, became).Inc() }
 
 // ClockStepped counts that the clock of the database was found set, by so much; below zero it was set back.
 func (m *Metrics) ClockStepped(by time.Duration) {

@@ -49,6 +49,7 @@ func everything() *record.Metrics {
 	})
 	m.StoreTook("begin", time.Millisecond)
 	m.Request("/", 200, time.Millisecond)
+	m.Delivered("uagents", "delivered")
 	m.Record(&execute.Event{
 		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
 		Unsettled: errors.New("away"), Upstream: time.Millisecond, Missing: []string{"a"}, UndeclaredCount: 1,

@@ -36,6 +36,10 @@ type A2ADoor struct {
 type UAgentsDoor struct {
 	Path    string // empty: it is shut
 	Address string // of the service among these agents: agent1…
+	// Rules are the URLs at which agents take answers, by address, as the operator has them.
+	Rules            map[string][]string
+	Almanac          string // base URL of the one that is asked about other agents; empty: none
+	PrivateEndpoints bool   // answers go to every address that an agent gives
 
 	seed config.Secret // of the identity; empty: made once
 }
@@ -51,7 +55,20 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 		d.A2A = A2ADoor{Path: c.A2A.Path}
 	}
 	if c.UAgents.Enabled {
-		d.UAgents = UAgentsDoor{Path: c.UAgents.Path, seed: c.UAgents.Seed}
+		d.UAgents = uagentsOf(&c.UAgents)
+	}
+	return d
+}
+
+func uagentsOf(c *config.UAgentsDoor) UAgentsDoor {
+	d := UAgentsDoor{Path: c.Path, Rules: map[string][]string{}, PrivateEndpoints: c.PrivateEndpoints, seed: c.Seed}
+	for address, endpoints := range c.Rules {
+		for _, u := range endpoints {
+			d.Rules[address] = append(d.Rules[address], u.String())
+		}
+	}
+	if c.Almanac != nil {
+		d.Almanac = c.Almanac.String()
 	}
 	return d
 }

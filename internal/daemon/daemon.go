@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -304,10 +305,14 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error {
 		defer stop()
 		err := p.serveHTTP(ctx, public, p.public)
+		p.drainDoors(ctx)
 		p.drainEnds(ctx)
 		return err
 	})
 	group.Go(func() error { return p.executor.Run(life) })
+	for runner := range p.runners() {
+		group.Go(func() error { return runner.Run(life) })
+	}
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
 	if p.owner != nil {
 		//nolint:contextcheck // each request brings its own
@@ -387,6 +392,32 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+// runners are the doors that do something beside their requests.
+func (p *process) runners() iter.Seq[door.Runner] {
+	return func(yield func(door.Runner) bool) {
+		for _, d := range p.doors {
+			if runner, ok := d.(door.Runner); ok && !yield(runner) {
+				return
+			}
+		}
+	}
+}
+
+// drainDoors lets what doors do beside their requests end, within the drain timeout.
+func (p *process) drainDoors(ctx context.Context) {
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
+	defer cancel()
+	var ending sync.WaitGroup
+	for runner := range p.runners() {
+		ending.Go(func() {
+			if left := runner.Drain(drain); left > 0 {
+				p.Log.Warn("messages of a door were left without an answer when the drain timeout ended", zap.Int("messages", left))
+			}
+		})
+	}
+	ending.Wait()
 }
 
 // drainEnds lets what is known of calls be stored, within the drain timeout.

@@ -20,6 +20,7 @@ const (
 	ShedAdminTokens       Cause = "admin_tokens"       // the address sent too many wrong ones
 	ShedClients           Cause = "clients"            // as many clients of OAuth are registered as may be
 	ShedDocuments         Cause = "client_documents"   // as many documents of clients are being fetched as may be
+	ShedEnvelopes         Cause = "envelopes"          // as many envelopes wait for their answers as may, of all senders or of one
 	ShedStreams           Cause = "streams"            // as many streams wait for the ends of calls as may be
 
 	// Of calls.
@@ -37,8 +38,8 @@ const (
 func Causes() []Cause {
 	return []Cause{
 		ShedConnections, ShedConnectionsAddress, ShedMemory, ShedRequestsAddress, ShedAgreementsAddress, ShedAgentIDs, ShedAgreements,
-		ShedSignatures, ShedAdminTokens, ShedClients, ShedDocuments, ShedStreams, ShedAudit, ShedFailing, ShedBreaker, ShedUpstream,
-		ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
+		ShedSignatures, ShedAdminTokens, ShedClients, ShedDocuments, ShedEnvelopes, ShedStreams, ShedAudit, ShedFailing, ShedBreaker,
+		ShedUpstream, ShedGrant, ShedRevocations, ShedStore, ShedStoreQueue,
 	}
 }
 

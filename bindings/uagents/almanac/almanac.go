@@ -1,0 +1,116 @@
+// Package almanac finds where agents of the uAgents protocol are reached: in the directory they call an Almanac, of which each
+// agent says itself, signed, where it is.
+package almanac
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Path is where an Almanac is, below its base URL.
+const Path = "/v1/almanac"
+
+const (
+	// asking is how long an Almanac has for one answer.
+	asking = 5 * time.Second
+	// remembered is how long its answer holds, also that it knows nothing, or does not answer.
+	remembered    = time.Minute
+	maxRemembered = 10_000
+	maxRecord     = 256 << 10 // bytes of an answer
+	maxValues     = 10_000    // of JSON in it
+)
+
+// ErrAnswer means that an Almanac answered what cannot be read.
+var ErrAnswer = errors.New("the Almanac answered something else than a record")
+
+// A Client asks Almanacs of the operator's choice, which may stand anywhere. It is safe for concurrent use.
+type Client struct {
+	fetch *fetch.Client
+	known *otter.Cache[question, record]
+}
+
+type question struct {
+	base string
+	of   identity.Address
+}
+
+type record struct {
+	endpoints []delivery.Endpoint
+	err       error
+}
+
+// NewClient makes a Client.
+func NewClient() *Client {
+	return &Client{
+		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: asking}),
+		known: otter.Must(&otter.Options[question, record]{
+			MaximumSize: maxRemembered, ExpiryCalculator: otter.ExpiryWriting[question, record](remembered),
+		}),
+	}
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.fetch.Close() }
+
+// Endpoints returns where an agent is reached, as the Almanac at a base URL has it of now, or had it a minute ago; none: it knows
+// of none. What is no endpoint is left out.
+func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
+	q := question{base, of}
+	r, known := c.known.GetIfPresent(q)
+	if !known {
+		r.endpoints, r.err = c.ask(ctx, q)
+		if ctx.Err() == nil {
+			c.known.Set(q, r)
+		}
+	}
+	return r.endpoints, r.err
+}
+
+// Forget asks anew the next time: where the Almanac said is nobody any more.
+func (c *Client) Forget(base string, of identity.Address) { c.known.Invalidate(question{base, of}) }
+
+func (c *Client) ask(ctx context.Context, q question) ([]delivery.Endpoint, error) {
+	answer, err := c.fetch.Do(ctx, fetch.Request{
+		Method: http.MethodGet, URL: q.base + Path + "/agents/" + string(q.of), Header: http.Header{"Accept": {"application/json"}},
+		Max: maxRecord,
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.Status == http.StatusNotFound:
+		return nil, nil
+	case answer.Status != http.StatusOK:
+		return nil, fmt.Errorf("%w: status %d", ErrAnswer, answer.Status)
+	}
+	tree, err := strictjson.DecodeObjectOf(answer.Body, maxValues)
+	if err != nil {
+		return nil, ErrAnswer
+	}
+	if tree.Text("expiry") == "" || tree.Text("address") != string(q.of) { // nobody has registered, or somebody else
+		return nil, nil
+	}
+	return endpointsIn(tree.List("endpoints")), nil
+}
+
+// endpointsIn are the endpoints in a list of them, as many as an agent may have.
+func endpointsIn(list []any) []delivery.Endpoint {
+	var endpoints []delivery.Endpoint
+	for _, item := range list[:min(len(list), delivery.MaxEndpoints)] {
+		member, _ := strictjson.AsObject(item)
+		weight, _ := member.Number("weight").Int64()
+		if e := (delivery.Endpoint{URL: member.Text("url"), Weight: weight}); e.Check() == nil {
+			endpoints = append(endpoints, e)
+		}
+	}
+	return endpoints
+}

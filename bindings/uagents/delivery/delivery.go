@@ -1,0 +1,196 @@
+// Package delivery posts envelopes of the uAgents protocol to endpoints of agents, who choose what these are: nothing in the
+// gateway's own network is reached that the operator has not named, and an endpoint that hangs or fails holds up no other.
+//
+//	courier := delivery.New(delivery.Options{})
+//	err := courier.Deliver(ctx, delivery.Route{Endpoints: endpoints}, body, closing)
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/turns"
+)
+
+// Bounds of a delivery.
+const (
+	// MaxTries is how often an envelope is posted at most, over all endpoints.
+	MaxTries = 10
+	// Patience is how long an envelope is tried to be delivered.
+	Patience = 2 * time.Minute
+
+	exchange     = 10 * time.Second // one try, whose answer has to be read within it
+	longestPause = 30 * time.Second
+	maxAnswer    = 64 << 10 // bytes of an answer; nothing is done with it
+)
+
+// sharing bounds the tries under way: by hosts, so that none of them holds all.
+var sharing = turns.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Second}
+
+// A Route is where an agent is reached.
+type Route struct {
+	Endpoints []Endpoint
+	// Private permits every address: the operator has named the endpoints, or permits those of its own network.
+	Private bool
+	// Stranger: nothing is known of the agent; others go first.
+	Stranger bool
+}
+
+// A Cause is why an envelope was not delivered. It is a label of a metric.
+type Cause string
+
+// The causes.
+const (
+	NoEndpoint  Cause = "no_endpoint" // nobody knows one of the agent
+	Refused     Cause = "refused"     // no endpoint has an address that may be used
+	Unreachable Cause = "unreachable" // it did not answer whole, or not in time
+	Status      Cause = "status"      // it answered with another status than 200
+	Crowded     Cause = "crowded"     // no place came free among the deliveries under way
+	CutOff      Cause = "cut_off"     // the process ends
+)
+
+// An Error is an envelope that could not be delivered. It holds neither paths of endpoints nor what they answered.
+type Error struct {
+	Cause Cause
+	Err   error // of the last try; may be nil
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return "not delivered: " + string(e.Cause)
+	}
+	return "not delivered: " + string(e.Cause) + ": " + e.Err.Error()
+}
+
+// Unwrap returns the error of the last try.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Options are the options of a Courier.
+type Options struct {
+	// Pause before all endpoints are tried a second time; it doubles each time, up to half a minute. 0: a second.
+	Pause time.Duration
+}
+
+// A Courier delivers envelopes. It is safe for concurrent use.
+type Courier struct {
+	guarded, private *fetch.Client
+	places           *turns.Places
+	pause            time.Duration
+}
+
+// New makes a Courier.
+func New(o Options) *Courier {
+	if o.Pause == 0 {
+		o.Pause = time.Second
+	}
+	return &Courier{
+		guarded: fetch.New(fetch.Options{AllowHTTP: true, Timeout: exchange}),
+		private: fetch.New(fetch.Options{AllowInsecure: true, Timeout: exchange}),
+		places:  turns.New(sharing), pause: o.Pause,
+	}
+}
+
+// Close drops idle connections.
+func (c *Courier) Close() {
+	c.guarded.Close()
+	c.private.Close()
+}
+
+// Deliver posts an envelope until an endpoint answers 200, at most MaxTries times within Patience: to all endpoints in a random
+// order by their weight, and then, after a pause, again. Once closing is closed, nothing is tried again. Every error is an *Error.
+func (c *Courier) Deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) error {
+	within, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	failed := c.deliver(within, to, body, closing)
+	switch {
+	case failed == nil:
+		return nil
+	case ctx.Err() != nil:
+		failed.Cause = CutOff
+	}
+	return failed
+}
+
+// deliver returns the error of the last try; nil: it is delivered.
+func (c *Courier) deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) *Error {
+	endpoints := shuffled(to.Endpoints)
+	failed := &Error{Cause: NoEndpoint}
+	for tries, pause := 0, c.pause; len(endpoints) > 0; pause = min(2*pause, longestPause) {
+		var again []Endpoint
+		for _, e := range endpoints {
+			if tries++; tries > MaxTries {
+				return failed
+			}
+			var final bool
+			if failed, final = c.try(ctx, e, to, body); failed == nil {
+				return nil
+			}
+			if !final {
+				again = append(again, e)
+			}
+		}
+		if len(again) == 0 || tries == MaxTries {
+			return failed
+		}
+		endpoints = shuffled(again)
+		if !wait(ctx, pause, closing) {
+			return failed
+		}
+	}
+	return failed
+}
+
+// wait reports whether the pause is over, and neither ctx nor the process.
+func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-closing:
+	}
+	return false
+}
+
+// stranger is who named an endpoint that the operator did not name: it leads to no address of this machine.
+var stranger = &url.URL{Scheme: "https", Host: "almanac"}
+
+// finalStatus reports whether an answer with a status would be the same a second time.
+func finalStatus(status int) bool {
+	return status >= 300 && status < 500 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooManyRequests}, status)
+}
+
+// try posts an envelope once. final: it would be in vain to try again.
+func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (failed *Error, final bool) {
+	if err := e.Check(); err != nil {
+		return &Error{Refused, err}, true
+	}
+	leave, err := c.places.Take(ctx, turns.Party{Name: e.host(), Stranger: to.Stranger})
+	if err != nil {
+		return &Error{Crowded, err}, false
+	}
+	defer leave()
+	client, from := c.guarded, stranger
+	if to.Private {
+		client, from = c.private, nil
+	}
+	answer, err := client.Do(ctx, fetch.Request{
+		Method: http.MethodPost, URL: e.URL, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Max: maxAnswer, From: from,
+	})
+	switch {
+	case errors.Is(err, fetch.ErrRefused):
+		return &Error{Refused, err}, true
+	case err != nil:
+		return &Error{Unreachable, err}, false
+	case answer.Status != http.StatusOK:
+		return &Error{Status, fmt.Errorf("%s answered %d", fetch.Origin(answer.URL), answer.Status)}, finalStatus(answer.Status)
+	}
+	return nil, false
+}

@@ -1,0 +1,69 @@
+package delivery
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Bounds of the endpoints of one agent.
+const (
+	// MaxEndpoints is how many an agent may have.
+	MaxEndpoints = 10
+	// MaxURL is the longest URL, in bytes.
+	MaxURL    = 2048
+	maxWeight = 1_000_000
+)
+
+// An Endpoint is a URL that takes envelopes for an agent. Of several, those with more weight are tried first more often.
+type Endpoint struct {
+	URL    string `json:"url"`
+	Weight int64  `json:"weight"`
+}
+
+var errEndpoint = errors.New("want an http or https URL of at most 2048 bytes, without user and fragment")
+
+// Check returns nil if an envelope may be posted to a URL like this, as far as the URL tells: the address is judged when it is
+// dialled.
+func (e Endpoint) Check() error {
+	u, err := url.Parse(e.URL)
+	if err != nil || len(e.URL) > MaxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" ||
+		strings.Contains(e.URL, "#") {
+		return errEndpoint
+	}
+	return nil
+}
+
+// host is where the endpoint is, by which its deliveries are counted.
+func (e Endpoint) host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Host)
+}
+
+// shuffled are the endpoints in a random order, in which a weight of two is twice as likely to be the first as one of one.
+func shuffled(endpoints []Endpoint) []Endpoint {
+	left := slices.Clone(endpoints[:min(len(endpoints), MaxEndpoints)])
+	order := make([]Endpoint, 0, len(left))
+	for len(left) > 0 {
+		sum := int64(0)
+		for _, e := range left {
+			sum += e.weight()
+		}
+		drawn := rand.Int64N(sum) //nolint:gosec // it spreads load, and hides nothing
+		i := 0
+		for drawn -= left[0].weight(); drawn >= 0; drawn -= left[i].weight() {
+			i++
+		}
+		order = append(order, left[i])
+		left = slices.Delete(left, i, i+1)
+	}
+	return order
+}
+
+// weight is at least one: nobody is left out.
+func (e Endpoint) weight() int64 { return min(max(e.Weight, 1), maxWeight) }

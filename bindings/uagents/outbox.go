@@ -1,0 +1,252 @@
+package uagents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/turns"
+)
+
+// Bounds of what is answered later. Senders share the places: each holds fewer than are free, and those of whom nothing is known
+// leave a quarter to the others.
+var (
+	// postponing bounds the envelopes that were taken, until their answers are delivered. Whoever finds no place is refused at once.
+	postponing = turns.Bounds{Places: 1024}
+	// answering bounds those that are being answered.
+	answering = turns.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
+)
+
+const (
+	// answerFor is how long a delivered answer is good after it was signed: longer than it is tried to be delivered.
+	answerFor = delivery.Patience + time.Minute
+	// knownFor is how long a sender counts as known, after its PAT was accepted or issued.
+	knownFor = time.Hour
+	maxKnown = 10_000
+	fullWait = 5 * time.Second // until a sender is told to come again
+
+	delivered = "delivered"
+	noMemory  = "memory"   // the answers were too large for what requests may hold
+	unwritten = "internal" // there was no answer to send
+)
+
+// An outbox answers envelopes after their requests, at the endpoints of their senders.
+type outbox struct {
+	courier *delivery.Courier
+	almanac *almanac.Client
+	places  *turns.Places // of postponing
+	turns   *turns.Places // of answering
+	queue   chan *postponed
+	known   *otter.Cache[identity.Address, struct{}]
+	pending sync.WaitGroup // of postponed
+	closing chan struct{}  // closed when the process begins to end
+	cut     chan struct{}  // closed when it does not wait any more
+	tallies tallies
+}
+
+func newOutbox(now func() time.Time) *outbox {
+	return &outbox{
+		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
+		places: turns.New(postponing), turns: turns.New(answering), queue: make(chan *postponed, postponing.Places),
+		known: otter.Must(&otter.Options[identity.Address, struct{}]{
+			MaximumSize: maxKnown, ExpiryCalculator: otter.ExpiryWriting[identity.Address, struct{}](knownFor),
+		}),
+		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
+	}
+}
+
+// A postponed exchange is one that is answered later. It holds its place until leave.
+type postponed struct {
+	exchange
+	share *memory.Share
+	party turns.Party
+	leave func()
+}
+
+// postpone takes an envelope whose sender does not wait for the answer, and says so before anything is done.
+func (x *submission) postpone() {
+	o := x.d.outbox
+	if f := x.postponable(); f != nil {
+		x.fail(f)
+		return
+	}
+	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: !o.knows(x.Sender)}, share: memory.Of(x.r.Context()).Beside()}
+	r := x.r.WithContext(memory.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
+	r.Body = http.NoBody
+	err := wire.Affords(r.Context(), x.raw)
+	if err == nil {
+		m.leave, err = o.places.Take(x.r.Context(), m.party)
+	}
+	if err != nil {
+		m.share.Close()
+		x.fail(full(err))
+		return
+	}
+	visit := *x.Visit
+	visit.Outcome = door.Outcome{}
+	m.exchange = exchange{Visit: &visit, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}
+	o.tallies.queued(x.Service.ID, 1)
+	o.pending.Add(1)
+	o.queue <- m // there is room, since it has a place
+	x.write(http.StatusOK, []byte("{}"))
+}
+
+// full is the fault of an envelope that is right in itself, and for which there is no room.
+func full(err error) *fault {
+	f := &fault{refusal.For(err), "too many envelopes are waiting", "There is no memory for it now. Send it again."}
+	if errors.Is(err, turns.ErrFull) {
+		f.refusal = reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
+		f.detail = "As many wait as may, of all senders or of yours. Send it again after some seconds, or with x-uagents-connection: sync."
+	}
+	return f
+}
+
+// postponable is what keeps an envelope from being answered later; nil: nothing.
+func (x *submission) postponable() *fault {
+	if !x.d.outbox.reaches(&x.exchange) {
+		return malformed("asynchronous envelopes are not answered here",
+			"No endpoint of the sender is known, and there is no Almanac to ask. Send the envelope with the header "+
+				"x-uagents-connection: sync; the answer is in the response.")
+	}
+	if text := x.untimely(); text != "" {
+		return malformed(text, "")
+	}
+	if _, err := x.Message(); err != nil {
+		return malformed("unable to decode payload", err.Error())
+	}
+	return nil
+}
+
+// Run answers the envelopes that were postponed, until ctx ends.
+func (d *Door) Run(ctx context.Context) error {
+	o := d.outbox
+	defer o.courier.Close()
+	defer o.almanac.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for {
+		select {
+		case m := <-o.queue:
+			go o.answer(ctx, m)
+		case <-o.cut:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Drain implements door.Runner. What is being delivered is not tried again.
+func (d *Door) Drain(ctx context.Context) (left int) {
+	o := d.outbox
+	close(o.closing)
+	done := make(chan struct{})
+	go func() {
+		o.pending.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		left, _ = o.places.Counts()
+	}
+	close(o.cut)
+	return left
+}
+
+// answer answers one envelope and delivers the answers.
+func (o *outbox) answer(ctx context.Context, m *postponed) {
+	defer o.pending.Done()
+	defer m.leave()
+	became, err := o.answered(ctx, m)
+	o.tallies.ended(m.Service.ID, became, err)
+	m.Later(door.Delivery{Outcome: m.Outcome, Door: Name, Became: became})
+}
+
+// answered returns what became of the answers to an envelope, and the error why they were not delivered.
+func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err error) {
+	bodies := o.bodies(ctx, m)
+	m.share.Close()
+	if len(bodies) == 0 {
+		return unwritten, nil
+	}
+	m.raw, m.Payload = nil, ""
+	held := m.share.Beside() // for the answers alone, as long as they are delivered
+	defer held.Close()
+	for _, body := range bodies {
+		if held.Take(int64(len(body))) != nil {
+			return noMemory, memory.ErrExhausted
+		}
+	}
+	route, err := o.route(ctx, &m.exchange)
+	if err != nil {
+		return string(delivery.NoEndpoint), err
+	}
+	route.Stranger = !o.knows(m.Sender)
+	for _, body := range bodies {
+		if err := o.courier.Deliver(ctx, route, body, o.closing); err != nil {
+			o.lost(&m.exchange)
+			failed, _ := errors.AsType[*delivery.Error](err)
+			return string(failed.Cause), err
+		}
+	}
+	return delivered, nil
+}
+
+// bodies are the answers to an envelope as they are posted, in their order; none: there is nothing that could be.
+func (o *outbox) bodies(ctx context.Context, m *postponed) (bodies [][]byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.Refusal, bodies = refusal.Panic(p), nil
+		}
+	}()
+	m.r = m.r.WithContext(memory.With(ctx, m.share))
+	var answers []envelope.Envelope
+	var f *fault
+	if leave, err := o.turns.Take(ctx, m.party); err != nil {
+		answers, f = m.written(m.refuse(reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)))
+	} else {
+		defer leave()
+		answers, f = m.answer() //nolint:contextcheck // its request carries it
+		o.learn(&m.exchange)
+	}
+	if f != nil {
+		m.Refusal = f.refusal
+		return nil
+	}
+	for _, a := range answers {
+		body, err := json.Marshal(a)
+		if err != nil {
+			m.Refusal = unwritable(err).refusal
+			return nil
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
+}
+
+// learn notes that a sender is known, where its PAT was accepted or issued.
+func (o *outbox) learn(x *exchange) {
+	if x.Event != nil && x.Event.AgentID != "" || x.Agreement != nil && x.Agreement.AgentID != "" {
+		o.known.Set(x.Sender, struct{}{})
+	}
+}
+
+func (o *outbox) knows(sender identity.Address) bool {
+	_, known := o.known.GetIfPresent(sender)
+	return known
+}

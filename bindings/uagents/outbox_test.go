@@ -1,0 +1,293 @@
+package uagents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// An inbox is an endpoint of an agent: what it was posted is in came.
+type inbox struct {
+	*httptest.Server
+	came chan []byte
+}
+
+func opensInbox(t *testing.T) *inbox {
+	t.Helper()
+	in := &inbox{came: make(chan []byte, 4096)}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Header.Get("X-Uagents-Connection") != "" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%v, %v", r.Header, err)
+		}
+		in.came <- body
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// reached is a gateway that reaches the peer at endpoints.
+func reached(t *testing.T, endpoints ...string) *peer {
+	t.Helper()
+	list, err := json.Marshal(endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return with(t, fmt.Sprintf("rules: {%s: %s}", keyOf(t, "alice recovery password").Address(), list))
+}
+
+// with is a gateway whose door has more settings.
+func with(t *testing.T, more string) *peer {
+	t.Helper()
+	g := gatetest.New(t, strings.Replace(settings, "key_file: seed.txt", "key_file: seed.txt, "+more, 1),
+		func(g *gatetest.Gate) { g.Write("seed.txt", seed+"\n") })
+	return &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
+}
+
+// post sends an envelope whose answer nobody waits for.
+func (p *peer) post(e envelope.Envelope) gatetest.Answer {
+	p.Helper()
+	return p.submit(http.MethodPost, p.text(e), "X-Uagents-Connection", "")
+}
+
+// postpones sends a message that has to be taken.
+func (p *peer) postpones(model, message string) {
+	p.Helper()
+	if a := p.post(p.unsigned(model, message).Sign(p.key)); a.Status != http.StatusOK || string(a.Body) != "{}" ||
+		a.Header.Get("Content-Type") != "application/json" {
+		p.Fatalf("%d %s", a.Status, a.Body)
+	}
+}
+
+// told waits for the next answer, opens it and returns its message.
+func (in *inbox) told(p *peer) (model string, told strictjson.Object) {
+	p.Helper()
+	select {
+	case body := <-in.came:
+		model, text := p.opens(gatetest.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
+		told, err := strictjson.DecodeObject(text)
+		p.Must(err)
+		return model, told
+	case <-time.After(time.Minute):
+		p.Fatal("no answer came")
+	}
+	return "", nil
+}
+
+func TestAnswersAreDelivered(t *testing.T) {
+	t.Parallel()
+	in := opensInbox(t)
+	p := reached(t, in.URL+"/submit")
+	var calls atomic.Int64
+	proceed := make(chan struct{})
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		<-proceed
+		fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1))
+	}
+	p.postpones("UIMAgree", p.agreement())
+	model, told := in.told(p)
+	token := told.Text("pat")
+	if model != "UIMAgreed" || token == "" {
+		t.Fatalf("%s %v", model, told)
+	}
+	p.postpones("UIMAgree", p.agreement())
+	if model, told := in.told(p); model != "UIMFault" || told.Text("reason") != "AGREEMENT_REPLAYED" {
+		t.Errorf("%s %v", model, told)
+	}
+	p.postpones("UIMExecute", search(token)) // it is taken before the service is called
+	close(proceed)
+	for i := range 3 { // the same envelope is the same call, told again
+		if model, told := in.told(p); model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") != (i > 0) ||
+			told.Text("request_id") != "request-1" {
+			t.Errorf("%s %v", model, told)
+		}
+		p.postpones("UIMExecute", search(token))
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	in.told(p) // the one sent last
+	for model, want := range map[string]string{"Nobody": "ErrorMessage", "HealthCheck": "AgentHealth", "UIMSearch": "UIMIntents"} {
+		p.postpones(model, "{}")
+		if model, told := in.told(p); model != want {
+			t.Errorf("%s %v, want %s", model, told, want)
+		}
+	}
+	p.Drain()
+	if n := p.Logs.FilterMessage("answered later").FilterField(zap.String("became", "delivered")).Len(); n != 9 {
+		t.Errorf("%d lines of the log", n)
+	}
+	named := 0
+	for _, e := range p.Logs.FilterMessage("answered later").All() {
+		text := fmt.Sprint(e.ContextMap())
+		if strings.Contains(text, token) || strings.Contains(text, "lamp") {
+			t.Errorf("the log tells a secret: %s", text)
+		}
+		if e.ContextMap()["request_id"] == "request-1" && e.ContextMap()["door"] == "uagents" && e.ContextMap()["route"] == "/submit" {
+			named++
+		}
+	}
+	if named != 4 {
+		t.Errorf("%d calls in the log are of the door", named)
+	}
+}
+
+func TestWhatIsNotPostponed(t *testing.T) {
+	t.Parallel()
+	in := opensInbox(t)
+	p := reached(t, in.URL)
+	good := p.unsigned("UIMPolicyRequest", "{}")
+	changed := func(change func(*envelope.Envelope)) envelope.Envelope {
+		e := good
+		change(&e)
+		return e.Sign(p.key)
+	}
+	for name, c := range map[string]struct {
+		sent envelope.Envelope
+		text string
+	}{
+		"expired": {changed(func(e *envelope.Envelope) { e.Expires = at(p, -1) }), "Query envelope expired"},
+		"an agreement that is": {func() envelope.Envelope {
+			e := p.unsigned("UIMAgree", p.agreement())
+			e.Expires = at(p, 0)
+			return e.Sign(p.key)
+		}(), "Query envelope expired"},
+		"too far ahead":       {changed(func(e *envelope.Envelope) { e.Expires = at(p, 25*3600) }), "The envelope expires more than 24h0m0s ahead."},
+		"no message":          {changed(func(e *envelope.Envelope) { e.Payload = "" }), "unable to decode payload"},
+		"of an unknown agent": {good.Sign(keyOf(t, "bob recovery password")), "asynchronous envelopes are not answered here"},
+		"not signed":          {good, "Envelope signature is missing"},
+	} {
+		var told struct{ Error, Detail string }
+		a := p.post(c.sent)
+		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != http.StatusBadRequest || told.Error != c.text {
+			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, c.text)
+		}
+	}
+	p.postpones("UIMPolicyRequest", "{}") // of which all of these differ in one thing
+	if model, _ := in.told(p); model != "UIMPolicy" || len(in.came) != 0 {
+		t.Errorf("%s, and %d more", model, len(in.came))
+	}
+}
+
+// Places are shared between senders, and who is known finds one when strangers have taken all of theirs.
+func TestFloodsOfEnvelopes(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	t.Cleanup(hanging.Close)
+	in := opensInbox(t)
+	var rules strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&rules, "%s: %q, ", keyOf(t, "stranger "+strconv.Itoa(i)).Address(), hanging.URL)
+	}
+	p := with(t, fmt.Sprintf("rules: {%s %s: %q}", rules.String(), keyOf(t, "alice recovery password").Address(), in.URL))
+	defer close(release)
+	p.agreed() // known from now on
+	taken := 0
+	for i := range 20 {
+		key, shed := keyOf(t, "stranger "+strconv.Itoa(i)), 0
+		for shed == 0 {
+			a := p.post(p.unsigned("UIMPolicyRequest", "{}").Sign(key))
+			switch {
+			case a.Status == http.StatusOK:
+				taken++
+			case a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" ||
+				!strings.Contains(string(a.Body), "too many envelopes are waiting"):
+				t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+			default:
+				shed++
+			}
+		}
+		if i == 0 && taken > 512 {
+			t.Errorf("one sender holds %d places", taken)
+		}
+	}
+	if taken != 768 {
+		t.Errorf("strangers hold %d places", taken)
+	}
+	if n := p.counted("uimgate_shed_total", "envelopes"); n != 20 {
+		t.Errorf("%v are counted as shed", n)
+	}
+	p.postpones("UIMPolicyRequest", "{}")
+	if model, _ := in.told(p); model != "UIMPolicy" {
+		t.Error(model)
+	}
+}
+
+// What an Almanac says of an agent is followed, but not into the gateway's own network, unless the operator says so.
+func TestEndpointsOfAnAlmanac(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		record string // of the Almanac; URL is the agent's endpoint
+		status int
+		more   string
+		became string
+	}{
+		"an endpoint":            {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "delivered"},
+		"one that points inside": {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "", "refused"},
+		"one at the metadata":    {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "http://169.254.169.254/", "weight": 1}]}`, 200, "", "refused"},
+		"no expiry":              {`{"address": "SENDER", "expiry": null, "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"another agent":          {`{"address": "agent1", "expiry": "2030", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"nobody":                 {`{"detail": "agent not found"}`, 404, "private_endpoints: true", "no_endpoint"},
+		"a redirect":             {``, 302, "private_endpoints: true", "no_endpoint"},
+		"no JSON":                {`{`, 200, "private_endpoints: true", "no_endpoint"},
+		"no URL":                 {`{"address": "SENDER", "expiry": "2030", "endpoints": [{"url": "file:///etc/passwd"}, 7, {"url": 7}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"too much":               {strings.Repeat(" ", 1<<20), 200, "private_endpoints: true", "no_endpoint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := opensInbox(t)
+			asked := make(chan string, 16)
+			sender := string(keyOf(t, "alice recovery password").Address())
+			almanac := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked <- r.URL.Path
+				w.Header().Set("Location", in.URL)
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, strings.NewReplacer("URL", in.URL, "SENDER", sender).Replace(c.record))
+			}))
+			t.Cleanup(almanac.Close)
+			p := with(t, "almanac: \""+almanac.URL+"\", "+c.more)
+			p.postpones("UIMPolicyRequest", "{}")
+			p.Drain()
+			if n := p.counted("uimgate_answers_delivered_total", c.became); n != 1 {
+				t.Errorf("%v became so", n)
+			}
+			if path := <-asked; path != "/v1/almanac/agents/"+sender {
+				t.Error(path)
+			}
+			if (len(in.came) == 1) != (c.became == "delivered") {
+				t.Errorf("%d came", len(in.came))
+			}
+		})
+	}
+}
+
+// counted is the value of a counter one of whose labels has a value.
+func (p *peer) counted(name, label string) float64 {
+	p.Helper()
+	families, err := p.Metrics.Registry().Gather()
+	p.Must(err)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if f.GetName() == name && l.GetValue() == label {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,39 @@
+package uagents
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+)
+
+// reaches reports whether an endpoint of the sender may be known to somebody.
+func (o *outbox) reaches(x *exchange) bool {
+	door := &x.Service.Doors.UAgents
+	return len(door.Rules[string(x.Sender)]) > 0 || door.Almanac != ""
+}
+
+// route finds where the sender of an envelope is reached: as the operator says, else as the Almanac does.
+func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
+	door := &x.Service.Doors.UAgents
+	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
+		to := delivery.Route{Private: true}
+		for _, url := range rules {
+			to.Endpoints = append(to.Endpoints, delivery.Endpoint{URL: url, Weight: 1})
+		}
+		return to, nil
+	}
+	to := delivery.Route{Private: door.PrivateEndpoints}
+	if door.Almanac == "" {
+		return to, nil
+	}
+	var err error
+	to.Endpoints, err = o.almanac.Endpoints(ctx, door.Almanac, x.Sender)
+	return to, err
+}
+
+// lost is told that a sender was not reached where it was said to be.
+func (o *outbox) lost(x *exchange) {
+	if base := x.Service.Doors.UAgents.Almanac; base != "" {
+		o.almanac.Forget(base, x.Sender)
+	}
+}

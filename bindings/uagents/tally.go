@@ -1,0 +1,62 @@
+package uagents
+
+import (
+	"sync"
+	"time"
+)
+
+// An Activity is what the door does for one service beside its requests.
+type Activity struct {
+	Queued        int       `json:"queued"`    // envelopes that were taken, and whose answers are not delivered yet
+	Delivered     int64     `json:"delivered"` // since the start of the process, as all of these
+	Undeliverable int64     `json:"undeliverable"`
+	LastError     string    `json:"last_error,omitempty"` // why an answer was not delivered; names no path
+	LastErrorAt   time.Time `json:"last_error_at,omitzero"`
+}
+
+// tallies count for each service. They are safe for concurrent use.
+type tallies struct {
+	now func() time.Time
+	mu  sync.Mutex
+	of  map[string]*Activity
+}
+
+func (t *tallies) change(service string, do func(*Activity)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := t.of[service]
+	if a == nil {
+		if t.of == nil {
+			t.of = map[string]*Activity{}
+		}
+		a = &Activity{}
+		t.of[service] = a
+	}
+	do(a)
+}
+
+func (t *tallies) queued(service string, n int) {
+	t.change(service, func(a *Activity) { a.Queued += n })
+}
+
+// ended counts an envelope whose answers were delivered, or were not.
+func (t *tallies) ended(service, became string, err error) {
+	t.change(service, func(a *Activity) {
+		a.Queued--
+		if became == delivered {
+			a.Delivered++
+			return
+		}
+		a.Undeliverable++
+		a.LastError, a.LastErrorAt = became, t.now()
+		if err != nil {
+			a.LastError = err.Error()
+		}
+	})
+}
+
+// Activity returns what the door does for a service.
+func (d *Door) Activity(service string) (now Activity) {
+	d.outbox.tallies.change(service, func(a *Activity) { now = *a })
+	return now
+}

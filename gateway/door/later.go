@@ -1,0 +1,20 @@
+package door
+
+import "context"
+
+// A Runner is a Door that has something to do beside its requests.
+type Runner interface {
+	// Run does it, until ctx ends.
+	Run(ctx context.Context) error
+	// Drain ends what is under way, as long as ctx allows, and cuts off the rest. It returns how much that was. No request may
+	// come any more. It is called once at most.
+	Drain(ctx context.Context) (left int)
+}
+
+// A Delivery is what became of an answer that was not the response to its request, but sent to the agent later.
+type Delivery struct {
+	Outcome
+
+	Door   string
+	Became string // delivered, or why it was not: one of a few words, which are labels of a metric
+}
