@@ -30,7 +30,7 @@ func (s *Server) execute(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := s.executor.Execute(r.Context(), execute.Call{
+	call := execute.Call{
 		Service: func() *service.Service { return s.serviceFor(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
@@ -46,7 +46,11 @@ func (s *Server) execute(c echo.Context) error {
 			}
 			return door.ParseExecute(tree, x.service)
 		},
-	})
+	}
+	if x.arrival != nil {
+		call.Door, call.Sender = x.arrival.Door, x.arrival.Sender
+	}
+	result, err := s.executor.Execute(r.Context(), call)
 	if err != nil {
 		return err
 	}

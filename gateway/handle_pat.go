@@ -25,6 +25,9 @@ const (
 // issue answers POST /api/pat/issue: a signed agreement in, a PAT out. UIM core 4.2.
 func (s *Server) issue(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
+	if err := x.confidential(); err != nil {
+		return err
+	}
 	issued, err := s.desk.Issue(r.Context(), x.atDesk(), func() (pat.IssueRequest, error) {
 		tree, err := wire.ReadObject(r, min(maxAgreementBody, x.service.MaxBody))
 		if err != nil {
@@ -36,6 +39,14 @@ func (s *Server) issue(c echo.Context) error {
 		return err
 	}
 	return s.answerPAT(c, issued)
+}
+
+// confidential refuses a request whose answer, a PAT, others than who asks could read.
+func (x *exchange) confidential() error {
+	if x.arrival != nil && !x.arrival.Confidential {
+		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")
+	}
+	return nil
 }
 
 // atDesk is a request as the desk takes it.
@@ -84,6 +95,9 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 // renew answers POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
+	if err := x.confidential(); err != nil {
+		return err
+	}
 	most := min(maxAgreementBody, x.service.MaxBody)
 	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) { return readRenewal(r, most) })
 	if err != nil {

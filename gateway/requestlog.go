@@ -61,6 +61,9 @@ func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field 
 	if x.service != nil {
 		fields = append(fields, zap.String("service", x.service.ID))
 	}
+	if x.arrival != nil && x.Event == nil { // of a call it stands among the fields of that
+		fields = append(fields, zap.String("door", x.arrival.Door))
+	}
 	return append(fields, outcomeFields(&x.Outcome, x.service, status)...)
 }
 

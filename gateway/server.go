@@ -114,7 +114,8 @@ type exchange struct {
 	service   *service.Service
 	requestID execute.RequestID
 	client    netip.Addr
-	address   string // that the client is counted under
+	address   string        // that the client is counted under
+	arrival   *door.Arrival // nil: the request came to the listener
 	door.Outcome
 }
 
@@ -138,6 +139,9 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		c.SetRequest(r)
 		x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
 		x.address = countedAs(x.client)
+		if x.arrival = door.ArrivalOf(r.Context()); x.arrival != nil {
+			x.address = string(x.arrival.Sender)
+		}
 		h := c.Response().Header()
 		h.Set(headerRequestID, string(x.requestID))
 		h["X-Content-Type-Options"] = noSniff
@@ -168,7 +172,7 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		if name := wire.RepeatedHeader(r.Header); name != "" {
 			return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
 		}
-		if s.enter(c, x) {
+		if x.arrival == nil && s.enter(c, x) {
 			return nil
 		}
 		return next(c)
@@ -240,6 +244,9 @@ func routerError(err error) error {
 
 func (s *Server) serviceFor(r *http.Request) *service.Service {
 	snapshot := s.directory.Current()
+	if a := door.ArrivalOf(r.Context()); a != nil {
+		return snapshot.Service(a.Service)
+	}
 	host := r.Host
 	if trusts(snapshot, r.RemoteAddr) {
 		if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" {

@@ -18,8 +18,10 @@ type Call struct {
 	Door string // the protocol it came by, such as mcp; empty: that of UIM over HTTP
 	// Service returns the service that is called as it is served at the moment, or nil where there is none any more. It is
 	// asked when the call begins, when it has been read, and before the first byte of each attempt; it must be quick.
-	Service        func() *service.Service
-	Token          string // the PAT, without a scheme; empty if none was sent
+	Service func() *service.Service
+	Token   string // the PAT, without a scheme; empty if none was sent
+	// Sender is who sent the call, where the protocol says that beside the PAT: one of another agent is refused. Empty: it does not.
+	Sender         pat.AgentID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
 	// Proved is a proof of key in place of Proof: the message that brought the call is signed, over intent, parameters, service

@@ -89,6 +89,7 @@ type Gate struct {
 	Log       *zap.Logger
 	Logs      *observer.ObservedLogs // what Log was given
 	URL       string                 // of the public listener
+	Handler   http.Handler           // of the public listener
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
 	Drain     func()         // ends what doors do beside their requests, once; no request may come any more
@@ -203,7 +204,8 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: doors,
 	})
 	g.run(doors)
-	public := httptest.NewServer(server.Handler())
+	g.Handler = server.Handler()
+	public := httptest.NewServer(g.Handler)
 	t.Cleanup(public.Close)
 	g.URL = public.URL
 	return g

@@ -42,3 +42,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestMinorUnits(t *testing.T) {
+	for text, want := range map[string][2]int64{
+		"0.25 EUR": {25, 1}, "1 EUR": {100, 1}, "0.005 USD": {1, 2}, "0.001 USD": {1, 10}, "0.015 USD": {3, 2}, "0.000000001 JPY": {1, 1_000_000_000},
+		"3 JPY": {3, 1}, "0.5 JPY": {1, 2}, "0.001 KWD": {1, 1}, "1000000 USD": {100_000_000, 1}, "999999.999999999 JPY": {999_999_999_999_999, 1_000_000_000},
+	} {
+		a, err := money.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum, times := a.Minor(); sum != want[0] || times != want[1] {
+			t.Errorf("%s: %d for %d, want %d for %d", text, sum, times, want[0], want[1])
+		}
+	}
+	if sum, times := (money.Amount{}).Minor(); sum != 0 || times != 1 {
+		t.Errorf("nothing: %d for %d", sum, times)
+	}
+}

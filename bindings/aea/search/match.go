@@ -72,3 +72,14 @@ func (s Distance) holds(v Value) bool {
 	place, ok := v.(Location)
 	return ok && s.Center.To(place) <= s.Kilometres
 }
+
+// Mentions reports whether the query says something of an attribute.
+func (q Query) Mentions(attribute string) bool { return And(q.Constraints).mentions(attribute) }
+
+func (e And) mentions(attribute string) bool {
+	return slices.ContainsFunc(e, func(part Expr) bool { return part.mentions(attribute) })
+}
+
+func (e Or) mentions(attribute string) bool         { return And(e).mentions(attribute) }
+func (e Not) mentions(attribute string) bool        { return e.Expr.mentions(attribute) }
+func (e Constraint) mentions(attribute string) bool { return e.Attribute == attribute }

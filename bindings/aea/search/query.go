@@ -19,6 +19,7 @@ type Expr interface {
 	append(out []byte) []byte // as a member of the oneof
 	holds(a Attributes) bool
 	fits(m map[string]Type) bool
+	mentions(attribute string) bool
 }
 
 // And holds when all of its parts do. It has two or more.

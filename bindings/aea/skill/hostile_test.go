@@ -1,0 +1,124 @@
+package skill_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestNegotiationsOutOfOrder sends each message where its dialogue does not let it come: nothing but an error comes back, and the
+// agent is served afterwards.
+func TestNegotiationsOutOfOrder(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "")
+	message := func(from string, id, target int32, ref, responder string, c protocol.Content) wire.Envelope {
+		data, err := wire.Message{ID: id, Target: target, StarterRef: ref, ResponderRef: responder, Content: c.Encode()}.Encode()
+		s.Must(err)
+		return wire.Envelope{To: s.address, Sender: from, Protocol: protocol.FIPA.Specs[0], Message: data}
+	}
+	say := func(p protocol.Performative) protocol.FIPAMessage {
+		return protocol.FIPAMessage{Performative: p, Info: map[string]string{"tx_nonce": "x"}}
+	}
+	for i, p := range []protocol.Performative{
+		protocol.FIPAAccept, protocol.FIPAAcceptWInform, protocol.FIPAInform, protocol.FIPAMatchAccept, protocol.FIPAMatchAcceptWInform,
+		protocol.FIPAPropose, protocol.FIPADecline, protocol.FIPAEnd,
+	} {
+		a := s.other(i)
+		for n, e := range []wire.Envelope{
+			message(a.Address(), 1, 0, "first", "", say(p)),         // begins nothing
+			message(a.Address(), 2, -1, "unknown", "x", say(p)),     // of no dialogue
+			message(a.Address(), -1, 1, "theirs", "x", say(p)),      // of one that was never begun here
+			message(a.Address(), 1, 0, "first", "named", say(p)),    // begins and answers
+			message(a.Address(), 2147483647, 1, "huge", "", say(p)), // far ahead
+		} {
+			s.line.Send(t, e)
+			if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || m.Code != protocol.CodeInvalidDialogue {
+				t.Errorf("%s, %d: %+v", p, n, m)
+			}
+		}
+		turn, offer := a.Asks(t, gatetest.Searching)
+		e, err := turn.Dialogue.Reply(turn.Message.ID, accept(a.Info(offer)))
+		s.Must(err)
+		s.line.Send(t, e)
+		a.FIPA(t, protocol.FIPAMatchAcceptWInform)
+		s.line.Send(t, e) // the same envelope again
+		if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || m.Code != protocol.CodeInvalidDialogue {
+			t.Errorf("%s, again: %+v", p, m)
+		}
+		if pats, err := s.Store.Newest(t.Context(), "default", "", s.Now(), 10); err != nil || len(pats) != 0 {
+			t.Errorf("%v, %v", pats, err)
+		}
+	}
+}
+
+// TestOffersWithoutEnd has many agents call for proposals and never go on: another one agrees as if nothing had been.
+func TestOffersWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "")
+	var floods sync.WaitGroup
+	for n := range 8 {
+		floods.Go(func() {
+			a := s.other(n)
+			for range 300 {
+				a.Start(t, &protocol.FIPA, aeatest.CFP(gatetest.Searching))
+				if _, ok := a.Next(t).Content.(protocol.FIPAMessage); !ok { // an error beside a decline
+					a.Next(t)
+				}
+			}
+		})
+	}
+	good := s.agent(identity.Fetchai)
+	for range 5 {
+		turn, offer := good.Asks(t, gatetest.Searching)
+		good.Reply(t, turn, accept(good.Info(offer)))
+		if _, m := good.FIPA(t, protocol.FIPAMatchAcceptWInform); m.Info["pat"] == "" {
+			t.Error(m.Info)
+		}
+	}
+	floods.Wait()
+	late := s.other(100)
+	for n := range 130 {
+		late.Start(t, &protocol.FIPA, aeatest.CFP(gatetest.Searching))
+		m, _ := late.Next(t).Content.(protocol.FIPAMessage)
+		if (m.Performative == protocol.FIPAPropose) != (n < 120) {
+			t.Fatalf("%d: %s", n, m.Performative)
+		}
+		if n < 120 {
+			continue
+		}
+		if _, uim := late.Refusal(t); refusal(uim) != "TOO_MANY_CONNECTIONS" {
+			t.Error(uim)
+		}
+	}
+}
+
+// TestWrongSignaturesWithoutEnd: what does not verify costs the caller its turns at the desk, and nobody else's.
+func TestWrongSignaturesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "server: {issue_per_address: 5/minute, per_address: 10000/second}\n"+
+		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	a, good := s.other(1), s.agent(identity.Fetchai)
+	told := map[string]int{}
+	for range 8 {
+		turn, offer := a.Asks(t, gatetest.Searching)
+		info := a.Info(offer)
+		info["signature"] = good.Info(offer)["signature"]
+		a.Reply(t, turn, accept(info))
+		a.FIPA(t, protocol.FIPADecline)
+		_, uim := a.Refusal(t)
+		told[refusal(uim)]++
+	}
+	if told["BAD_SIGNATURE"] != 5 || told["TOO_MANY_CONNECTIONS"] != 3 {
+		t.Error(fmt.Sprint(told))
+	}
+	if token := good.Agrees(t, gatetest.Searching); !strings.Contains(token, ".") {
+		t.Error("no PAT for another")
+	}
+}

@@ -1,0 +1,260 @@
+package skill
+
+import (
+	"context"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A turn is a message of a negotiation, and what answering it needs.
+type turn struct {
+	*Skill
+	runtime.Message
+	of   *service.Service
+	said protocol.FIPAMessage
+}
+
+// negotiate answers a message of fipa, in which the service is the seller. What is refused ends the negotiation, and an error of
+// the protocol default says why.
+func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
+	said, ok := m.Content.(protocol.FIPAMessage)
+	if !ok || m.Dialogue == nil {
+		return nil
+	}
+	t := &turn{s, m, s.Serving(), said}
+	if t.of == nil {
+		return t.refuse(reason.UnknownHost.Refusal(""))
+	}
+	answer, err := t.answer(ctx)
+	switch {
+	case err != nil:
+		return t.refuse(refusal.For(err))
+	case answer.Performative == "":
+		return nil
+	}
+	return m.Reply(answer)
+}
+
+// answer is what a message is answered with; none: without performative.
+func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
+	switch t.said.Performative {
+	case protocol.FIPACFP:
+		return t.called(ctx)
+	case protocol.FIPAPropose:
+		return t.countered(ctx)
+	case protocol.FIPAAccept:
+		return t.signHere(protocol.FIPAMatchAcceptWInform)
+	case protocol.FIPAMatchAccept:
+		return t.signHere(protocol.FIPAInform)
+	case protocol.FIPAAcceptWInform:
+		return t.agreed(ctx, protocol.FIPAMatchAcceptWInform)
+	case protocol.FIPAMatchAcceptWInform:
+		return t.agreed(ctx, protocol.FIPAInform)
+	case protocol.FIPAInform:
+		if old, renews := t.said.Info["renew"]; renews {
+			return t.renewed(ctx, old)
+		}
+		return t.agreed(ctx, protocol.FIPAInform)
+	default: // decline and end
+		t.offers.end(t.Dialogue.Label())
+		return protocol.FIPAMessage{}, nil
+	}
+}
+
+// refuse ends the negotiation, where the protocol lets this message do that, and says why.
+func (t *turn) refuse(f *reason.Refusal) error {
+	t.offers.end(t.Dialogue.Label())
+	var err error
+	for _, p := range []protocol.Performative{protocol.FIPADecline, protocol.FIPAEnd} {
+		if protocol.FIPA.Rules.Answers(p, t.said.Performative) {
+			err = t.Reply(protocol.FIPAMessage{Performative: p})
+			break
+		}
+	}
+	t.Error(protocol.DefaultMessage{
+		Code: protocol.CodeInvalidMessage, Text: string(f.Reason) + ": " + f.Message,
+		Data: map[string][]byte{"uim_error": t.told(t.of, f), "dialogue": []byte(t.Dialogue.Label().StarterRef)},
+	})
+	return err
+}
+
+// told is a refusal as every door has it.
+func (s *Skill) told(of *service.Service, f *reason.Refusal) []byte {
+	about := wire.About{}
+	if of != nil {
+		about.HelpURL = of.HelpURL(f.Reason)
+	}
+	return wire.Envelope(f, about)
+}
+
+// called answers a call for proposals with an offer of one intent.
+func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
+	if err := t.admitted(); err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	in, terms, err := match(ctx, t.of, t.Sender, t.said.Query)
+	if err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	return t.offered(in.ID, terms, 0), nil
+}
+
+func (t *turn) offered(intent string, terms service.Outlook, rounds int) protocol.FIPAMessage {
+	o := t.offers.make(t.Dialogue.Label(), intent, rounds)
+	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
+}
+
+// admitted bounds how often an agent is made an offer.
+func (t *turn) admitted() error {
+	if !t.asked.Admit(t.Sender, t.Now()) {
+		return reason.TooManyConnections.Refusal("Too many calls for proposals from this agent.").After(t.asked.Wait()).
+			ShedFor(reason.ShedRequestsAddress)
+	}
+	return nil
+}
+
+// countered answers a counter-offer: the terms are those of the policy. One that they satisfy is accepted; else they are proposed
+// again, a few times.
+func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
+	o, err := t.open()
+	if err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	if err := t.admitted(); err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	terms, err := t.of.Foresee(ctx, pat.AgentID(t.Sender), o.intent)
+	switch {
+	case err != nil:
+		return protocol.FIPAMessage{}, err
+	case satisfies(t.said.Proposal, propose(t.of, o, terms)):
+		return protocol.FIPAMessage{Performative: protocol.FIPAAccept}, nil
+	case o.rounds >= maxRounds:
+		return protocol.FIPAMessage{}, reason.PolicyViolation.Refusal("The terms of the policy do not change by counter-offers.")
+	}
+	return t.offered(o.intent, terms, o.rounds+1), nil
+}
+
+// open returns the offer that is open in this negotiation.
+func (t *turn) open() (offer, error) {
+	o, ok := t.offers.find(t.Dialogue.Label())
+	switch {
+	case !ok:
+		return offer{}, pat.ErrAgreementStale
+	case o.used:
+		return offer{}, pat.ErrAgreementReplayed
+	}
+	return o, nil
+}
+
+// signHere answers a plain acceptance with what is to be signed.
+func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) {
+	o, err := t.open()
+	if err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	policy := t.of.Offer()
+	sign := identity.Agreement{Gateway: t.Address, Agent: t.Sender, PolicySHA256: policy.SHA256(), Nonce: o.nonce}
+	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
+		"policy_sha256": sign.PolicySHA256, "tx_nonce": sign.Nonce, "sign": string(sign.Text()),
+	}}, nil
+}
+
+// agreed answers an acceptance that is signed with a PAT.
+func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.FIPAMessage, error) {
+	if err := t.confidential(); err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	issued, err := t.Desk.IssueNegotiated(ctx, t.atDesk(), t.acceptance)
+	if err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	if issued.State == pat.AgreementPending {
+		return protocol.FIPAMessage{Performative: by, Info: map[string]string{
+			"status": string(issued.State), "agreement_id": string(issued.AgreementID),
+		}}, nil
+	}
+	t.offers.use(t.Dialogue.Label())
+	return t.tells(by, issued), nil
+}
+
+// acceptance reads what was signed. The key is judged where the agreement is made.
+func (t *turn) acceptance() (pat.NegotiatedRequest, error) {
+	info := t.said.Info
+	o, err := t.open()
+	switch {
+	case err != nil:
+		return pat.NegotiatedRequest{}, err
+	case info["tx_nonce"] != "" && info["tx_nonce"] != o.nonce:
+		return pat.NegotiatedRequest{}, pat.ErrAgreementStale
+	}
+	return pat.NegotiatedRequest{
+		Gateway: t.Address, Agent: t.Sender, Nonce: o.nonce, Until: o.until, PolicySHA256: info["policy_sha256"],
+		Ledger: info["ledger_id"], PublicKey: info["public_key"], Signature: info["signature"], Scope: []string{o.intent},
+	}, nil
+}
+
+// renewed answers with the successor of a PAT of the sender's own.
+func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, error) {
+	if err := t.confidential(); err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	issued, err := t.Desk.Renew(ctx, t.atDesk(), func() (pat.RenewRequest, error) {
+		claims, err := t.of.Verifier.Verify(ctx, old, t.Now())
+		if err == nil && string(claims.Subject) != t.Sender {
+			return pat.RenewRequest{}, notYours()
+		}
+		return pat.RenewRequest{Token: old}, nil // what is wrong with it, if anything, is told there
+	})
+	switch {
+	case err != nil:
+		return protocol.FIPAMessage{}, err
+	case string(issued.Claims.Subject) != t.Sender: // it had expired, within the grace
+		return protocol.FIPAMessage{}, notYours()
+	}
+	return t.tells(protocol.FIPAInform, issued), nil
+}
+
+func notYours() error {
+	return reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
+}
+
+// tells is a message with a PAT.
+func (t *turn) tells(by protocol.Performative, issued pat.Issued) protocol.FIPAMessage {
+	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
+		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),
+		"agreement_id": string(issued.AgreementID), "execute_url": t.of.At("/api/intents/execute"),
+	}}
+}
+
+// confidential refuses to tell a PAT where others could read it.
+func (t *turn) confidential() error {
+	if !t.Confidential && !t.Clear {
+		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")
+	}
+	return nil
+}
+
+// atDesk is a message as the desk takes it.
+func (t *turn) atDesk() agree.Call {
+	return agree.Call{Service: t.of, From: t.Sender, Observe: func(e *agree.Event) {
+		fields := append(record.AgreementFields(e), zap.String("door", t.Door), zap.String("service", t.of.ID))
+		if e.Reason != "" { // of strangers there may be any number
+			t.Log.Debug("negotiation", append(fields, zap.String("reason", string(e.Reason)))...)
+			return
+		}
+		t.Log.Info("negotiation", fields...)
+	}}
+}

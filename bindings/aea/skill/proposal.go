@@ -1,0 +1,135 @@
+package skill
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/search"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// The names of attributes that queries and proposals share.
+const (
+	attributePrice    = "price"
+	attributeCurrency = "currency_id"
+)
+
+// mostForeseen bounds for how many intents the policy is evaluated to answer one query.
+const mostForeseen = 256
+
+// A wish is what an agent looks for, and how many evaluations of the policy that may still cost.
+type wish struct {
+	of     *service.Service
+	agent  pat.AgentID
+	query  search.Query
+	priced bool // it says something of prices
+	left   int
+}
+
+// match returns the first intent of the catalogue that the query is about and that the agent may agree to. Where there is none,
+// the error is a *reason.Refusal: why the first one that the query is about is not offered.
+func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Outlook, error) {
+	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), mostForeseen}
+	var refused error
+	for _, in := range s.Offered() {
+		outlook, matches, err := w.meets(ctx, in)
+		if err == nil && matches {
+			return in, outlook, nil
+		}
+		if _, ok := errors.AsType[*reason.Refusal](err); err != nil && !ok {
+			return nil, service.Outlook{}, err
+		}
+		if matches && refused == nil {
+			refused = err
+		}
+		if w.left == 0 {
+			break
+		}
+	}
+	if refused == nil {
+		refused = reason.IntentNotFound.Refusal("No intent of the service is what the query describes.")
+	}
+	return nil, service.Outlook{}, refused
+}
+
+// meets reports whether the query is about an intent, and on which terms the agent may have it.
+func (w *wish) meets(ctx context.Context, in *service.Intent) (outlook service.Outlook, matches bool, err error) {
+	is := describe(in)
+	if !w.priced && !w.query.Matches(is) {
+		return service.Outlook{}, false, nil
+	}
+	w.left--
+	outlook, err = w.of.Foresee(ctx, w.agent, in.ID)
+	if !w.priced {
+		return outlook, true, err
+	}
+	if err == nil {
+		total, _ := outlook.Charge.Minor()
+		is[attributePrice] = []search.Value{search.Int(total)}
+		is[attributeCurrency] = []search.Value{search.Text(outlook.Charge.Currency)}
+	}
+	return outlook, w.query.Matches(is), err
+}
+
+// describe is the description of an intent, of model uim_intent, without its price.
+func describe(in *service.Intent) search.Attributes {
+	is := search.Attributes{
+		"intent_uid": {search.Text(in.ID)}, "intent_name": {search.Text(in.Name)}, "namespace": {search.Text(in.UID.Namespace)},
+		"version": {search.Text(in.UID.Version)},
+	}
+	for name, text := range map[string]string{"category": in.Category, "description": in.Description} {
+		if text != "" {
+			is[name] = []search.Value{search.Text(text)}
+		}
+	}
+	for _, tag := range in.Tags {
+		is["tags"] = append(is["tags"], search.Text(tag))
+	}
+	return is
+}
+
+// propose describes an offer to an agent, of model uim_offer. The price is that of quantity calls, in minor units of the
+// currency, so that it is always whole.
+func propose(s *service.Service, o offer, terms service.Outlook) search.Description {
+	policy := s.Offer()
+	price, quantity := terms.Charge.Minor()
+	ledger, ok := identity.LedgerOf(o.in.Opponent)
+	if !ok {
+		ledger = identity.Fetchai
+	}
+	text := func(name, value string) search.KeyValue { return search.KeyValue{Key: name, Value: search.Text(value)} }
+	number := func(name string, value int64) search.KeyValue {
+		return search.KeyValue{Key: name, Value: search.Int(value)}
+	}
+	return search.Describe("uim_offer",
+		text("service_id", o.intent), number("quantity", quantity), number(attributePrice, price),
+		text(attributeCurrency, terms.Charge.Currency), text("ledger_id", string(ledger)), text("tx_nonce", o.nonce),
+		text("policy_url", s.At("/api/policy")), text("policy_sha256", policy.SHA256()), text("policy_uid", policy.UID),
+		text("scope", strings.Join([]string{o.intent, "execute"}, ":")), number("rate_limit", terms.Rate.Max),
+		number("rate_period", terms.Rate.Period.Seconds()), number("valid_until", o.until.Unix()), text("iss", s.Issuer),
+		text("execute_url", s.At("/api/intents/execute")),
+	)
+}
+
+// satisfies reports whether a counter-offer asks for nothing that the offer does not give: it pays as much, or more, for as
+// many calls, or fewer, and leaves all else as it was. Attributes that it does not name are those of the offer.
+func satisfies(counter, own search.Description) bool {
+	for _, v := range counter.Values {
+		offered := own.Value(v.Key)
+		asked, whole := v.Value.(search.Int)
+		if given, ok := offered.(search.Int); ok && whole {
+			switch {
+			case v.Key == attributePrice && asked >= given, v.Key == "quantity" && asked > 0 && asked <= given:
+				continue
+			}
+		}
+		if offered == nil || offered != v.Value {
+			return false
+		}
+	}
+	return len(counter.Values) > 0
+}

@@ -1,0 +1,77 @@
+// Package skill is the skill intents, by which a service answers agents of the AEA framework. It negotiates by fipa, where a proposal is
+// the terms of the policy for one intent and an acceptance is a signed agreement, and executes: requests in messages of http, and
+// calls as JSON in messages of default.
+//
+//	s := skill.New(skill.Config{…})
+//	r.Resources().Add(s.Skill())
+//
+// It holds no rule of its own. Agreements are made at the desk, and every request goes to the API of the gateway, which
+// answers it as one over HTTP.
+package skill
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+)
+
+// ID names the skill inside of the agent of a service.
+var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
+
+// A Config is what a Skill is built on. All of it is required but Clear.
+type Config struct {
+	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
+	ID      string                  // of the service
+	Address string                  // of the service among agents
+	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
+	API     http.Handler            // answers requests whose context has a door.Arrival
+	Desk    *agree.Desk
+	Now     func() time.Time
+	Log     *zap.Logger
+	// Clear: PATs are told over connections that others can read as well.
+	Clear bool
+}
+
+// A Skill answers the agents of one service. It is safe for concurrent use.
+type Skill struct {
+	Config
+	offers *offers
+	asked  *bucket.Set // by sender, of calls for proposals and counter-offers
+}
+
+// proposals bounds how often one agent is made a proposal: each has the policy evaluated.
+var proposals = limit.Rate{Max: 120, Period: limit.Minute}
+
+// New makes a Skill.
+func New(c Config) *Skill {
+	return &Skill{Config: c, offers: newOffers(c.Now), asked: bucket.NewSet(proposals)}
+}
+
+// Close ends what the skill does by itself. It answers nothing any more.
+func (s *Skill) Close() { s.asked.Close() }
+
+// Skill returns what a runtime is given.
+func (s *Skill) Skill() runtime.Skill {
+	return runtime.Skill{
+		ID: ID,
+		Handlers: []runtime.Handler{
+			{Protocol: &protocol.FIPA, Handle: s.negotiate},
+			{Protocol: &protocol.HTTP, Handle: s.request},
+			{Protocol: &protocol.Default, Handle: s.call},
+		},
+		Behaviours: []runtime.Behaviour{{Name: "forget offers", Every: time.Minute, Act: func(context.Context) error {
+			s.offers.forgetOld()
+			return nil
+		}}},
+	}
+}

@@ -1,0 +1,24 @@
+package money
+
+// hundredths is how many minor units most currencies have in one unit; others have none, or thousandths. ISO 4217, list one.
+const hundredths = 100
+
+var minorUnits = map[string]int64{
+	"BIF": 1, "CLP": 1, "DJF": 1, "GNF": 1, "ISK": 1, "JPY": 1, "KMF": 1, "KRW": 1, "PYG": 1, "RWF": 1, "UGX": 1, "UYI": 1, "VND": 1,
+	"VUV": 1, "XAF": 1, "XOF": 1, "XPF": 1, "BHD": 1000, "IQD": 1000, "JOD": 1000, "KWD": 1000, "LYD": 1000, "OMR": 1000, "TND": 1000,
+}
+
+// Minor returns the least number of times, above 0, that the amount has to be paid for a sum in whole minor units, such as
+// cents, and that sum. Of 0.005 USD it returns 1 and 2.
+func (a Amount) Minor() (sum, times int64) {
+	in := minorUnits[a.Currency]
+	if in == 0 {
+		in = hundredths
+	}
+	one := Unit / in
+	common := one // becomes the greatest common divisor
+	for rest := a.Nano; rest != 0; {
+		common, rest = rest, common%rest
+	}
+	return a.Nano / common, one / common
+}
