@@ -22,11 +22,13 @@ type EnvelopeContext struct {
 
 // Limits bound what a runtime holds and does. Each is at least 1.
 type Limits struct {
-	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. An envelope counts as
-	// MinWeight where it is smaller, so these bound their number as well.
+	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. One counts as 64 KiB at
+	// least, so these bound their number as well.
 	InBox, PerSender int64
-	// OutBox bounds the envelopes that wait to be sent, counted in the same way, and PerPeer those to one peer.
+	// OutBox bounds the envelopes that wait to be sent, in bytes, and PerPeer those to one peer. One counts as 4 KiB at least.
 	OutBox, PerPeer int64
+	// Reading bounds what has come of frames that are not yet whole, beyond the first 64 KiB of each.
+	Reading int64
 	// Workers bounds the envelopes that are worked on at once.
 	Workers int
 	// Tasks bounds the tasks that wait, and TaskWorkers those that run.
@@ -37,21 +39,27 @@ type Limits struct {
 	// Errors bounds the errors that one sender is sent.
 	Errors    limit.Rate
 	Dialogues dialogue.Limits
-	// Drain bounds how long the runtime, once it is to stop, waits for handlers, tasks and what they sent.
+	// Drain bounds how long the runtime, once it is to stop, waits for handlers and tasks to end, and then, for three seconds, for
+	// what they sent to leave.
 	Drain time.Duration
 }
 
-// MinWeight is what the smallest envelope counts for, in bytes.
-const MinWeight = 64 << 10
-
-// DefaultLimits are those of a gateway: a sender may have 64 envelopes at once, and all together 1024.
+// DefaultLimits are those of a gateway: a sender may have 64 small envelopes at once, and all together 1024; 1024 may wait for a
+// peer, and 16384 for all.
 var DefaultLimits = Limits{
-	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Workers: 64, Tasks: 256, TaskWorkers: 16,
+	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Reading: 64 << 20,
+	Workers: 64, Tasks: 256, TaskWorkers: 16,
 	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: "minute"}, Dialogues: dialogue.DefaultLimits,
 	Drain: 20 * time.Second,
 }
 
+// What the smallest envelope counts for, in bytes: one that came will be worked on, one that is sent only waits.
+const (
+	minReceived = 64 << 10
+	minSent     = 4 << 10
+)
+
 // weight is what an envelope counts for.
-func weight(e wire.Envelope) int64 {
-	return max(MinWeight, int64(len(e.Message)+len(e.To)+len(e.Sender)+len(e.URI)))
+func weight(e wire.Envelope, least int64) int64 {
+	return max(least, int64(len(e.Message)+len(e.To)+len(e.Sender)+len(e.URI)))
 }

@@ -80,7 +80,7 @@ func (b *InBox) put(ctx context.Context, e Envelope) error {
 		w.dialogue = m.StarterRef
 	}
 	s := b.hold(e.Sender)
-	if err := b.enter(ctx, s, weight(e.Envelope)); err != nil {
+	if err := b.enter(ctx, s, weight(e.Envelope, minReceived)); err != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.letGo(e.Sender, s)
@@ -144,7 +144,7 @@ func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 
 // leave gives back what enter took, and what hold did. The caller holds the lock.
 func (b *InBox) leave(s *sender, e Envelope) {
-	n := weight(e.Envelope)
+	n := weight(e.Envelope, minReceived)
 	s.room.Release(n)
 	b.room.Release(n)
 	b.letGo(e.Sender, s)

@@ -137,7 +137,7 @@ func TestAPeerThatReadsNothing(t *testing.T) {
 		e.To = to
 		return r.Multiplexer().Send(runtime.Envelope{Envelope: e})
 	}
-	for i := range 64 {
+	for i := range 1024 {
 		if err := send("deaf", 10); err != nil {
 			t.Fatal(i, err)
 		}
@@ -151,11 +151,14 @@ func TestAPeerThatReadsNothing(t *testing.T) {
 	if err := send("third", 2<<20); !errors.Is(err, runtime.ErrFull) {
 		t.Errorf("a full outbox took more: %v", err)
 	}
+	if err := send("third", 10); err != nil {
+		t.Error(err)
+	}
 	l.sent(t, "other")
 	if err := send("third", 2<<20); err != nil {
 		t.Error(err)
 	}
-	if n := l.queue("deaf").Close(); n != 64 {
+	if n := l.queue("deaf").Close(); n != 1024 {
 		t.Errorf("%d dropped", n)
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {

@@ -15,6 +15,10 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 )
 
+// flush is how long, once nothing is worked on any more, what waits to be sent may take: agents that ask for it do so every two
+// seconds, and those that have gone never will.
+const flush = 3 * time.Second
+
 // loop acts, reacts and updates until ctx ends.
 func (r *Runtime) loop(ctx context.Context) {
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
@@ -37,7 +41,9 @@ func (r *Runtime) loop(ctx context.Context) {
 	r.multiplexer.box.InBox.stop()
 	workers.Wait()
 	tasks.Wait()
-	r.multiplexer.box.OutBox.drain(drained)
+	flushed, cancel := context.WithTimeout(drained, flush)
+	defer cancel()
+	r.multiplexer.box.OutBox.drain(flushed)
 	disconnect()
 	connections.Wait()
 	r.errors.perSender.Close()

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 )
 
@@ -35,6 +37,7 @@ type Routing struct {
 type Multiplexer struct {
 	address string
 	box     MailBox
+	reading *semaphore.Weighted
 	routes  *routes
 	now     func() time.Time
 
@@ -49,6 +52,7 @@ type Multiplexer struct {
 func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer {
 	return &Multiplexer{
 		address: address, box: MailBox{newInBox(l), newOutBox(l)}, routes: newRoutes(l.Routes, l.RouteAge), now: now,
+		reading: semaphore.NewWeighted(max(l.Reading, 2*wire.MaxEnvelope)),
 	}
 }
 

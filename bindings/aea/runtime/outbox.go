@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 )
 
@@ -19,26 +17,56 @@ type MailBox struct {
 	OutBox *OutBox
 }
 
-// An OutBox holds the envelopes that wait to be sent, in one Queue for each peer: one that reads nothing fills its own.
+// An OutBox holds the envelopes that wait to be sent, in one Queue for each peer: one that reads nothing fills its own. A queue
+// may hold more as long as it holds less than is free, so that many such peers leave room for others.
 type OutBox struct {
-	perPeer int64
-	size    int64
-	room    *semaphore.Weighted
+	perPeer, size int64
+
+	mu      sync.Mutex
+	emptied sync.Cond
+	held    int64
 }
 
 func newOutBox(l Limits) *OutBox {
-	size := max(l.OutBox, wire.MaxEnvelope)
-	return &OutBox{perPeer: max(l.PerPeer, wire.MaxEnvelope), size: size, room: semaphore.NewWeighted(size)}
+	b := &OutBox{perPeer: max(l.PerPeer, wire.MaxEnvelope), size: max(l.OutBox, 2*wire.MaxEnvelope)}
+	b.emptied.L = &b.mu
+	return b
+}
+
+// take takes room for an envelope into a queue that holds some already.
+func (b *OutBox) take(n, held int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if held+n > b.perPeer || held+n > b.size-b.held {
+		return false
+	}
+	b.held += n
+	return true
+}
+
+func (b *OutBox) give(n int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.held -= n; b.held == 0 {
+		b.emptied.Broadcast()
+	}
 }
 
 // drain waits until nothing waits to be sent, or ctx ends.
 func (b *OutBox) drain(ctx context.Context) {
-	if b.room.Acquire(ctx, b.size) == nil {
-		b.room.Release(b.size)
+	defer context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.emptied.Broadcast()
+	})()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for b.held > 0 && ctx.Err() == nil {
+		b.emptied.Wait()
 	}
 }
 
-// A Queue holds the envelopes that wait to be sent to one peer. One goroutine takes, any may put.
+// A Queue holds the envelopes that wait to be sent to one peer. It is safe for concurrent use.
 type Queue struct {
 	box  *OutBox
 	mu   sync.Mutex
@@ -55,11 +83,11 @@ func (b *OutBox) Queue() *Queue { return &Queue{box: b, more: make(chan struct{}
 func (q *Queue) Put(e wire.Envelope) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := weight(e)
+	n := weight(e, minSent)
 	switch {
 	case q.shut:
 		return ErrNoPeer
-	case q.held+n > q.box.perPeer || !q.box.room.TryAcquire(n):
+	case !q.box.take(n, q.held):
 		return ErrFull
 	}
 	q.held += n
@@ -84,7 +112,7 @@ func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err err
 			return wire.Envelope{}, nil, err
 		}
 		if found {
-			return e, func() { q.free(weight(e)) }, nil
+			return e, func() { q.free(weight(e, minSent)) }, nil
 		}
 		select {
 		case <-q.more:
@@ -100,7 +128,7 @@ func (q *Queue) First() (e wire.Envelope, sent func(), ok bool) {
 	if err != nil || !ok {
 		return wire.Envelope{}, nil, false
 	}
-	return e, func() { q.free(weight(e)) }, true
+	return e, func() { q.free(weight(e, minSent)) }, true
 }
 
 func (q *Queue) first() (e wire.Envelope, found bool, err error) {
@@ -108,12 +136,15 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 	defer q.mu.Unlock()
 	switch {
 	case q.shut:
+		q.wake()
 		return e, false, ErrNoPeer
 	case len(q.list) == 0:
 		return e, false, nil
 	}
 	e, q.list[0] = q.list[0], wire.Envelope{}
-	q.list = q.list[1:]
+	if q.list = q.list[1:]; len(q.list) > 0 {
+		q.wake() // another one that takes
+	}
 	return e, true, nil
 }
 
@@ -121,7 +152,7 @@ func (q *Queue) free(n int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.held -= n
-	q.box.room.Release(n)
+	q.box.give(n)
 }
 
 // Len returns how many envelopes wait.
@@ -137,8 +168,8 @@ func (q *Queue) Close() int {
 	defer q.mu.Unlock()
 	n := len(q.list)
 	for _, e := range q.list {
-		q.held -= weight(e)
-		q.box.room.Release(weight(e))
+		q.held -= weight(e, minSent)
+		q.box.give(weight(e, minSent))
 	}
 	q.list, q.shut = nil, true
 	q.wake()

@@ -118,6 +118,10 @@ func (e Envelope) wrong() string {
 	return ""
 }
 
+// IsAgent reports whether s may be the address of an agent: 1 to MaxAddress bytes of UTF-8 without control characters, and no
+// public id.
+func IsAgent(s string) bool { return isAddress(s) && !IsComponent(s) }
+
 // isAddress reports whether s may be an address: 1 to MaxAddress bytes of UTF-8 without control characters.
 func isAddress(s string) bool {
 	for _, c := range s {

@@ -130,8 +130,13 @@ func TestPublicID(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"gw", "example.com", "did:web:gw", "fetch1x9v67", "0x23377282AC9D363BD4D2aa89dE200B2040da5FDb", "a b"} {
-		if wire.IsComponent(s) {
+		if wire.IsComponent(s) || !wire.IsAgent(s) {
 			t.Errorf("%q is a component", s)
+		}
+	}
+	for _, s := range []string{"", "a/b", "a\nb", "\xff", strings.Repeat("a", wire.MaxAddress+1)} {
+		if wire.IsAgent(s) {
+			t.Errorf("%q is an agent", s)
 		}
 	}
 }

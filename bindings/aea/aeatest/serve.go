@@ -1,0 +1,77 @@
+package aeatest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/node"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// Self is the address of the agent that Serve runs.
+const Self = "gw"
+
+// Serve runs an agent with these connections, and a skill that answers bytes of the protocol default with the same bytes, until
+// the test ends. The limits are those of a gateway where they are zero.
+func Serve(tb testing.TB, l runtime.Limits, connections ...runtime.Connection) *runtime.Runtime {
+	tb.Helper()
+	if l == (runtime.Limits{}) {
+		l = runtime.DefaultLimits
+		l.Drain = time.Millisecond
+	}
+	r := runtime.New(Self, runtime.Options{Now: now, Limits: l})
+	err := r.Resources().Add(runtime.Skill{
+		ID:       wire.PublicID{Author: "test", Name: "echo", Version: "1.0.0"},
+		Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: echo}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, c := range connections {
+		if err := r.Connect(c, runtime.ConnectionOptions{}); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	tb.Cleanup(func() { stop(); running.Wait() })
+	return r
+}
+
+func echo(_ context.Context, m runtime.Message) error {
+	if d, ok := m.Content.(protocol.DefaultMessage); ok && d.Performative == protocol.DefaultBytes {
+		return m.Reply(Text(string(d.Bytes)))
+	}
+	return nil
+}
+
+// Node is a node with the key KeyOne, which agents know by NodeKey.
+func Node(tb testing.TB) *node.Node {
+	tb.Helper()
+	n, err := node.New(Key(tb, KeyOne), now())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+// NodeKey is the public key of Node.
+const NodeKey = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+
+// Numbered is a private key for tests alone: the number n.
+func Numbered(tb testing.TB, n int) identity.Key {
+	tb.Helper()
+	return Key(tb, fmt.Sprintf("%064x", n))
+}
+
+// Text is a message of the protocol default.
+func Text(s string) protocol.DefaultMessage {
+	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
+}

@@ -1,0 +1,269 @@
+// Package delegate is the connection by which agents come over TLS, as to a node of the agent communication network that stands
+// for them: the framework's connection p2p_libp2p_client. The node proves that the certificate is its own; the agent registers,
+// and proves with the key of its address that the node may represent it; then both hand each other envelopes, one at a time, and
+// acknowledge each with a status.
+//
+// An agent that is told of a failure connects again, and then gives up. So whatever can be read is a success, also where it is
+// dropped; what is wrong with a message is said in its dialogue.
+package delegate
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
+	"github.com/uimgate/uimgate/bindings/aea/node"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ID names the connection.
+var ID = wire.PublicID{Author: "uimgate", Name: "delegate", Version: "1.0.0"}
+
+// patience is how long an envelope waits for room in the InBox. Agents wait five seconds for the status.
+const patience = 4 * time.Second
+
+// Bounds are those of connections at once.
+type Bounds = socket.Bounds
+
+// A Connection listens for agents.
+type Connection struct {
+	node     *node.Node
+	listener *socket.Listener
+	peers    socket.Peers
+}
+
+// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+func Listen(ctx context.Context, address string, n *node.Node, b Bounds) (*Connection, error) {
+	l, err := socket.Listen(ctx, address, b)
+	if err != nil {
+		return nil, err
+	}
+	return &Connection{node: n, listener: l}, nil
+}
+
+// ID is the package's ID.
+func (c *Connection) ID() wire.PublicID { return ID }
+
+// Address is the one that was bound, host:port.
+func (c *Connection) Address() string { return c.listener.Address() }
+
+// Close ends a connection that was never run.
+func (c *Connection) Close() error { return c.listener.Close() }
+
+// Confidential is true: TLS, to an agent that has the key of its address.
+func (c *Connection) Confidential() bool { return true }
+
+// Send puts an envelope into the queue of the agent that registered last with its receiver's address.
+func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
+
+// State says how the connection is now.
+func (c *Connection) State() runtime.ConnectionState {
+	peers, queued := c.peers.Count()
+	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
+}
+
+// Run serves agents until ctx ends.
+func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	config := c.node.TLS()
+	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
+		secure := tls.Server(raw, config)
+		conn := c.listener.NewConn(ctx, secure, wire.ACN, port)
+		if secure.HandshakeContext(ctx) != nil { // strangers, and agents that only want the certificate
+			return
+		}
+		c.serve(ctx, conn, port)
+	})
+}
+
+// Errors that operators see.
+var (
+	errRegister = errors.New("an agent did not register as it should")
+	errSender   = errors.New("an envelope of another sender than the one that registered")
+	errPayload  = errors.New("a message that agents do not send")
+	errStatus   = errors.New("an agent did not acknowledge an envelope")
+)
+
+// serve serves one agent.
+func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime.Port) {
+	address, ok := c.register(conn, port)
+	if !ok {
+		return
+	}
+	conn.Greeted()
+	conn.Keep()
+	queue, leave := c.peers.Enter(address, port)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := &agent{conn: conn, address: address, port: port, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write}
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		defer conn.Close() // so that reading ends
+		a.write(ctx, queue)
+	}()
+	a.read(ctx)
+	cancel()
+	leave()
+	_ = conn.Close()
+	<-written
+}
+
+// register proves who the node is, and has the agent register.
+func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address string, ok bool) {
+	if conn.Answer(c.node.Proof()) != nil {
+		return "", false
+	}
+	frame, err := conn.Greet(maxRegister)
+	if socket.IsEnd(err) { // it wanted to know the proof only, or the certificate
+		return "", false
+	}
+	var m acn.Message
+	code := acn.Undecodable
+	if err == nil {
+		if m, err = acn.Decode(frame); err == nil {
+			code = acn.UnexpectedPayload
+			if m.Kind == acn.Register && m.Record != nil {
+				code = c.node.Register(*m.Record)
+			}
+		}
+	}
+	if conn.Answer(acn.Message{Kind: acn.Status, Code: code}.Encode()) != nil {
+		return "", false
+	}
+	if code != acn.Success {
+		port.Refused(fmt.Errorf("%w: status %d", errRegister, code))
+		return "", false
+	}
+	return m.Record.Address, true
+}
+
+// maxRegister bounds the message by which an agent registers: eight texts.
+const maxRegister = 8*(acn.MaxText+4) + 16
+
+// An agent is one that has registered.
+type agent struct {
+	conn         *socket.Conn
+	address      string
+	port         *runtime.Port
+	acknowledged chan acn.Code // what it answered to the envelope that was sent last
+	patience     time.Duration // for that answer
+}
+
+// read takes what the agent sends, until the connection is closed.
+func (a *agent) read(ctx context.Context) {
+	for {
+		frame, done, err := a.conn.Read(ctx)
+		switch {
+		case errors.Is(err, wire.ErrEmptyFrame):
+			err = a.refuse(ctx, acn.Undecodable, err)
+		case err == nil:
+			err = a.take(ctx, frame)
+		case !socket.IsEnd(err):
+			a.port.Refused(fmt.Errorf("reading a frame: %w", err))
+		}
+		done()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// take takes one frame. An error is one of writing.
+func (a *agent) take(ctx context.Context, frame []byte) error {
+	m, err := acn.Decode(frame)
+	if err != nil {
+		return a.refuse(ctx, acn.Undecodable, err)
+	}
+	switch m.Kind {
+	case acn.Status:
+		select {
+		case a.acknowledged <- m.Code:
+		default: // nothing was sent that it could be about
+			a.port.Refused(errPayload)
+		}
+		return nil
+	case acn.Envelope:
+		return a.envelope(ctx, m.Envelope)
+	case acn.LookupRequest:
+		return a.answer(ctx, acn.UnknownAgentAddress)
+	default:
+		return a.refuse(ctx, acn.UnexpectedPayload, errPayload)
+	}
+}
+
+func (a *agent) envelope(ctx context.Context, data []byte) error {
+	e, err := wire.DecodeEnvelope(data)
+	switch {
+	case err != nil:
+		return a.refuse(ctx, acn.Undecodable, err)
+	case e.Sender != a.address:
+		return a.refuse(ctx, acn.WrongAgentAddress, errSender)
+	}
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if a.port.Receive(waiting, e) != nil {
+		return a.answer(ctx, acn.AgentNotReady) // it was not taken: the agent may send it again
+	}
+	return a.answer(ctx, acn.Success)
+}
+
+func (a *agent) refuse(ctx context.Context, code acn.Code, err error) error {
+	a.port.Refused(err)
+	return a.answer(ctx, code)
+}
+
+func (a *agent) answer(ctx context.Context, code acn.Code) error {
+	return a.conn.Write(ctx, acn.Message{Kind: acn.Status, Code: code}.Encode())
+}
+
+// write sends what waits, one envelope after the other has been acknowledged, until ctx ends or the agent takes nothing any more.
+func (a *agent) write(ctx context.Context, queue *runtime.Queue) {
+	for {
+		e, done, err := queue.Take(ctx)
+		if err != nil {
+			return
+		}
+		code, err := a.send(ctx, e)
+		done()
+		switch {
+		case err != nil:
+			a.port.Dropped(1, err)
+			return
+		case code != acn.Success:
+			a.port.Dropped(1, fmt.Errorf("%w: status %d", errStatus, code))
+		default:
+			a.port.Sent()
+		}
+	}
+}
+
+// send sends an envelope, and waits for its status.
+func (a *agent) send(ctx context.Context, e wire.Envelope) (acn.Code, error) {
+	data, err := e.Encode()
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-a.acknowledged: // what nobody asked for
+	default:
+	}
+	if err := a.conn.Write(ctx, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode()); err != nil {
+		return 0, err
+	}
+	timeout := time.NewTimer(a.patience)
+	defer timeout.Stop()
+	select {
+	case code := <-a.acknowledged:
+		return code, nil
+	case <-timeout.C:
+		return 0, errStatus
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}

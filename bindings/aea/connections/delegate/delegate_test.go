@@ -1,0 +1,262 @@
+package delegate_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+	secp "github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
+
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+const vectors = "../../testdata/vectors.txt"
+
+func listening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.Runtime) {
+	t.Helper()
+	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, aeatest.Serve(t, runtime.Limits{}, c)
+}
+
+// TestTheNodeProvesItsCertificate by its key on secp256k1, over the key of the certificate as a point.
+func TestTheNodeProvesItsCertificate(t *testing.T) {
+	t.Parallel()
+	c, _ := listening(t, delegate.Bounds{})
+	conn, proof := aeatest.Connect(t, c.Address())
+	state := conn.(*tls.Conn).ConnectionState()
+	shown := state.PeerCertificates[0].PublicKey.(*ecdsa.PublicKey)
+	point, err := shown.Bytes()
+	if err != nil || shown.Curve.Params().Name != "P-256" || !state.PeerCertificates[0].IsCA || state.Version < tls.VersionTLS12 {
+		t.Fatalf("%v, %v", state, err)
+	}
+	signature, err := secp.ParseDERSignature(proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compressed, err := hex.DecodeString(aeatest.Node(t).PublicKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := secp256k1.ParsePubKey(compressed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(point); !signature.Verify(sum[:], key) {
+		t.Error("the proof is not the node's")
+	}
+}
+
+func TestAgentsOfAllLedgers(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, delegate.Bounds{})
+	for i, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
+		a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
+		for _, text := range []string{"one", "two"} {
+			if said := a.Ask(t, text); said != text {
+				t.Errorf("%s: %s", ledger, said)
+			}
+		}
+	}
+	if s := r.Status().Connections[0]; s.Received != 6 || s.Peers != 3 || s.Refused != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestWhoMayRegister(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, delegate.Bounds{})
+	with := func(change func(*acn.Record)) []byte {
+		record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+		change(&record)
+		return acn.Message{Kind: acn.Register, Record: &record}.Encode()
+	}
+	other := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
+	for name, row := range map[string]struct {
+		sent []byte
+		want acn.Code
+	}{
+		"as it should be":            {with(func(*acn.Record) {}), acn.Success},
+		"a ledger that is not known": {with(func(r *acn.Record) { r.Ledger, r.PeerPublicKey = "solana", "x" }), acn.UnsupportedLedger},
+		"another node":               {with(func(r *acn.Record) { r.PeerPublicKey, r.Address = other.PublicKey, "x" }), acn.WrongPublicKey},
+		"another address":            {with(func(r *acn.Record) { r.Address, r.Signature = other.Address, "x" }), acn.WrongAgentAddress},
+		"a signature of another":     {with(func(r *acn.Record) { r.Signature = other.Signature }), acn.InvalidProof},
+		"no signature":               {with(func(r *acn.Record) { r.Signature = "" }), acn.InvalidProof},
+		"the framework's example":    {aeatest.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
+		"an envelope first":          {aeatest.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
+		"bytes":                      {[]byte("GET / HTTP/1.1\r\n\r\n"), acn.Undecodable},
+		"too much":                   {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 9000) }), acn.Undecodable},
+	} {
+		conn, _ := aeatest.Connect(t, c.Address())
+		aeatest.Frame(t, conn, wire.ACN, row.sent)
+		if code := aeatest.Status(t, conn); code != row.want {
+			t.Errorf("%s: status %d, want %d", name, code, row.want)
+		}
+		if row.want != acn.Success {
+			if _, err := wire.ACN.Read(conn); err == nil {
+				t.Errorf("%s: the connection goes on", name)
+			}
+		}
+	}
+	if s := r.Status().Connections[0]; s.Refused != 9 || s.Received != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStatusOfWhatComes: what can be read is a success, whatever becomes of it.
+func TestStatusOfWhatComes(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, delegate.Bounds{})
+	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	hello := a.Hello(t, "x")
+	envelope := func(change func(*wire.Envelope)) []byte {
+		e := hello
+		change(&e)
+		data, err := e.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return acn.Message{Kind: acn.Envelope, Envelope: data}.Encode()
+	}
+	record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	for _, row := range []struct {
+		name string
+		sent []byte
+		want acn.Code
+	}{
+		{"to another agent", envelope(func(e *wire.Envelope) { e.To = "other" }), acn.Success},
+		{"of another sender", envelope(func(e *wire.Envelope) { e.Sender = "other" }), acn.WrongAgentAddress},
+		{"the framework's example", aeatest.Vector(t, vectors, "acn/envelope"), acn.WrongAgentAddress},
+		{"no envelope", acn.Message{Kind: acn.Envelope, Envelope: []byte("x")}.Encode(), acn.Undecodable},
+		{"no message", []byte("x"), acn.Undecodable},
+		{"registered twice", acn.Message{Kind: acn.Register, Record: &record}.Encode(), acn.UnexpectedPayload},
+		{"who is", acn.Message{Kind: acn.LookupRequest, Address: "other"}.Encode(), acn.UnknownAgentAddress},
+	} {
+		aeatest.Frame(t, a.Raw, wire.ACN, row.sent)
+		if code := aeatest.Status(t, a.Raw); code != row.want {
+			t.Errorf("%s: status %d, want %d", row.name, code, row.want)
+		}
+	}
+	if _, err := a.Raw.Write(make([]byte, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
+		t.Errorf("an empty frame: status %d", code)
+	}
+	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // about nothing
+	if said := a.Ask(t, "still there"); said != "still there" {
+		t.Error(said)
+	}
+	if s := r.Status(); s.Connections[0].Refused != 6 || s.Unserved != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestOneEnvelopeAtATime: the second answer waits for the status of the first one, while statuses go on.
+func TestOneEnvelopeAtATime(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, delegate.Bounds{})
+	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	read := func() acn.Message {
+		t.Helper()
+		frame, err := wire.ACN.Read(a.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := acn.Decode(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	const asked = 5
+	for range asked {
+		e := a.Hello(t, "x")
+		data, err := e.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode())
+	}
+	statuses, answers := 0, 0
+	for statuses < asked || answers == 0 {
+		if read().Kind == acn.Status {
+			statuses++
+		} else {
+			answers++
+		}
+	}
+	if answers != 1 {
+		t.Fatalf("%d envelopes before one was acknowledged", answers)
+	}
+	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status, Code: acn.Generic}.Encode())
+	for ; answers < asked; answers++ {
+		if m := read(); m.Kind != acn.Envelope {
+			t.Fatalf("%+v", m)
+		}
+		aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
+	}
+	if said := a.Ask(t, "last"); said != "last" {
+		t.Error(said)
+	}
+	if s := r.Status().Connections[0]; s.Dropped != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestThoseThatDoNotGoOn are closed, and hold nobody else up.
+func TestThoseThatDoNotGoOn(t *testing.T) {
+	t.Parallel()
+	strict, _ := listening(t, delegate.Bounds{Greeting: 50 * time.Millisecond})
+	silent, err := net.Dial("tcp", strict.Address()) // no TLS at all
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed(t, "silent", silent)
+
+	c, r := listening(t, delegate.Bounds{Greeting: 3 * time.Second, Frame: 500 * time.Millisecond, Write: 500 * time.Millisecond})
+	never, _ := aeatest.Connect(t, c.Address()) // never registers
+	half := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	if _, err := half.Raw.Write([]byte{0, 0, 1, 0, 'x'}); err != nil {
+		t.Fatal(err)
+	}
+	quiet := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai) // never acknowledges
+	e := quiet.Hello(t, "x")
+	quiet.Send(t, e)
+	if said := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai).Ask(t, "hello"); said != "hello" {
+		t.Error(said)
+	}
+	closed(t, "half a frame", half.Raw)
+	closed(t, "never acknowledges", quiet.Raw)
+	closed(t, "never registers", never)
+	if s := r.Status().Connections[0]; s.Dropped != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// closed fails where the other side does not close a connection.
+func closed(t *testing.T, name string, conn net.Conn) {
+	t.Helper()
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%s: the connection stays", name)
+	}
+}

@@ -1,0 +1,135 @@
+// Package http is the connection by which skills ask servers over HTTP, component to component, as the framework's connection
+// http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
+// connection's ID, and is answered by the response; where there is none, by the status 600.
+//
+// Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are answers.
+package http
+
+import (
+	"context"
+	nethttp "net/http"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ID names the connection. It is added to a runtime as one that is inside.
+var ID = wire.PublicID{Author: "uimgate", Name: "http", Version: "1.0.0"}
+
+const (
+	// workers bounds the requests under way.
+	workers = 8
+	// maxBody bounds the body of an answer, so that it fits into an envelope.
+	maxBody = 1 << 20
+	// statusFailed is what is answered where there was no response, and textFailed its text, as agents have them.
+	statusFailed = 600
+	textFailed   = "HTTPConnection request error."
+)
+
+// A Connection asks servers.
+type Connection struct {
+	client    *fetch.Client
+	dialogues *dialogue.Dialogues
+
+	mu    sync.Mutex
+	queue *runtime.Queue // nil: the connection is not up
+}
+
+// New returns a connection that asks by this client.
+func New(client *fetch.Client, now func() time.Time) *Connection {
+	return &Connection{client: client, dialogues: dialogue.New(ID.String(), dialogue.DefaultLimits, now)}
+}
+
+// ID is the package's ID.
+func (c *Connection) ID() wire.PublicID { return ID }
+
+// Confidential is true: a skill is answered inside of the process.
+func (c *Connection) Confidential() bool { return true }
+
+// State says how the connection is now.
+func (c *Connection) State() runtime.ConnectionState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		return runtime.ConnectionState{}
+	}
+	return runtime.ConnectionState{Queued: c.queue.Len()}
+}
+
+// Send puts a request behind those that wait. Errors are runtime.ErrFull and runtime.ErrDown.
+func (c *Connection) Send(e wire.Envelope) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		return runtime.ErrDown
+	}
+	return c.queue.Put(e)
+}
+
+// Run asks servers until ctx ends.
+func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	queue := port.Queue()
+	c.mu.Lock()
+	c.queue = queue
+	c.mu.Unlock()
+	var working sync.WaitGroup
+	for range workers {
+		working.Go(func() { c.work(ctx, queue, port) })
+	}
+	working.Wait()
+	c.mu.Lock()
+	c.queue = nil
+	c.mu.Unlock()
+	port.Dropped(queue.Close(), runtime.ErrDown)
+	return nil
+}
+
+func (c *Connection) work(ctx context.Context, queue *runtime.Queue, port *runtime.Port) {
+	for {
+		e, done, err := queue.Take(ctx)
+		if err != nil {
+			return
+		}
+		if err = c.exchange(ctx, e, port); err != nil {
+			port.Dropped(1, err)
+		} else {
+			port.Sent()
+		}
+		done()
+	}
+}
+
+// exchange asks a server what a skill asks, and answers the skill. An error is about the request, and not about the server.
+func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtime.Port) error {
+	named := e.To // a skill may name another version, and knows the dialogue by it
+	e.To = ID.String()
+	turn, err := c.dialogues.Receive(e)
+	if err != nil {
+		return err
+	}
+	asked, ok := turn.Content.(protocol.HTTPMessage)
+	if !ok {
+		return protocol.ErrUnhandled
+	}
+	response := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: statusFailed, StatusText: textFailed}
+	answer, err := c.client.Do(ctx, fetch.Request{
+		Method: asked.Method, URL: asked.URL, Header: asked.Header, Body: asked.Body, Max: maxBody,
+	})
+	if err != nil {
+		port.Failed(err)
+	} else {
+		response.Status, response.StatusText = answer.Status, nethttp.StatusText(answer.Status)
+		response.Header, response.Body = answer.Header, answer.Body
+	}
+	back, err := turn.Dialogue.Reply(turn.Message.ID, response)
+	if err != nil {
+		return err
+	}
+	back.Sender = named
+	return port.Receive(ctx, back)
+}

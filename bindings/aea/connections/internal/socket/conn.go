@@ -1,0 +1,106 @@
+package socket
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/accept"
+)
+
+// A Conn is a connection on which frames go. One goroutine reads; any may write.
+type Conn struct {
+	net.Conn
+	framing wire.Framing
+	bounds  Bounds
+	port    *runtime.Port
+	r       *bufio.Reader
+	writing sync.Mutex
+}
+
+// NewConn makes a Conn of one that the listener has accepted, for which the time of its greeting begins.
+func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.Framing, port *runtime.Port) *Conn {
+	_ = c.SetDeadline(until(ctx, l.Bounds.Greeting))
+	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
+}
+
+// Keep says that somebody was served, so that the connection makes no room for others any more.
+func (c *Conn) Keep() {
+	raw := c.Conn
+	if secure, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
+		raw = secure.NetConn()
+	}
+	if accepted, ok := raw.(*accept.Conn); ok {
+		accepted.Keep()
+	}
+}
+
+// Greeted says that the greeting is over: from now on the connection may rest.
+func (c *Conn) Greeted() { _ = c.SetDeadline(time.Time{}) }
+
+// until is the time in d.
+func until(ctx context.Context, d time.Duration) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	at, _ := ctx.Deadline()
+	return at
+}
+
+// Greet reads the first frame, within the time of the greeting.
+func (c *Conn) Greet(most int) ([]byte, error) {
+	frame, err := c.framing.Read(c.r)
+	if err == nil && len(frame) > most {
+		return nil, wire.ErrLongFrame
+	}
+	return frame, err
+}
+
+// Read waits for a frame as long as none begins, and then reads it. done is called when nothing holds the frame any more; it may
+// be called after an error as well. After wire.ErrEmptyFrame the next one can be read.
+func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), err error) {
+	if _, err := c.r.Peek(1); err != nil {
+		return nil, func() {}, err
+	}
+	at := until(ctx, c.bounds.Frame)
+	ctx, cancel := context.WithDeadline(ctx, at)
+	defer cancel()
+	_ = c.SetReadDeadline(at)
+	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
+	r, done := c.port.Reader(ctx, c.r)
+	frame, err = c.framing.Read(r)
+	return frame, done, err
+}
+
+// IsEnd reports whether a connection was closed, by whichever side, and not in the middle of a frame.
+func IsEnd(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// Write writes one frame, at once, within the time for writing. After an error nothing more can be written.
+func (c *Conn) Write(ctx context.Context, content []byte) error {
+	frame, err := c.framing.Append(nil, content)
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	_ = c.SetWriteDeadline(until(ctx, c.bounds.Write))
+	_, err = c.Conn.Write(frame)
+	return err
+}
+
+// Answer is Write within the time of the greeting.
+func (c *Conn) Answer(content []byte) error {
+	frame, err := c.framing.Append(nil, content)
+	if err == nil {
+		_, err = c.Conn.Write(frame)
+	}
+	return err
+}

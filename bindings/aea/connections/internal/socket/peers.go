@@ -1,0 +1,55 @@
+package socket
+
+import (
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// Peers are who is connected: the queue of each, by address. The zero Peers are nobody.
+type Peers struct {
+	mu     sync.Mutex
+	queues map[string]*runtime.Queue
+}
+
+// Enter makes a queue for who has connected. Where somebody has the address already, what is sent goes to the new one from now
+// on. leave ends it.
+func (p *Peers) Enter(address string, port *runtime.Port) (queue *runtime.Queue, leave func()) {
+	queue = port.Queue()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.queues == nil {
+		p.queues = map[string]*runtime.Queue{}
+	}
+	p.queues[address] = queue
+	return queue, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.queues[address] == queue {
+			delete(p.queues, address)
+		}
+		port.Dropped(queue.Close(), runtime.ErrNoPeer)
+	}
+}
+
+// Send puts an envelope into the queue of its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+func (p *Peers) Send(e wire.Envelope) error {
+	p.mu.Lock()
+	queue := p.queues[e.To]
+	p.mu.Unlock()
+	if queue == nil {
+		return runtime.ErrNoPeer
+	}
+	return queue.Put(e)
+}
+
+// Count returns how many there are, and how many envelopes wait for them.
+func (p *Peers) Count() (peers, queued int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.queues {
+		queued += q.Len()
+	}
+	return len(p.queues), queued
+}

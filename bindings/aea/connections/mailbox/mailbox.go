@@ -1,0 +1,229 @@
+// Package mailbox is the connection by which agents come over HTTPS, and ask again and again what there is for them: the
+// framework's connection p2p_libp2p_mailbox. An agent registers as with package delegate, and is given a token:
+//
+//	GET  /ssl_signature   the node's proof that the certificate is its own
+//	POST /register        an acn.Record: 200 and the token, else 400
+//	POST /send_envelope   an envelope: 200, or 503 where there is no room for it now
+//	GET  /get_envelope    200 with an envelope, or with nothing
+//	GET  /unregister      200
+//
+// The last three need the token in the header Session-Id, and are 400 without a good one. An agent that is answered anything but
+// 200 connects again. What waits for an agent is kept while it asks, and when it registers again; ten minutes after it asked last
+// it is dropped.
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
+	"github.com/uimgate/uimgate/bindings/aea/node"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+)
+
+// ID names the connection.
+var ID = wire.PublicID{Author: "uimgate", Name: "mailbox", Version: "1.0.0"}
+
+const (
+	// patience is how long an envelope waits for room in the InBox.
+	patience = 4 * time.Second
+	// maxRecord bounds what an agent registers with: eight texts.
+	maxRecord = 8 * (acn.MaxText + 4)
+)
+
+// registrations is how often one address may register: each costs two signatures.
+var registrations = limit.Rate{Max: 30, Period: "minute"}
+
+// Bounds are those of connections at once.
+type Bounds = socket.Bounds
+
+// A Connection listens for agents.
+type Connection struct {
+	node     *node.Node
+	listener *socket.Listener
+	sessions *sessions
+	now      func() time.Time
+	asking   *bucket.Set
+}
+
+// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now func() time.Time) (*Connection, error) {
+	l, err := socket.Listen(ctx, address, b)
+	if err != nil {
+		return nil, err
+	}
+	return &Connection{node: n, listener: l, sessions: newSessions(now), now: now, asking: bucket.NewSet(registrations)}, nil
+}
+
+// ID is the package's ID.
+func (c *Connection) ID() wire.PublicID { return ID }
+
+// Address is the one that was bound, host:port.
+func (c *Connection) Address() string { return c.listener.Address() }
+
+// Close ends a connection that was never run.
+func (c *Connection) Close() error { return c.listener.Close() }
+
+// Confidential is true: TLS, to an agent that has the key of its address.
+func (c *Connection) Confidential() bool { return true }
+
+// Send puts an envelope into the mailbox of its receiver.
+func (c *Connection) Send(e wire.Envelope) error { return c.sessions.send(e) }
+
+// State says how the connection is now.
+func (c *Connection) State() runtime.ConnectionState {
+	peers, queued := c.sessions.count()
+	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
+}
+
+// Run serves agents until ctx ends.
+func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	ln, err := c.listener.Take(ctx, port)
+	if err != nil {
+		return err
+	}
+	c.sessions.open(port)
+	defer c.sessions.close()
+	defer c.asking.Close()
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	routes, bounds := c.routes(port), c.listener.Bounds
+	server := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			serving.Add(1)
+			defer serving.Done()
+			routes.ServeHTTP(w, r)
+		}),
+		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: accept.Context,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only want the certificate
+	}
+	server.Protocols.SetHTTP1(true)
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err = server.ServeTLS(ln, "", ""); ctx.Err() != nil {
+		return nil
+	}
+	_ = server.Close()
+	return err
+}
+
+func (c *Connection) routes(port *runtime.Port) http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /ssl_signature", func(w http.ResponseWriter, _ *http.Request) { answer(w, c.node.Proof()) })
+	m.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) { c.register(w, r, port) })
+	m.HandleFunc("POST /send_envelope", c.with(func(w http.ResponseWriter, r *http.Request, s *session) { c.take(w, r, s, port) }))
+	m.HandleFunc("GET /get_envelope", c.with(func(w http.ResponseWriter, _ *http.Request, s *session) { give(w, s, port) }))
+	m.HandleFunc("GET /unregister", c.with(func(_ http.ResponseWriter, _ *http.Request, s *session) { c.sessions.end(s) }))
+	return m
+}
+
+// with answers who has a session.
+func (c *Connection) with(serve func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := c.sessions.get(r.Header.Get("Session-Id"))
+		if s == nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		accept.Of(r.Context()).Keep()
+		serve(w, r, s)
+	}
+}
+
+func answer(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(body)
+}
+
+// Errors that operators see.
+var (
+	errRegister = errors.New("an agent did not register as it should")
+	errSender   = errors.New("an envelope of another sender than the one that registered")
+)
+
+func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runtime.Port) {
+	if !c.asking.Admit(network(r.RemoteAddr), c.now()) {
+		w.WriteHeader(http.StatusTooManyRequests)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRecord))
+	if err == nil {
+		var record acn.Record
+		if record, err = acn.DecodeRecord(body); err == nil && c.node.Register(record) == acn.Success {
+			answer(w, []byte(c.sessions.begin(record.Address)))
+			return
+		}
+	}
+	port.Refused(errRegister)
+	w.WriteHeader(http.StatusBadRequest)
+}
+
+// network is what a client is counted as: its IPv4 address, or the /64 of its IPv6 address.
+func network(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	address := at.Addr().Unmap().WithZone("")
+	if address.Is4() {
+		return address.String()
+	}
+	prefix, _ := address.Prefix(64) // which every IPv6 address has
+	return prefix.String()
+}
+
+// take takes an envelope that an agent sends.
+func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, port *runtime.Port) {
+	frame, done := port.Reader(r.Context(), http.MaxBytesReader(w, r.Body, wire.MaxEnvelope))
+	defer done()
+	data, err := io.ReadAll(frame)
+	var e wire.Envelope
+	if err == nil {
+		e, err = wire.DecodeEnvelope(data)
+	}
+	if err == nil && e.Sender != s.address {
+		err = errSender
+	}
+	if err != nil {
+		port.Refused(err)
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	if port.Receive(ctx, e) != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// give gives an agent what waits for it.
+func give(w http.ResponseWriter, s *session, port *runtime.Port) {
+	e, done, ok := s.queue.First()
+	if !ok {
+		return
+	}
+	defer done()
+	data, err := e.Encode()
+	if err == nil {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, err = w.Write(data)
+	}
+	if err != nil {
+		port.Dropped(1, err)
+		return
+	}
+	port.Sent()
+}

@@ -1,0 +1,200 @@
+package mailbox_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// A hand is a clock that stands still until it is moved.
+type hand struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (h *hand) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.at
+}
+
+func (h *hand) move(by time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.at = h.at.Add(by)
+}
+
+func listening(t *testing.T) (*mailbox.Connection, *runtime.Runtime, *hand) {
+	t.Helper()
+	h := &hand{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c, err := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, h.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, aeatest.Serve(t, runtime.Limits{}, c), h
+}
+
+func TestAgentsOfAllLedgers(t *testing.T) {
+	t.Parallel()
+	c, r, _ := listening(t)
+	for i, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
+		a := aeatest.Mailbox(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
+		for _, text := range []string{"one", "two"} {
+			if said := a.Ask(t, text); said != text {
+				t.Errorf("%s: %s", ledger, said)
+			}
+		}
+	}
+	if s := r.Status().Connections[0]; s.Received != 6 || s.Peers != 3 || s.Refused != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// a client of a mailbox, by hand.
+type client struct {
+	t      *testing.T
+	to     string
+	config *tls.Config
+}
+
+func (c client) try(token, method, path string, body []byte) (int, string) {
+	c.t.Helper()
+	status, answer := aeatest.TryHTTPS(c.t, c.config, c.to, token, method, path, body)
+	return status, string(answer)
+}
+
+func TestWhatIsAnswered(t *testing.T) {
+	t.Parallel()
+	connection, r, _ := listening(t)
+	c := client{t, connection.Address(), aeatest.Trusting(t, connection.Address())}
+	record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	forged := record
+	forged.Signature = "x"
+	_, token := c.try("", http.MethodPost, "/register", record.Encode())
+	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(token) {
+		t.Errorf("token %q", token)
+	}
+	envelope := func(to, sender string) []byte {
+		m, err := wire.Message{ID: 1, StarterRef: "a1", Content: aeatest.Text("x").Encode()}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := wire.Envelope{To: to, Sender: sender, Protocol: protocol.Default.Specs[0], Message: m}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	for _, row := range []struct {
+		name, token, method, path string
+		body                      []byte
+		want                      int
+	}{
+		{"proof", "", "GET", "/ssl_signature", nil, 200},
+		{"another signature", "", "POST", "/register", forged.Encode(), 400},
+		{"a record in a message", "", "POST", "/register", acn.Message{Kind: acn.Register, Record: &record}.Encode(), 400},
+		{"nothing", "", "POST", "/register", nil, 400},
+		{"too much", "", "POST", "/register", make([]byte, 9000), 400},
+		{"no token", "", "GET", "/get_envelope", nil, 400},
+		{"another token", strings.Repeat("0", 32), "GET", "/get_envelope", nil, 400},
+		{"no token to send", "", "POST", "/send_envelope", envelope("gw", record.Address), 400},
+		{"nothing there", token, "GET", "/get_envelope", nil, 200},
+		{"to another agent", token, "POST", "/send_envelope", envelope("other", record.Address), 200},
+		{"of another sender", token, "POST", "/send_envelope", envelope("gw", "other"), 400},
+		{"no envelope", token, "POST", "/send_envelope", []byte("x"), 400},
+		{"an envelope that is too long", token, "POST", "/send_envelope", make([]byte, wire.MaxEnvelope+1), 400},
+		{"another method", token, "POST", "/get_envelope", nil, 405},
+		{"another path", token, "GET", "/", nil, 404},
+		{"end", token, "GET", "/unregister", nil, 200},
+		{"ended", token, "GET", "/get_envelope", nil, 400},
+	} {
+		if status, _ := c.try(row.token, row.method, row.path, row.body); status != row.want {
+			t.Errorf("%s: %d, want %d", row.name, status, row.want)
+		}
+	}
+	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 || s.Connections[0].Peers != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestMailIsKept while an agent registers again, and is dropped some time after it asked last.
+func TestMailIsKept(t *testing.T) {
+	t.Parallel()
+	connection, r, clock := listening(t)
+	c := client{t, connection.Address(), aeatest.Trusting(t, connection.Address())}
+	record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	register := func() string {
+		status, token := c.try("", http.MethodPost, "/register", record.Encode())
+		if status != http.StatusOK {
+			t.Fatal(status)
+		}
+		return token
+	}
+	send := func() error {
+		_, err := r.Start(wire.PublicID{}, protocol.Default.Specs[0], record.Address, aeatest.Text("mail"))
+		return err
+	}
+	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
+		t.Errorf("sent to nobody: %v", err)
+	}
+	first := register()
+	for range 1024 {
+		if err := send(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := send(); !errors.Is(err, runtime.ErrFull) {
+		t.Errorf("sent more than may wait: %v", err)
+	}
+	second := register()
+	if status, _ := c.try(first, http.MethodGet, "/get_envelope", nil); status != http.StatusBadRequest {
+		t.Errorf("an earlier token: %d", status)
+	}
+	if status, body := c.try(second, http.MethodGet, "/get_envelope", nil); status != http.StatusOK || !strings.Contains(body, "mail") {
+		t.Errorf("%d, %q", status, body)
+	}
+	clock.move(9 * time.Minute)
+	if status, body := c.try(second, http.MethodGet, "/get_envelope", nil); status != http.StatusOK || !strings.Contains(body, "mail") {
+		t.Errorf("%d, %q", status, body)
+	}
+	clock.move(10 * time.Minute)
+	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
+		t.Errorf("sent to somebody who has gone: %v", err)
+	}
+	if s := r.Status().Connections[0]; s.Dropped != 1022+3 || s.Queued != 0 || s.Peers != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestRegistrationsAreBounded for each address, and nobody's session suffers.
+func TestRegistrationsAreBounded(t *testing.T) {
+	t.Parallel()
+	connection, _, _ := listening(t)
+	a := aeatest.Mailbox(t, connection.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai)
+	c := client{t, connection.Address(), aeatest.Trusting(t, connection.Address())}
+	for i := range 31 {
+		want := http.StatusBadRequest
+		if i >= 29 { // one has registered
+			want = http.StatusTooManyRequests
+		}
+		if status, _ := c.try("", http.MethodPost, "/register", nil); status != want {
+			t.Errorf("registration %d: %d", i+1, status)
+		}
+	}
+	if said := a.Ask(t, "hello"); said != "hello" {
+		t.Error(said)
+	}
+}

@@ -1,0 +1,147 @@
+package mailbox
+
+import (
+	"container/list"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// The bounds of sessions. Agents ask every two seconds.
+const (
+	maxSessions = 4096
+	idle        = 10 * time.Minute
+)
+
+// sessions are those of agents that have registered, one of each. The one that rests longest is ended for a new one, and any
+// after a while.
+type sessions struct {
+	now func() time.Time
+
+	mu        sync.Mutex
+	port      *runtime.Port // nil: the connection is not up
+	byToken   map[string]*session
+	byAddress map[string]*session
+	resting   list.List // of *session, the one that rests longest first
+}
+
+type session struct {
+	token, address string
+	queue          *runtime.Queue
+	used           time.Time
+	place          *list.Element
+}
+
+func newSessions(now func() time.Time) *sessions {
+	return &sessions{now: now, byToken: map[string]*session{}, byAddress: map[string]*session{}}
+}
+
+func (s *sessions) open(port *runtime.Port) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.port = port
+}
+
+// close ends all sessions.
+func (s *sessions) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.byToken {
+		s.forget(one)
+	}
+	s.port = nil
+}
+
+// begin returns the token of a new session; what waited in an earlier one of the agent waits in this one.
+func (s *sessions) begin(address string) (token string) {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	token = hex.EncodeToString(b[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	one := s.byAddress[address]
+	if one == nil {
+		if len(s.byToken) >= maxSessions {
+			oldest, _ := s.resting.Front().Value.(*session)
+			s.forget(oldest)
+		}
+		one = &session{address: address, queue: s.port.Queue()}
+		one.place = s.resting.PushBack(one)
+		s.byAddress[address] = one
+	}
+	delete(s.byToken, one.token)
+	one.token = token
+	s.byToken[token] = one
+	s.use(one)
+	return token
+}
+
+// get returns the session of a token; nil: there is none.
+func (s *sessions) get(token string) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	one := s.byToken[token]
+	if one != nil {
+		s.use(one)
+	}
+	return one
+}
+
+func (s *sessions) use(one *session) {
+	one.used = s.now()
+	s.resting.MoveToBack(one.place)
+}
+
+func (s *sessions) end(one *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAddress[one.address] == one {
+		s.forget(one)
+	}
+}
+
+func (s *sessions) expire() {
+	now := s.now()
+	for e := s.resting.Front(); e != nil; e = s.resting.Front() {
+		one, _ := e.Value.(*session)
+		if now.Sub(one.used) < idle {
+			return
+		}
+		s.forget(one)
+	}
+}
+
+func (s *sessions) forget(one *session) {
+	delete(s.byToken, one.token)
+	delete(s.byAddress, one.address)
+	s.resting.Remove(one.place)
+	s.port.Dropped(one.queue.Close(), runtime.ErrNoPeer)
+}
+
+// send puts an envelope into a mailbox. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+func (s *sessions) send(e wire.Envelope) error {
+	s.mu.Lock()
+	s.expire()
+	one := s.byAddress[e.To]
+	s.mu.Unlock()
+	if one == nil {
+		return runtime.ErrNoPeer
+	}
+	return one.queue.Put(e)
+}
+
+func (s *sessions) count() (peers, queued int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	for _, one := range s.byAddress {
+		queued += one.queue.Len()
+	}
+	return len(s.byAddress), queued
+}

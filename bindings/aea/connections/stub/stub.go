@@ -1,0 +1,231 @@
+//go:build unix
+
+// Package stub is the connection by which one agent on this machine comes through two files in a directory, as the framework's
+// connection stub has them: it reads input_file, which is written here, and writes output_file, which is read here. Both sides lock
+// a file while they change it.
+//
+// An agent reads the whole file at once and finds only the first of several records. So a record is written only when the file is
+// empty; until the agent has read the one, the others wait, and what it does not read within a minute is dropped. The agent
+// makes the files: one that is not there is waited for. Whoever can write into the directory speaks in the name of anybody.
+package stub
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ID names the connection.
+var ID = wire.PublicID{Author: "uimgate", Name: "stub", Version: "1.0.0"}
+
+// The names of the files are those that the agent has for them.
+const (
+	toAgent   = "input_file"
+	fromAgent = "output_file"
+)
+
+const (
+	poll     = 20 * time.Millisecond
+	sendTime = time.Minute
+	// maxFile bounds what may stand in the file of the agent: it is dropped beyond that.
+	maxFile = 16 << 20
+)
+
+// A Connection reads and writes the files of one agent.
+type Connection struct {
+	directory string
+
+	mu    sync.Mutex
+	queue *runtime.Queue // nil: the connection is not up
+}
+
+// New returns the connection of a directory. Nothing is opened before Run.
+func New(directory string) *Connection { return &Connection{directory: directory} }
+
+// ID is the package's ID.
+func (c *Connection) ID() wire.PublicID { return ID }
+
+// Confidential is true: who may read the files is for the owner of this machine to say.
+func (c *Connection) Confidential() bool { return true }
+
+// State says how the connection is now. There is one peer, whatever it calls itself.
+func (c *Connection) State() runtime.ConnectionState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := runtime.ConnectionState{Listening: c.directory}
+	if c.queue != nil {
+		s.Peers, s.Queued = 1, c.queue.Len()
+	}
+	return s
+}
+
+// Send puts an envelope behind those that wait to be written. What a record cannot hold is wire.ErrUnsendable.
+func (c *Connection) Send(e wire.Envelope) error {
+	if _, err := wire.AppendRecord(nil, e); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queue == nil {
+		return runtime.ErrDown
+	}
+	return c.queue.Put(e)
+}
+
+// Run reads and writes until ctx ends.
+func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	queue := port.Queue()
+	c.mu.Lock()
+	c.queue = queue
+	c.mu.Unlock()
+	var writing sync.WaitGroup
+	writing.Go(func() { c.write(ctx, queue, port) })
+	c.read(ctx, port)
+	writing.Wait()
+	c.mu.Lock()
+	c.queue = nil
+	c.mu.Unlock()
+	port.Dropped(queue.Close(), runtime.ErrNoPeer)
+	return nil
+}
+
+// errBusy says that somebody else has locked a file.
+var errBusy = errors.New("the file is locked")
+
+// locked does something with a file while it is locked. It does not wait for the lock: the error is then errBusy.
+func (c *Connection) locked(name string, do func(f *os.File) error) error {
+	// A pipe in the place of the file is not waited for, and a link is not followed.
+	f, err := os.OpenFile(filepath.Join(c.directory, name), os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() //nolint:errcheck // ends the lock as well
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, errors.New(name+" is no file"))
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+			return errBusy
+		}
+		return err
+	}
+	return do(f)
+}
+
+// read takes the records of the agent, until ctx ends.
+func (c *Connection) read(ctx context.Context, port *runtime.Port) {
+	for missing := false; ctx.Err() == nil; {
+		envelopes, err := c.take(port)
+		if was := missing; err != nil && !errors.Is(err, errBusy) {
+			if missing = true; !was { // once, and not each time
+				port.Failed(err)
+			}
+		} else {
+			missing = false
+		}
+		for _, e := range envelopes {
+			_ = port.Receive(ctx, e) // the runtime ends
+		}
+		if len(envelopes) == 0 {
+			pause(ctx)
+		}
+	}
+}
+
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(poll):
+	case <-ctx.Done():
+	}
+}
+
+// take empties the file of the agent and returns what stood in it. A record that is not complete stays.
+func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err error) {
+	err = c.locked(fromAgent, func(f *os.File) error {
+		data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+		if err != nil || len(data) == 0 {
+			return err
+		}
+		if len(data) > maxFile {
+			port.Refused(errLong)
+			return f.Truncate(0)
+		}
+		rest := data
+		for len(rest) > 0 && err == nil {
+			var e wire.Envelope
+			var behind []byte
+			if e, behind, err = wire.ReadRecord(rest); err == nil {
+				envelopes, rest = append(envelopes, e), behind
+			}
+		}
+		switch {
+		case err == nil:
+			return f.Truncate(0)
+		case !errors.Is(err, io.ErrUnexpectedEOF): // where the next record would begin, nobody knows
+			port.Refused(err)
+			return f.Truncate(0)
+		case len(envelopes) == 0:
+			return nil
+		}
+		rest = bytes.Clone(rest)
+		_, err = f.WriteAt(rest, 0)
+		return errors.Join(err, f.Truncate(int64(len(rest))))
+	})
+	return envelopes, err
+}
+
+// Errors that operators see.
+var (
+	errLong   = errors.New("more than 16 MiB stood in output_file")
+	errUnread = errors.New("the agent does not read input_file")
+)
+
+// write writes what waits, one record after the other has been read, until ctx ends.
+func (c *Connection) write(ctx context.Context, queue *runtime.Queue, port *runtime.Port) {
+	for {
+		e, done, err := queue.Take(ctx)
+		if err != nil {
+			return
+		}
+		err = c.put(ctx, e)
+		done()
+		if err != nil {
+			port.Dropped(1, err)
+			continue
+		}
+		port.Sent()
+	}
+}
+
+// put writes a record as soon as the file is there and empty, and returns why it could not within its time.
+func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
+	record, err := wire.AppendRecord(nil, e)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	for {
+		err := c.locked(toAgent, func(f *os.File) error {
+			if info, err := f.Stat(); err != nil || info.Size() > 0 {
+				return errors.Join(err, errUnread)
+			}
+			_, err := f.Write(record)
+			return err
+		})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx)
+	}
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package stub_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+const vectors = "../../testdata/vectors.txt"
+
+// files are those of an agent, as it keeps them.
+type files struct {
+	t   *testing.T
+	dir string
+}
+
+func (f files) make() files {
+	f.t.Helper()
+	for _, name := range []string{"input_file", "output_file"} {
+		if err := os.WriteFile(filepath.Join(f.dir, name), nil, 0o600); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// write appends to the agent's output, under the lock.
+func (f files) write(data []byte) {
+	f.t.Helper()
+	f.locked("output_file", func(file *os.File) {
+		if _, err := file.Write(data); err != nil {
+			f.t.Fatal(err)
+		}
+	})
+}
+
+// read waits for the agent's input and empties it, as the agent does.
+func (f files) read() (data []byte) {
+	f.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); len(data) == 0; time.Sleep(time.Millisecond) {
+		f.locked("input_file", func(file *os.File) {
+			var err error
+			if data, err = os.ReadFile(file.Name()); err != nil || file.Truncate(0) != nil {
+				f.t.Fatal(err)
+			}
+		})
+		if time.Now().After(deadline) {
+			f.t.Fatal("nothing came")
+		}
+	}
+	return data
+}
+
+func (f files) locked(name string, do func(*os.File)) {
+	f.t.Helper()
+	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // ends the lock as well
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		f.t.Fatal(err)
+	}
+	do(file)
+}
+
+func (f files) serve() *runtime.Runtime { return aeatest.Serve(f.t, runtime.Limits{}, stub.New(f.dir)) }
+
+// until waits for a state that the connection comes to by itself.
+func until(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !is(r.Status().Connections[0]); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", r.Status().Connections[0])
+		}
+	}
+}
+
+func record(t *testing.T, ref, text string) []byte {
+	t.Helper()
+	m, err := wire.Message{ID: 1, StarterRef: ref, Content: aeatest.Text(text).Encode()}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := wire.AppendRecord(nil, wire.Envelope{To: "gw", Sender: "me", Protocol: protocol.Default.Specs[0], Message: m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func said(t *testing.T, data []byte) string {
+	t.Helper()
+	e, rest, err := wire.ReadRecord(data)
+	if err != nil || len(rest) > 0 || e.To != "me" || e.Sender != "gw" {
+		t.Fatalf("%q: %v", data, err)
+	}
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := protocol.Default.Decode(m.Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := c.(protocol.DefaultMessage)
+	return string(d.Bytes)
+}
+
+// TestTranscript plays what the framework writes.
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	f := files{t, t.TempDir()}.make()
+	f.serve()
+	f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
+	if text := said(t, f.read()); text != "hello" {
+		t.Error(text)
+	}
+}
+
+// TestOneRecordAtATime: an agent would lose the second one.
+func TestOneRecordAtATime(t *testing.T) {
+	t.Parallel()
+	f := files{t, t.TempDir()}.make()
+	r := f.serve()
+	var all []byte
+	for _, ref := range []string{"a", "b", "c,d\n"} {
+		all = append(all, record(t, ref, ref)...)
+	}
+	f.write(all[:len(all)-5])
+	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Received == 2 })
+	f.write(all[len(all)-5:])
+	got := map[string]bool{}
+	for range 3 {
+		got[said(t, f.read())] = true
+	}
+	if len(got) != 3 || !got["c,d\n"] {
+		t.Errorf("%v", got)
+	}
+	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Sent == 3 && s.Refused == 0 && s.Queued == 0 })
+}
+
+// TestFilesThatAreNotAsTheyShouldBe are waited for, and shown to the operator.
+func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
+	t.Parallel()
+	f := files{t, t.TempDir()}
+	r := f.serve()
+	works := func(ref string) {
+		t.Helper()
+		f.write(record(t, ref, ref))
+		if text := said(t, f.read()); text != ref {
+			t.Error(text)
+		}
+	}
+	until(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "no such file") })
+	f.make()
+	works("there")
+	for _, name := range []string{"output_file", "input_file"} {
+		if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := unix.Mkfifo(filepath.Join(f.dir, "output_file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is no file") })
+	if err := os.Remove(filepath.Join(f.dir, "output_file")); err != nil {
+		t.Fatal(err)
+	}
+	f.make()
+	works("back")
+	f.write([]byte("gw,me,no protocol,\n"))
+	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 1 })
+	works("after rubbish")
+	f.write(bytes.Repeat([]byte("x"), 16<<20+1))
+	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 2 })
+	works("after too much")
+}
+
+// TestWhatARecordCannotHold is said to whoever sends it.
+func TestWhatARecordCannotHold(t *testing.T) {
+	t.Parallel()
+	f := files{t, t.TempDir()}.make()
+	r := f.serve()
+	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Peers == 1 })
+	for _, to := range []string{"a,b", "me"} {
+		_, err := r.Start(wire.PublicID{}, protocol.Default.Specs[0], to, aeatest.Text(`a\xb`))
+		if !errors.Is(err, wire.ErrUnsendable) {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+// Package tcp is the connection by which agents come over plain TCP, as the client side of the framework's connection
+// fetchai/tcp does: a frame with the agent's address, and then a frame for each envelope, both ways.
+//
+// Nothing proves the address, and everybody on the way can read along. An agent on this connection has exactly the address that
+// it announced first: envelopes of other senders are dropped. So it listens on the loopback address unless it is told another one.
+// Agents stop when their connection is closed, so it is kept open after bad frames; only what hides where the next frame begins,
+// or takes too long, closes it.
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// ID names the connection.
+var ID = wire.PublicID{Author: "uimgate", Name: "tcp", Version: "1.0.0"}
+
+// Bounds are those of connections at once.
+type Bounds = socket.Bounds
+
+// A Connection listens for agents.
+type Connection struct {
+	listener *socket.Listener
+	peers    socket.Peers
+}
+
+// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+func Listen(ctx context.Context, address string, b Bounds) (*Connection, error) {
+	l, err := socket.Listen(ctx, address, b)
+	if err != nil {
+		return nil, err
+	}
+	return &Connection{listener: l}, nil
+}
+
+// ID is the package's ID.
+func (c *Connection) ID() wire.PublicID { return ID }
+
+// Address is the one that was bound, host:port.
+func (c *Connection) Address() string { return c.listener.Address() }
+
+// Close ends a connection that was never run.
+func (c *Connection) Close() error { return c.listener.Close() }
+
+// Confidential reports whether only this machine can connect.
+func (c *Connection) Confidential() bool { return c.listener.Local() }
+
+// Send puts an envelope into the queue of the agent that announced its receiver's address last.
+func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
+
+// State says how the connection is now.
+func (c *Connection) State() runtime.ConnectionState {
+	peers, queued := c.peers.Count()
+	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
+}
+
+// Run serves agents until ctx ends.
+func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	return c.listener.Serve(ctx, port, func(ctx context.Context, conn net.Conn) {
+		c.serve(ctx, c.listener.NewConn(ctx, conn, wire.TCP, port), port)
+	})
+}
+
+// Errors that operators see.
+var (
+	errAddress = errors.New("no address of an agent was announced")
+	errSender  = errors.New("an envelope of another sender than the one that was announced")
+)
+
+// serve serves one agent.
+func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime.Port) {
+	hello, err := conn.Greet(wire.MaxAddress)
+	address := string(hello)
+	if err != nil || !wire.IsAgent(address) {
+		port.Refused(errAddress)
+		return
+	}
+	conn.Greeted()
+	queue, leave := c.peers.Enter(address, port)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		defer conn.Close() // so that reading ends
+		write(ctx, conn, queue, port)
+	}()
+	read(ctx, conn, address, port)
+	cancel()
+	leave()
+	_ = conn.Close()
+	<-written
+}
+
+// write sends what waits, until ctx ends or the agent takes nothing any more.
+func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *runtime.Port) {
+	for {
+		e, done, err := queue.Take(ctx)
+		if err != nil {
+			return
+		}
+		data, err := e.Encode()
+		if err == nil {
+			err = conn.Write(ctx, data)
+		}
+		done()
+		if err != nil {
+			port.Dropped(1, err)
+			return
+		}
+		port.Sent()
+	}
+}
+
+// read takes what an agent sends, until the connection is closed.
+func read(ctx context.Context, conn *socket.Conn, address string, port *runtime.Port) {
+	for {
+		frame, done, err := conn.Read(ctx)
+		switch {
+		case errors.Is(err, wire.ErrEmptyFrame):
+			port.Refused(err)
+		case err != nil:
+			done()
+			if !socket.IsEnd(err) {
+				port.Refused(fmt.Errorf("reading a frame: %w", err))
+			}
+			return
+		default:
+			take(ctx, conn, address, port, frame)
+		}
+		done()
+	}
+}
+
+// take takes one frame.
+func take(ctx context.Context, conn *socket.Conn, address string, port *runtime.Port, frame []byte) {
+	e, err := wire.DecodeEnvelope(frame)
+	if err == nil && e.Sender != address {
+		err = errSender
+	}
+	if err != nil {
+		port.Refused(err)
+		return
+	}
+	conn.Keep()
+	_ = port.Receive(ctx, e) // the connection ends, or the runtime
+}

@@ -1,0 +1,178 @@
+package tcp_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *runtime.Runtime) {
+	t.Helper()
+	c, err := tcp.Listen(t.Context(), ":0", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(c.Address(), "127.0.0.1:") || !c.Confidential() {
+		t.Errorf("listens at %s", c.Address())
+	}
+	return c, aeatest.Serve(t, l, c)
+}
+
+// TestTranscript plays what the framework's client writes.
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	const vectors = "../../testdata/vectors.txt"
+	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{})
+	conn, err := net.Dial("tcp", c.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, name := range []string{"tcp/hello", "tcp/envelope"} {
+		if _, err := conn.Write(aeatest.Vector(t, vectors, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	frame, err := wire.TCP.Read(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := wire.DecodeEnvelope(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.To != "me" || e.Sender != "gw" || m.ID != -1 || m.Target != 1 || m.StarterRef != "a1" || len(m.ResponderRef) != 64 ||
+		!bytes.Equal(m.Content, aeatest.Text("hello").Encode()) {
+		t.Errorf("%+v, %+v", e, m)
+	}
+}
+
+// TestBadFramesAreDropped and the connection stays: an agent would stop.
+func TestBadFramesAreDropped(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	a := aeatest.TCP(t, c.Address(), "me")
+	other := a.Hello(t, "x")
+	other.Sender = "somebody else"
+	component := other
+	component.To, component.Sender = "test/echo:1.0.0", "test/other:1.0.0"
+	for _, bad := range [][]byte{[]byte("x"), bytes.Repeat([]byte{0x7b}, 1<<20)} {
+		aeatest.Frame(t, a.Raw, wire.TCP, bad)
+	}
+	if _, err := a.Raw.Write(make([]byte, 8)); err != nil { // two frames of nothing
+		t.Fatal(err)
+	}
+	a.Send(t, other)
+	a.Send(t, component)
+	if said := a.Ask(t, "still there"); said != "still there" {
+		t.Errorf("%q", said)
+	}
+	s := r.Status().Connections[0]
+	if s.Refused != 6 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestFramesThatEndTheConnection: nobody knows where the next one begins, or who it is.
+func TestFramesThatEndTheConnection(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	hello := "\x02\x00\x00\x00me"
+	for name, sent := range map[string]string{
+		"a frame of 4 GB":           hello + "\xff\xff\xff\xff",
+		"one byte too many":         hello + "\x01\x00\x30\x00",
+		"announced as nobody":       "\x00\x00\x00\x00",
+		"announced as a component":  "\x0e\x00\x00\x00shop/skill:any",
+		"announced with line feeds": "\x03\x00\x00\x00a\nb",
+		"announced without end":     "\x00\x03\x00\x00" + strings.Repeat("a", 768),
+		"HTTP":                      "GET / HTTP/1.1\r\n\r\n",
+	} {
+		conn, err := net.Dial("tcp", c.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, sent); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := io.ReadAll(conn); len(data) > 0 || err != nil && !isReset(err) {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+		conn.Close()
+	}
+	if s := r.Status().Connections[0]; s.Refused != 7 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
+
+// TestTwoWithOneAddress: the one that came last is written to, and the first one that leaves does not take it along.
+func TestTwoWithOneAddress(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	first := aeatest.TCP(t, c.Address(), "me")
+	first.Ask(t, "one")
+	second := aeatest.TCP(t, c.Address(), "me")
+	second.Ask(t, "two")
+	first.Raw.Close()
+	if said := second.Ask(t, "three"); said != "three" {
+		t.Error(said)
+	}
+	second.Raw.Close()
+	third := aeatest.TCP(t, c.Address(), "third")
+	third.Ask(t, "x")
+	_, e, _ := second.Dialogues.Start(protocol.Default.Specs[0], "me", aeatest.Text("x"))
+	e.Sender = aeatest.Self
+	e.To = "nobody"
+	if err := r.Multiplexer().Send(runtime.Envelope{Envelope: e}); !errors.Is(err, runtime.ErrNoPeer) {
+		t.Error(err)
+	}
+}
+
+// TestConnectionsAreBounded by address.
+func TestConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
+	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{PerAddress: 2})
+	for _, name := range []string{"a", "b"} {
+		aeatest.TCP(t, c.Address(), name).Ask(t, "x")
+	}
+	conn, err := net.Dial("tcp", c.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if data, err := io.ReadAll(conn); len(data) > 0 || err != nil && !isReset(err) {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// TestAnAgentThatReadsNothing has its own envelopes dropped, and others are answered.
+func TestAnAgentThatReadsNothing(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	deaf, other := aeatest.TCP(t, c.Address(), "deaf"), aeatest.TCP(t, c.Address(), "other")
+	large := strings.Repeat("x", 1<<20)
+	for r.Status().Connections[0].Dropped == 0 { // the buffers of the kernel, the queue, and then nothing more
+		e := deaf.Hello(t, large)
+		deaf.Send(t, e)
+	}
+	if said := other.Ask(t, "hello"); said != "hello" {
+		t.Error(said)
+	}
+	if s := r.Status().Connections[0]; s.Queued > 8 {
+		t.Errorf("%+v", s)
+	}
+}

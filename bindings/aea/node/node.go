@@ -1,0 +1,131 @@
+// Package node is the gateway as a node of the agent communication network: the key on secp256k1 by which agents know it, the
+// certificate of its listeners, and its proof that the certificate is its own. Agents trust exactly that certificate, which they
+// download before, and check the proof.
+package node
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/internal/privatefile"
+)
+
+// A Node is safe for concurrent use.
+type Node struct {
+	public      identity.PublicKey
+	certificate tls.Certificate
+	proof       []byte
+}
+
+// life is how long a certificate is good. Agents do not ask anybody about it.
+const life = 10 * 365 * 24 * time.Hour
+
+// New makes a node with a new certificate, which ends with the process. The error is identity.ErrKey for the zero Key.
+func New(key identity.Key, now time.Time) (*Node, error) {
+	pemData, err := newCertificate(now)
+	if err != nil {
+		return nil, err
+	}
+	return of(key, pemData)
+}
+
+// Open makes a node whose certificate and its private key are kept in a file that only its owner can read, so that agents of a
+// mailbox come back after a restart. Where there is no such file it is made, and where the certificate has ended, anew. Errors
+// are those of package privatefile, identity.ErrKey, and ErrCertificate.
+func Open(key identity.Key, path string, now time.Time) (*Node, error) {
+	pemData, err := privatefile.Read(path, maxFile)
+	if err == nil {
+		n, err := of(key, pemData)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if now.Before(n.certificate.Leaf.NotAfter) {
+			return n, nil
+		}
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if pemData, err = newCertificate(now); err != nil {
+		return nil, err
+	}
+	if err := privatefile.Write(path, pemData); err != nil {
+		return nil, err
+	}
+	return of(key, pemData)
+}
+
+// ErrCertificate says that a file holds no certificate with a private key on P-256.
+var ErrCertificate = errors.New("no certificate of a node with its private key, in PEM")
+
+const maxFile = 16 << 10
+
+// of makes a node of its key and its certificate.
+func of(key identity.Key, pemData []byte) (*Node, error) {
+	certificate, err := tls.X509KeyPair(pemData, pemData)
+	if err != nil {
+		return nil, ErrCertificate
+	}
+	public, ok := certificate.Leaf.PublicKey.(*ecdsa.PublicKey)
+	if !ok || public.Curve != elliptic.P256() {
+		return nil, ErrCertificate
+	}
+	proof, err := key.SignCertificate(public)
+	if err != nil {
+		return nil, err
+	}
+	return &Node{public: key.Public(identity.Fetchai), certificate: certificate, proof: proof}, nil
+}
+
+// newCertificate makes a certificate that signs itself, as agents expect it, and returns it with its private key.
+func newCertificate(now time.Time) ([]byte, error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "node"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(life),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, IsCA: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		return nil, err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, err
+	}
+	return append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})...), nil
+}
+
+// PublicKey is the key by which agents know the node, as they are configured with it: 66 hexadecimal digits.
+func (n *Node) PublicKey() string { return n.public.String() }
+
+// Proof is the node's signature over the key of its certificate, in DER.
+func (n *Node) Proof() []byte { return n.proof }
+
+// TLS is the configuration of a listener of the node.
+func (n *Node) TLS() *tls.Config {
+	return &tls.Config{Certificates: []tls.Certificate{n.certificate}, MinVersion: tls.VersionTLS12}
+}
+
+// Register says what the node answers to an agent that registers: acn.Success where the agent proves that the node may represent it.
+func (n *Node) Register(r acn.Record) acn.Code { return identity.Represents(r, n.public) }

@@ -1,0 +1,50 @@
+package node_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/node"
+)
+
+// TestTheCertificateIsKept in a file that nobody else can read, until it has ended.
+func TestTheCertificateIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "aea-node.pem")
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	open := func(now time.Time) string {
+		t.Helper()
+		n, err := node.Open(aeatest.Key(t, aeatest.KeyOne), path, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.PublicKey() != "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" || len(n.Proof()) < 68 {
+			t.Errorf("%s, %x", n.PublicKey(), n.Proof())
+		}
+		return string(n.TLS().Certificates[0].Certificate[0])
+	}
+	first := open(now)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if open(now.AddDate(9, 0, 0)) != first {
+		t.Error("the certificate was made anew")
+	}
+	if open(now.AddDate(11, 0, 0)) == first {
+		t.Error("the certificate has ended")
+	}
+	if err := os.WriteFile(path, []byte("-----BEGIN CERTIFICATE-----\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := node.Open(aeatest.Key(t, aeatest.KeyOne), path, now); !errors.Is(err, node.ErrCertificate) {
+		t.Errorf("a file that holds something else: %v", err)
+	}
+	if _, err := node.New(identity.Key{}, now); !errors.Is(err, identity.ErrKey) {
+		t.Errorf("a node without key: %v", err)
+	}
+}

@@ -1,0 +1,36 @@
+package runtime
+
+import (
+	"context"
+	"io"
+)
+
+// A frame takes room for its first 64 KiB by being read at all, and for the rest in portions.
+const portion = 64 << 10
+
+// Reader reads one frame from r: while too much has come of other frames, it waits, until ctx ends. done is called when nothing
+// holds the frame any more.
+func (p *Port) Reader(ctx context.Context, r io.Reader) (frame io.Reader, done func()) {
+	f := &reading{ctx: ctx, r: r, m: p.m, room: portion}
+	return f, func() { p.m.reading.Release(f.taken) }
+}
+
+type reading struct {
+	ctx   context.Context //nolint:containedctx // it bounds the reads of one frame
+	r     io.Reader
+	m     *Multiplexer
+	room  int64 // that is left of what was taken
+	taken int64
+}
+
+func (f *reading) Read(into []byte) (int, error) {
+	if f.room == 0 {
+		if err := f.m.reading.Acquire(f.ctx, 2*portion); err != nil { // twice: the buffer that it is read into grows by copying
+			return 0, err
+		}
+		f.room, f.taken = portion, f.taken+2*portion
+	}
+	n, err := f.r.Read(into[:min(int64(len(into)), f.room)])
+	f.room -= int64(n)
+	return n, err
+}
