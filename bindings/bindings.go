@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/oauth"
 	"github.com/uimgate/uimgate/bindings/uagents"
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -29,7 +30,9 @@ type Config struct {
 	Cards []*pat.Keyring
 	// UAgents are the identities of the services among agents of the uAgents protocol.
 	UAgents *uagents.Keys
-	Now     func() time.Time
+	// Registrations keep where agents of that protocol are, for the services that are an Almanac.
+	Registrations almanac.Store
+	Now           func() time.Time
 	// Version is that of the program.
 	Version string
 }
@@ -41,6 +44,6 @@ func Doors(c Config) []door.Door {
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
 		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
-		uagents.New(uagents.Config{Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Now: c.Now}),
+		uagents.New(uagents.Config{Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Now: c.Now}),
 	}
 }

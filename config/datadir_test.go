@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -176,6 +177,28 @@ func TestTheDoorOfUAgentsIsOpenWhereItsBlockStands(t *testing.T) {
 		if u := c.Services[0].Doors.UAgents; u.Enabled != want.enabled || u.Seed.Reveal() != want.seed ||
 			u.Path != "/submit" || u.KeyFile.Data != nil {
 			t.Errorf("%s: %+v", doors, u)
+		}
+	}
+}
+
+func TestWhereAgentsTakeAnswers(t *testing.T) {
+	dir := directory(t)
+	const agent = "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7"
+	for rules, want := range map[string]string{
+		`"http://127.0.0.1:8001/submit"`:                  "[http://127.0.0.1:8001/submit]",
+		`[http://a.example/, "https://b.example:8001/x"]`: "[http://a.example https://b.example:8001/x]",
+		"[]":              "",
+		"ftp://a.example": "",
+		"[7]":             "",
+		"{a: b}":          "",
+		"[" + strings.Repeat("http://a,", 11) + "]": "",
+	} {
+		c, problems := load(t, dir, five+"  doors: {uagents: {rules: {"+agent+": "+rules+"}}}\n", config.Overrides{})
+		switch {
+		case want == "" && (c != nil || !strings.Contains(problems.Err().Error(), "or a list of 1 to 10")):
+			t.Errorf("%s: %v", rules, problems)
+		case want != "" && (c == nil || fmt.Sprint(c.Services[0].Doors.UAgents.Rules[agent]) != want):
+			t.Errorf("%s: %v", rules, problems)
 		}
 	}
 }

@@ -47,6 +47,7 @@ type UAgentsDoor struct {
 	// Rules are by address: agent1….
 	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Where agents take answers that are delivered later: address to URL, or a list of URLs, anywhere."`
 	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac that is asked where other agents take answers, such as https://agentverse.ai. Empty: none."`
+	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is an Almanac itself: agents register at /v1/almanac, and anyone may ask there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
 
 	Enabled bool   `yaml:"-"`
@@ -94,6 +95,9 @@ const (
 // ownPaths are those of the gateway itself: what begins with one of them is no path of a door.
 var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/discovery", "/oauth"}
 
+// almanacPath is where a service is an Almanac, if it is one.
+const almanacPath = "/v1/almanac"
+
 // ownFiles are single paths of the gateway itself.
 var ownFiles = []string{"/agents.json", "/openapi.json", "/policy.json", "/uim-policy.json", "/favicon.svg", "/favicon.ico"}
 
@@ -128,6 +132,12 @@ func (l *loader) checkUAgents(at string, d *Doors) {
 		if other.open && (within(u.Path, other.path) || within(other.path, u.Path)) {
 			l.Errorf(at+".path", "%s and %s are in one another's way", yamlconf.Quote(u.Path), yamlconf.Quote(other.path))
 		}
+		if other.open && u.Registry && (within(almanacPath, other.path) || within(other.path, almanacPath)) {
+			l.Errorf(at+".registry", "%s and %s are in one another's way", yamlconf.Quote(almanacPath), yamlconf.Quote(other.path))
+		}
+	}
+	if u.Registry && within(u.Path, almanacPath) {
+		l.Errorf(at+".path", "%s is a path of the Almanac", yamlconf.Quote(u.Path))
 	}
 	for _, address := range slices.Sorted(maps.Keys(u.Rules)) {
 		if !agentAddress.MatchString(address) {

@@ -376,6 +376,16 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json holds no seed: want one line of 16 to 1000 characters`,
 		},
 	},
+	"endpoints of nobody, an Almanac nowhere, and one of its own in the way of others": {
+		"…  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n",
+		[]string{
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
+			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
+			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is no address of an agent: want agent1 and 59 characters more`,
+		},
+	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},

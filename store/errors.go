@@ -33,6 +33,10 @@ var (
 	ErrUsed = errors.New("it was used before")
 	// ErrFull means that there are as many records as may be.
 	ErrFull = errors.New("there are as many as may be")
+	// ErrShare means that a party has as many records as one may have.
+	ErrShare = errors.New("the party has as many as one may have")
+	// ErrOlder means that a newer record is there.
+	ErrOlder = errors.New("a newer one is there")
 	// ErrNotFound means that there is no such record.
 	ErrNotFound = errors.New("no such record")
 	// ErrForgotten means that the ledger of the period is no longer kept. See ForgottenError.

@@ -18,7 +18,7 @@ import (
 // A fault is what is wrong with a request that brings no envelope to be answered.
 type fault struct {
 	refusal *reason.Refusal // for the status, and what the listener writes down
-	text    string          // of the member error, by which programs of these agents tell faults apart
+	text    string          // of the member error, by which programs of these agents tell faults apart; empty: none
 	detail  string          // what to do about it; empty: nothing beyond text
 }
 
@@ -39,7 +39,7 @@ func (x *submission) fail(f *fault) {
 		}
 	}
 	w := strictjson.NewWriter(nil)
-	w.Text("error", f.text)
+	w.Optional("error", f.text)
 	w.Optional("detail", f.detail)
 	body, _ := w.End() // texts of ours can always be written
 	x.write(status, body)
@@ -52,7 +52,7 @@ func unwritable(err error) *fault {
 func (x *submission) write(status int, body []byte) {
 	x.header.Set("Content-Type", jsonType)
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body)
+	_, _ = x.w.Write(body) //nolint:gosec // it is JSON, and says so
 }
 
 // goodFor is how long an answer in the response is good after it was signed.

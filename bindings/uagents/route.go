@@ -9,10 +9,11 @@ import (
 // reaches reports whether an endpoint of the sender may be known to somebody.
 func (o *outbox) reaches(x *exchange) bool {
 	door := &x.Service.Doors.UAgents
-	return len(door.Rules[string(x.Sender)]) > 0 || door.Almanac != ""
+	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != ""
 }
 
-// route finds where the sender of an envelope is reached: as the operator says, else as the Almanac does.
+// route finds where the sender of an envelope is reached: as the operator says, else as it said itself here, else as the Almanac
+// does.
 func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
 	door := &x.Service.Doors.UAgents
 	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
@@ -23,6 +24,12 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 		return to, nil
 	}
 	to := delivery.Route{Private: door.PrivateEndpoints}
+	if door.Registry {
+		var err error
+		if to.Endpoints, err = x.d.registry.Endpoints(ctx, x.Service.ID, x.Sender); err != nil || len(to.Endpoints) > 0 {
+			return to, err
+		}
+	}
 	if door.Almanac == "" {
 		return to, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -42,6 +43,8 @@ type Config struct {
 	Desk     *agree.Desk
 	Keys     *Keys
 	Now      func() time.Time
+	// Registrations are those of the services that are an Almanac.
+	Registrations almanac.Store
 }
 
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
@@ -51,19 +54,30 @@ type Door struct {
 	keys     *Keys
 	now      func() time.Time
 	outbox   *outbox
+	registry *almanac.Registry
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, outbox: newOutbox(c.Now)}
+	return &Door{
+		executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, outbox: newOutbox(c.Now),
+		registry: almanac.NewRegistry(c.Registrations, c.Now),
+	}
 }
 
-// Route returns the usual path for the configured one.
+// Route returns the usual path for the configured one, and one for all of the Almanac.
 func (d *Door) Route(s *service.Definition, path string) string {
-	if own := s.Doors.UAgents.Path; own != "" && path == own {
+	own := &s.Doors.UAgents
+	switch _, below := inAlmanac(path); {
+	case own.Path == "":
+		return ""
+	case path == own.Path:
 		return "/submit"
+	case below && own.Registry:
+		return almanac.Path
+	default:
+		return ""
 	}
-	return ""
 }
 
 // A submission is one request at the path of the door: the exchange that it brings, and its answer over HTTP.
@@ -81,9 +95,16 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	h.Set("Access-Control-Allow-Headers", "*")
 	h.Set("Access-Control-Allow-Credentials", "false")
 	h.Set("Cache-Control", "no-store")
-	switch r.Method {
-	case http.MethodOptions:
+	path, below := inAlmanac(r.URL.Path)
+	switch {
+	case r.Method == http.MethodOptions:
 		w.WriteHeader(http.StatusNoContent)
+		return
+	case below && x.Service.Doors.UAgents.Registry:
+		x.looked(path)
+		return
+	}
+	switch r.Method {
 	case http.MethodHead:
 		x.status()
 	case http.MethodGet, http.MethodPost:

@@ -197,7 +197,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	}
 	doors := bindings.Doors(bindings.Config{
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
-		UAgents: identities, Now: g.Now,
+		UAgents: identities, Registrations: g.Store, Now: g.Now,
 	})
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,

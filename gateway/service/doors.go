@@ -39,6 +39,7 @@ type UAgentsDoor struct {
 	// Rules are the URLs at which agents take answers, by address, as the operator has them.
 	Rules            map[string][]string
 	Almanac          string // base URL of the one that is asked about other agents; empty: none
+	Registry         bool   // the service is an Almanac itself
 	PrivateEndpoints bool   // answers go to every address that an agent gives
 
 	seed config.Secret // of the identity; empty: made once
@@ -61,7 +62,7 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 }
 
 func uagentsOf(c *config.UAgentsDoor) UAgentsDoor {
-	d := UAgentsDoor{Path: c.Path, Rules: map[string][]string{}, PrivateEndpoints: c.PrivateEndpoints, seed: c.Seed}
+	d := UAgentsDoor{Path: c.Path, Rules: map[string][]string{}, Registry: c.Registry, PrivateEndpoints: c.PrivateEndpoints, seed: c.Seed}
 	for address, endpoints := range c.Rules {
 		for _, u := range endpoints {
 			d.Rules[address] = append(d.Rules[address], u.String())

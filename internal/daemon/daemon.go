@@ -185,7 +185,8 @@ func (p *process) build() {
 	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.doors = bindings.Doors(bindings.Config{
-		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Now: p.Now, Version: p.Version,
+		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
+		Now: p.Now, Version: p.Version,
 	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,

@@ -73,7 +73,7 @@ type expiry struct {
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
 // many rows were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, registered clients and invitations whose time has passed;
+//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
 //   - signing keys whose last PAT has expired;
 //   - settled executions that charged nothing, once their idempotency key is deleted;
 //   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and
@@ -129,6 +129,10 @@ func (s *Store) expiries() []expiry {
 			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM clients WHERE (service, id) IN (SELECT service, id FROM clients WHERE until <= ? ORDER BY until " +
 			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+		{"DELETE FROM almanac WHERE (service, address) IN (SELECT service, address FROM almanac WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+		{"DELETE FROM almanac_protocols WHERE (service, protocol, address) IN (SELECT service, protocol, address FROM almanac_protocols " +
+			"WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM invitations WHERE (service, code) IN (SELECT service, code FROM invitations WHERE until <= ? ORDER BY until " +
 			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 	}

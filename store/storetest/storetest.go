@@ -31,6 +31,7 @@ type Engine interface {
 	listings
 	upkeep
 	consents
+	almanac
 }
 
 type calls interface {
@@ -90,6 +91,13 @@ type consents interface {
 	TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error)
 }
 
+type almanac interface {
+	Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error
+	SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error
+	Registration(ctx context.Context, service, address string) (store.Registration, error)
+	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
+}
+
 // Records is the part of an engine that keeps agreements, PATs and keys.
 type Records interface {
 	pat.IssuerStore
@@ -124,6 +132,7 @@ func Run(t *testing.T, open Opener) {
 		"leases":      testLeases,
 		"listings":    testListings,
 		"consents":    testConsents,
+		"almanac":     testAlmanac,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,175 @@
+package almanac
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Bounds of what an agent says of itself.
+const (
+	// MaxAge is how far the clock of an agent may be off, in either direction.
+	MaxAge       = 5 * time.Minute
+	maxProtocols = 50
+	maxMetadata  = 8 << 10 // bytes of JSON, compact
+)
+
+// ErrAttestation is of what an agent did not say, or not as it has to be said. Its text is for the agent, and holds nothing that
+// the agent sent.
+var ErrAttestation = errors.New("no attestation")
+
+func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAttestation, what) }
+
+// A Signed is who says something of itself, and when.
+type Signed struct {
+	identity.Identifier
+
+	At time.Time
+}
+
+// An Attestation is what an agent says of itself: where it takes envelopes, and which protocols it speaks.
+type Attestation struct {
+	Signed
+
+	Endpoints []delivery.Endpoint
+	Protocols []string        // digests, each once, sorted
+	Metadata  json.RawMessage // an object; null: none
+}
+
+// ParseAttestation reads an attestation whose agent has signed it, at now give or take MaxAge. The error is ErrAttestation.
+func ParseAttestation(tree strictjson.Object, now time.Time) (Attestation, error) {
+	signed, err := parseSigned(tree, now)
+	if err != nil {
+		return Attestation{}, err
+	}
+	a := Attestation{Signed: signed, Endpoints: []delivery.Endpoint{}, Protocols: []string{}}
+	for _, part := range []func(strictjson.Object) error{a.readEndpoints, a.readProtocols, a.readMetadata} {
+		if err := part(tree); err != nil {
+			return Attestation{}, err
+		}
+	}
+	return a, nil
+}
+
+func (a *Attestation) readEndpoints(tree strictjson.Object) error {
+	list, isList := tree["endpoints"].([]any)
+	if !isList || len(list) > delivery.MaxEndpoints {
+		return wrong(fmt.Sprintf("endpoints: want a list of at most %d", delivery.MaxEndpoints))
+	}
+	for _, item := range list {
+		member, _ := strictjson.AsObject(item)
+		weight, err := member.Number("weight").Int64()
+		e := delivery.Endpoint{URL: member.Text("url"), Weight: weight}
+		if err != nil || weight < 0 {
+			return wrong("endpoints: want a url and a weight, which is a whole number")
+		}
+		if err := e.Check(); err != nil {
+			return wrong("endpoints: url: " + err.Error())
+		}
+		a.Endpoints = append(a.Endpoints, e)
+	}
+	return nil
+}
+
+func (a *Attestation) readProtocols(tree strictjson.Object) error {
+	list, isList := tree["protocols"].([]any)
+	if !isList || len(list) > maxProtocols {
+		return wrong(fmt.Sprintf("protocols: want a list of at most %d", maxProtocols))
+	}
+	for _, item := range list {
+		text, _ := item.(string)
+		if _, err := envelope.ParseProtocolDigest(text); err != nil {
+			return wrong("protocols: " + err.Error())
+		}
+		a.Protocols = append(a.Protocols, text)
+	}
+	slices.Sort(a.Protocols)
+	a.Protocols = slices.Compact(a.Protocols)
+	return nil
+}
+
+func (a *Attestation) readMetadata(tree strictjson.Object) error {
+	metadata := tree["metadata"]
+	_, isObject := strictjson.AsObject(metadata)
+	text, err := strictjson.Append(nil, metadata)
+	if err != nil || metadata != nil && !isObject || len(text) > maxMetadata {
+		return wrong(fmt.Sprintf("metadata: want an object of at most %d bytes, or null", maxMetadata))
+	}
+	a.Metadata = text
+	return nil
+}
+
+// ParseStatus reads whether an agent says, signed, that it is active. The error is ErrAttestation.
+func ParseStatus(tree strictjson.Object, now time.Time) (s Signed, active bool, err error) {
+	active, isFlag := tree["is_active"].(bool)
+	if !isFlag {
+		return Signed{}, false, wrong("is_active: want true or false")
+	}
+	s, err = parseSigned(tree, now)
+	return s, active, err
+}
+
+// parseSigned reads who signed what an object says, and verifies that.
+func parseSigned(tree strictjson.Object, now time.Time) (Signed, error) {
+	name := "agent_identifier"
+	if !tree.Has(name) {
+		name = "agent_address" // as older programs call it
+	}
+	identifier, err := identity.ParseIdentifier(tree.Text(name))
+	if err != nil || identifier.Address == "" {
+		return Signed{}, wrong(name + ": want the address of an agent")
+	}
+	seconds, err := tree.Number("timestamp").Int64()
+	if err != nil {
+		return Signed{}, wrong("timestamp: want seconds since 1970")
+	}
+	signature, err := identity.ParseSignature(tree.Text("signature"))
+	if err != nil {
+		return Signed{}, wrong("signature: want sig1…")
+	}
+	digest, err := digestOf(tree)
+	if err != nil {
+		return Signed{}, wrong("it cannot be read")
+	}
+	if !identifier.Address.Verify(digest, signature) {
+		return Signed{}, wrong("signature: the agent's key did not sign this")
+	}
+	if at := time.Unix(seconds, 0); now.Sub(at) <= MaxAge && at.Sub(now) <= MaxAge {
+		return Signed{identifier, at}, nil
+	}
+	return Signed{}, wrong("timestamp: want one within 5 minutes of now")
+}
+
+// digestOf is what is signed: SHA-256 over the members but the signature as JSON in ASCII, without spaces, sorted at every level.
+// What is null is signed as null.
+func digestOf(tree strictjson.Object) ([32]byte, error) {
+	said := maps.Clone(tree)
+	delete(said, "signature")
+	text, err := strictjson.Append(nil, said)
+	if err != nil {
+		return [32]byte{}, err
+	}
+	return sha256.Sum256(strictjson.AppendASCII(nil, text)), nil
+}
+
+// Attest returns the JSON of what the agent with that key says of itself: the members said, beside who it is, signed. The error
+// is of a value that is none of strictjson.
+func Attest(key identity.Key, said strictjson.Object) ([]byte, error) {
+	said = maps.Clone(said)
+	said["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()
+	digest, err := digestOf(said)
+	if err != nil {
+		return nil, err
+	}
+	said["signature"] = key.Sign(digest).String()
+	return strictjson.Append(nil, said)
+}

@@ -1,0 +1,237 @@
+package almanac
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
+)
+
+// Bounds of a Registry.
+const (
+	// Kept is how long a registration holds after it was signed: agents register again each hour, and may miss one.
+	Kept = 2 * time.Hour
+	// MaxBody and MaxBatch bound one attestation, and many at once, in bytes.
+	MaxBody  = 64 << 10
+	MaxBatch = 1 << 20
+
+	maxInBatch = 100
+	maxFound   = 100 // in one answer
+)
+
+var (
+	bounds = store.RegistrationBounds{All: 10_000, Source: 100}
+	// perSource bounds what one client registers, whoever it says it is.
+	perSource = limit.Rate{Max: 60, Period: "minute"}
+)
+
+// Errors of a Registry, beside ErrAttestation and those of its Store.
+var (
+	ErrUnknown = errors.New("agent not found")
+	ErrFull    = errors.New("there are as many agents as may be")
+	ErrTooMany = errors.New("there are as many agents of the client as may be, or it has sent too many of late")
+)
+
+// A Store keeps registrations.
+type Store interface {
+	Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error
+	SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error
+	Registration(ctx context.Context, service, address string) (store.Registration, error)
+	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
+}
+
+// A Registry is an Almanac of our own: agents say in it, signed, where they are, and others ask it. Each service has its own. It
+// is safe for concurrent use.
+type Registry struct {
+	store   Store
+	now     func() time.Time
+	sources *bucket.Set
+}
+
+// NewRegistry makes a Registry.
+func NewRegistry(s Store, now func() time.Time) *Registry {
+	return &Registry{store: s, now: now, sources: bucket.NewSet(perSource)}
+}
+
+// Wait is how long a source waits after ErrTooMany.
+func (r *Registry) Wait() time.Duration { return r.sources.Wait() }
+
+// Register registers the agent that has signed an attestation. source is the address or network of the client.
+func (r *Registry) Register(ctx context.Context, service, source string, tree strictjson.Object) error {
+	if !r.sources.Admit(source, r.now()) {
+		return ErrTooMany
+	}
+	a, err := ParseAttestation(tree, r.now())
+	if err != nil {
+		return err
+	}
+	return r.register(ctx, service, source, a)
+}
+
+// RegisterAll registers many agents, or, where something is wrong with one attestation, none. Where there is no room for all of
+// them, some may be registered.
+func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object) error {
+	list, isList := tree["attestations"].([]any)
+	if !isList || len(list) > maxInBatch {
+		return wrong("attestations: want a list of at most 100")
+	}
+	attestations := make([]Attestation, 0, len(list))
+	for _, item := range list {
+		if !r.sources.Admit(source, r.now()) {
+			return ErrTooMany
+		}
+		object, _ := strictjson.AsObject(item)
+		a, err := ParseAttestation(object, r.now())
+		if err != nil {
+			return err
+		}
+		attestations = append(attestations, a)
+	}
+	for _, a := range attestations {
+		if err := r.register(ctx, service, source, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// said is what is kept of an attestation.
+type said struct {
+	Endpoints []delivery.Endpoint `json:"endpoints"`
+	Protocols []string            `json:"protocols"`
+	Metadata  json.RawMessage     `json:"metadata"`
+}
+
+func (r *Registry) register(ctx context.Context, service, source string, a Attestation) error {
+	record, err := json.Marshal(said{a.Endpoints, a.Protocols, a.Metadata})
+	if err != nil {
+		return wrong("it cannot be kept")
+	}
+	switch err := r.store.Register(ctx, store.Registration{
+		Service: service, Address: string(a.Address), Network: string(a.Network), Record: record, Protocols: a.Protocols, Source: source,
+		Active: true, AttestedAt: a.At, Until: a.At.Add(Kept),
+	}, bounds); {
+	case errors.Is(err, store.ErrOlder):
+		return wrong("timestamp: there is a newer one of the agent")
+	case errors.Is(err, store.ErrFull):
+		return ErrFull
+	case errors.Is(err, store.ErrShare):
+		return ErrTooMany
+	default:
+		return err
+	}
+}
+
+// SetStatus notes whether the agent at an address says that it is active. Of one that has not registered nothing is kept, and
+// that is no error: agents say so before they register.
+func (r *Registry) SetStatus(ctx context.Context, service, source, address string, tree strictjson.Object) error {
+	if !r.sources.Admit(source, r.now()) {
+		return ErrTooMany
+	}
+	signed, active, err := ParseStatus(tree, r.now())
+	switch {
+	case err != nil:
+		return err
+	case string(signed.Address) != address:
+		return wrong("agent_identifier: it is another agent's")
+	}
+	if err := r.store.SetActive(ctx, service, address, active, signed.At); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// told is a registration as others are told of it.
+type told struct {
+	Status    string              `json:"status"`
+	Type      string              `json:"type"`
+	Address   string              `json:"address"`
+	Endpoints []delivery.Endpoint `json:"endpoints"`
+	Protocols []string            `json:"protocols"`
+	Metadata  json.RawMessage     `json:"metadata"`
+	Expiry    string              `json:"expiry"`
+}
+
+// tell makes what others are told of a registration.
+func tell(r *store.Registration) (told, error) {
+	var s said
+	if err := json.Unmarshal(r.Record, &s); err != nil {
+		return told{}, err
+	}
+	status := "active"
+	if !r.Active {
+		status = "offline"
+	}
+	// Some programs do not read a time that ends in Z.
+	expiry := r.Until.UTC().Format("2006-01-02T15:04:05.000000") + "+00:00"
+	return told{status, "custom", r.Address, s.Endpoints, s.Protocols, s.Metadata, expiry}, nil
+}
+
+// Record returns the JSON of where an agent is, or ErrUnknown. network is agent or test-agent; empty: either.
+func (r *Registry) Record(ctx context.Context, service, address, network string) ([]byte, error) {
+	found, err := r.store.Registration(ctx, service, address)
+	switch {
+	case errors.Is(err, store.ErrNotFound), err == nil && network != "" && found.Network != "" && found.Network != network:
+		return nil, ErrUnknown
+	case err != nil:
+		return nil, err
+	}
+	record, err := tell(&found)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(record)
+}
+
+// Endpoints returns where an agent is reached; none: it has not registered.
+func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Address) ([]delivery.Endpoint, error) {
+	found, err := r.store.Registration(ctx, service, string(of))
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	record, err := tell(&found)
+	return record.Endpoints, err
+}
+
+// Search returns the JSON list of who speaks a protocol: text is its digest, with or without proto: in front, and anything else
+// finds nobody. limit bounds the list, to 100 at most; after, an address, is where the list before has ended.
+func (r *Registry) Search(ctx context.Context, service string, tree strictjson.Object) ([]byte, error) {
+	most := maxFound
+	if tree["limit"] != nil {
+		limit, err := tree.Number("limit").Int64()
+		if err != nil || limit < 1 || limit > maxFound {
+			return nil, wrong("limit: want a whole number from 1 to 100")
+		}
+		most = int(limit)
+	}
+	list := []told{}
+	text := strings.TrimSpace(tree.Text("text"))
+	protocol, err := envelope.ParseProtocolDigest("proto:" + strings.TrimPrefix(text, "proto:"))
+	if err != nil {
+		return json.Marshal(list)
+	}
+	found, err := r.store.Registrations(ctx, service, string(protocol), tree.Text("after"), most)
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		record, err := tell(&found[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, record)
+	}
+	return json.Marshal(list)
+}

@@ -1,0 +1,234 @@
+package uagents_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A member is one of JSON, by its name.
+type member = strictjson.Object
+
+// attest is what an agent says of itself, signed now.
+func (p *peer) attest(key identity.Key, said member) string {
+	p.Helper()
+	if !said.Has("timestamp") {
+		said["timestamp"] = json.Number(strconv.FormatInt(p.Now().Unix(), 10))
+	}
+	body, err := almanac.Attest(key, said)
+	p.Must(err)
+	return string(body)
+}
+
+// located is what an agent says that has one endpoint and speaks UIMProtocol.
+func located(endpoint string) member {
+	return member{
+		"endpoints": []any{map[string]any{"url": endpoint, "weight": json.Number("1")}},
+		"protocols": []any{string(protocol.UIM().Digest)}, "metadata": nil,
+	}
+}
+
+// asks asks the Almanac.
+func (p *peer) asks(method, path, body string) (status int, told member) {
+	p.Helper()
+	r, err := http.NewRequestWithContext(p.Context(), method, p.URL+"/v1/almanac/"+path, strings.NewReader(body))
+	p.Must(err)
+	a := p.Send(r)
+	tree, err := strictjson.Decode(a.Body)
+	p.Must(err)
+	if list, isList := tree.([]any); isList {
+		return a.Status, member{"list": list}
+	}
+	told, _ = strictjson.AsObject(tree)
+	return a.Status, told
+}
+
+func TestAgentsRegister(t *testing.T) {
+	t.Parallel()
+	p := with(t, "registry: true")
+	address := string(p.key.Address())
+	if status, told := p.asks("GET", "agents/"+address, ""); status != 404 || told.Text("detail") != "agent not found" {
+		t.Errorf("%d %v", status, told)
+	}
+	said := located("http://127.0.0.1:8001/submit")
+	said["metadata"] = map[string]any{"a": "b"}
+	if status, told := p.asks("POST", "agents", p.attest(p.key, said)); status != 200 {
+		t.Fatalf("%d %v", status, told)
+	}
+	status, told := p.asks("GET", "agents/"+address+"?prefix=agent", "")
+	if status != 200 || told.Text("address") != address || told.Text("status") != "active" || told.Text("type") != "custom" ||
+		told.Text("expiry") != "2026-11-21T14:00:00.000000+00:00" ||
+		fmt.Sprint(told["endpoints"]) != "[map[url:http://127.0.0.1:8001/submit weight:1]]" ||
+		fmt.Sprint(told["protocols"]) != "["+string(protocol.UIM().Digest)+"]" || told.Object("metadata").Text("a") != "b" {
+		t.Errorf("%d %v", status, told)
+	}
+	if status, _ := p.asks("GET", "agents/"+address+"?prefix=test-agent", ""); status != 404 {
+		t.Errorf("on the other network: %d", status)
+	}
+	digits := strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")
+	for text, want := range map[string]int{digits: 1, "proto:" + digits: 1, strings.Repeat("0", 64): 0, "lamps": 0, "": 0} {
+		if status, told := p.asks("POST", "search", `{"text": "`+text+`"}`); status != 200 || len(told.List("list")) != want {
+			t.Errorf("%q: %d %v", text, status, told)
+		}
+	}
+	p.Pass(time.Second)
+	if status, told := p.asks("POST", "agents/"+address+"/status", p.attest(p.key, member{"is_active": false})); status != 200 {
+		t.Errorf("%d %v", status, told)
+	}
+	if _, told := p.asks("GET", "agents/"+address, ""); told.Text("status") != "offline" {
+		t.Errorf("%v", told)
+	}
+	p.Pass(2 * time.Hour)
+	if status, told := p.asks("GET", "agents/"+address, ""); status != 404 {
+		t.Errorf("%d %v", status, told)
+	}
+}
+
+func TestWhatTheAlmanacRefuses(t *testing.T) {
+	t.Parallel()
+	p := with(t, "registry: true")
+	other := keyOf(t, "bob recovery password")
+	first := p.attest(p.key, located("http://one.example/"))
+	p.Pass(time.Minute)
+	good := p.attest(p.key, located("http://two.example/"))
+	old := located("http://three.example/")
+	old["timestamp"] = json.Number(strconv.FormatInt(p.Now().Add(-6*time.Minute).Unix(), 10))
+	early := located("http://three.example/")
+	early["timestamp"] = json.Number(strconv.FormatInt(p.Now().Add(6*time.Minute).Unix(), 10))
+	if status, told := p.asks("POST", "agents", good); status != 200 {
+		t.Fatalf("%d %v", status, told)
+	}
+	manifest, err := json.Marshal(protocol.UIM())
+	p.Must(err)
+	at := "agents/" + string(p.key.Address())
+	for name, c := range map[string]struct {
+		method, path, body string
+		status             int
+	}{
+		"the same again":               {"POST", "agents", good, 200},
+		"an older one":                 {"POST", "agents", first, 400},
+		"one of long ago":              {"POST", "agents", p.attest(p.key, old), 400},
+		"one of the future":            {"POST", "agents", p.attest(p.key, early), 400},
+		"one that was changed":         {"POST", "agents", strings.Replace(good, "two.example", "evil.example", 1), 400},
+		"one signed by another":        {"POST", "agents", strings.Replace(p.attest(other, located("http://x/")), string(other.Address()), string(p.key.Address()), 1), 400},
+		"a status of another":          {"POST", at + "/status", p.attest(other, member{"is_active": false}), 400},
+		"a status of nobody":           {"POST", "agents/" + string(other.Address()) + "/status", p.attest(other, member{"is_active": true}), 200},
+		"no JSON":                      {"POST", "agents", "{", 400},
+		"a list":                       {"POST", "agents", "[]", 400},
+		"depth without end":            {"POST", "agents", strings.Repeat(`{"a":`, 5000), 400},
+		"too much":                     {"POST", "agents", strings.Repeat(" ", 65<<10) + good, 413},
+		"a batch":                      {"POST", "agents/batch", `{"attestations": [` + good + "," + p.attest(other, located("http://y/")) + `]}`, 200},
+		"a batch with one that is bad": {"POST", "agents/batch", `{"attestations": [` + first + `]}`, 400},
+		"a batch of nothing":           {"POST", "agents/batch", `{}`, 400},
+		"a batch of anything":          {"POST", "agents/batch", `{"attestations": [7]}`, 400},
+		"a manifest":                   {"POST", "manifests", string(manifest), 200},
+		"a manifest that is none":      {"POST", "manifests", `{}`, 400},
+		"a search without end":         {"POST", "search", `{"text": "", "limit": 1000}`, 400},
+		"a domain":                     {"GET", "domains/shop.agent", "", 404},
+		"another path":                 {"GET", "recent", "", 404},
+		"another method":               {"DELETE", at, "", 404},
+	} {
+		status, told := p.asks(c.method, c.path, c.body)
+		if status != c.status || status != 200 && told.Text("detail") == "" {
+			t.Errorf("%s: %d %v, want %d", name, status, told, c.status)
+		}
+	}
+	if _, told := p.asks("GET", at, ""); fmt.Sprint(told["endpoints"]) != "[map[url:http://two.example/ weight:1]]" ||
+		told.Text("status") != "active" {
+		t.Errorf("%v", told)
+	}
+}
+
+// One address registers as many as it may, in all and in a minute; others go on.
+func TestTheAlmanacIsBounded(t *testing.T) {
+	t.Parallel()
+	p := with(t, "registry: true")
+	refused := 0
+	for i := range 110 {
+		if i == 55 {
+			p.Pass(time.Minute)
+		}
+		r, err := http.NewRequestWithContext(p.Context(), http.MethodPost, p.URL+"/v1/almanac/agents",
+			strings.NewReader(p.attest(keyOf(t, "agent "+strconv.Itoa(i)), located("http://a.example/"))))
+		p.Must(err)
+		if a := p.Send(r); a.Status == http.StatusTooManyRequests && a.Header.Get("Retry-After") != "" {
+			refused++
+		} else if a.Status != http.StatusOK {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	if refused != 10 {
+		t.Errorf("%d were refused", refused)
+	}
+	for range 60 {
+		p.asks("POST", "agents", "{}")
+	}
+	if status, told := p.asks("POST", "agents", p.attest(p.key, located("http://a.example/"))); status != http.StatusTooManyRequests {
+		t.Errorf("%d %v", status, told)
+	}
+	seen, after := map[string]bool{}, ""
+	for page := 0; ; page++ {
+		_, told := p.asks("POST", "search", fmt.Sprintf(`{"text": %q, "limit": 30, "after": %q}`, protocol.UIM().Digest, after))
+		list := told.List("list")
+		if len(list) > 30 || page > 4 {
+			t.Fatalf("page %d has %d", page, len(list))
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, item := range list {
+			agent, _ := strictjson.AsObject(item)
+			after = agent.Text("address")
+			seen[after] = true
+		}
+	}
+	if len(seen) != 100 {
+		t.Errorf("%d agents are found", len(seen))
+	}
+}
+
+// An agent that has registered with the service gets its answers there; not where an endpoint points inside.
+func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
+	t.Parallel()
+	in := opensInbox(t)
+	p := with(t, "registry: true, private_endpoints: true")
+	p.postpones("UIMPolicyRequest", "{}") // nowhere to go
+	if status, told := p.asks("POST", "agents", p.attest(p.key, located(in.URL))); status != 200 {
+		t.Fatalf("%d %v", status, told)
+	}
+	p.Pass(time.Second)
+	p.postpones("UIMPolicyRequest", "{}")
+	if model, _ := in.told(p); model != "UIMPolicy" {
+		t.Error(model)
+	}
+	guarded := with(t, "registry: true")
+	if status, told := guarded.asks("POST", "agents", guarded.attest(guarded.key, located(in.URL))); status != 200 {
+		t.Fatalf("%d %v", status, told)
+	}
+	guarded.postpones("UIMPolicyRequest", "{}")
+	guarded.Drain()
+	if n := guarded.counted("uimgate_answers_delivered_total", "refused"); n != 1 || len(in.came) != 0 {
+		t.Errorf("%v were refused, %d came", n, len(in.came))
+	}
+}
+
+func TestTheAlmanacIsShutUnlessTheServiceIsOne(t *testing.T) {
+	t.Parallel()
+	for _, more := range []string{"", "path: /v1/almanac/submit"} {
+		p := with(t, more)
+		a := p.Get("/v1/almanac/agents/" + string(p.key.Address()))
+		p.Refuses(a, http.StatusNotFound, "NO_SUCH_PATH")
+	}
+	shut := gatetest.New(t, "")
+	shut.Refuses(shut.Get("/v1/almanac/agents/x"), http.StatusNotFound, "NO_SUCH_PATH")
+}

@@ -1,0 +1,25 @@
+package store
+
+import "time"
+
+// A Registration is an agent of the uAgents protocol that has said, signed, where it is: a record of a service that is an
+// Almanac.
+type Registration struct {
+	Service string
+	Address string
+	Network string // agent, test-agent, or empty for either
+	// Record is what the agent said, as the Almanac tells it; the store does not read it.
+	Record    []byte
+	Protocols []string // digests, by which it is found
+	Source    string   // address or network of the client that sent it
+	Active    bool
+	// AttestedAt is when the agent signed the record: a newer one replaces an older one, never the other way round.
+	AttestedAt time.Time
+	Until      time.Time // when it is forgotten
+}
+
+// RegistrationBounds are how many registrations are kept; those that have expired do not count.
+type RegistrationBounds struct {
+	All    int // of a service
+	Source int // of them, of one source
+}

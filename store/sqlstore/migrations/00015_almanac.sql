@@ -1,0 +1,28 @@
+-- +goose Up
+-- Agents of the uAgents protocol that have registered themselves, where a service is their Almanac.
+
+CREATE TABLE almanac (
+  service     TEXT   NOT NULL,
+  address     TEXT   NOT NULL,
+  network     TEXT   NOT NULL, -- agent, test-agent, or '' for either
+  record      BYTEA  NOT NULL, -- JSON: what the agent said, signed
+  source      TEXT   NOT NULL, -- address or network of the client that sent it
+  active      BIGINT NOT NULL,
+  attested_at BIGINT NOT NULL, -- when the agent signed the record
+  status_at   BIGINT NOT NULL, -- when it signed whether it is active
+  until       BIGINT NOT NULL, -- then it is forgotten
+  PRIMARY KEY (service, address)
+);
+CREATE INDEX almanac_until ON almanac (until);
+CREATE INDEX almanac_live ON almanac (service, until);
+CREATE INDEX almanac_source ON almanac (service, source, until);
+
+CREATE TABLE almanac_protocols (
+  service  TEXT   NOT NULL,
+  protocol TEXT   NOT NULL,
+  address  TEXT   NOT NULL,
+  until    BIGINT NOT NULL,
+  PRIMARY KEY (service, protocol, address)
+);
+CREATE INDEX almanac_protocols_until ON almanac_protocols (until);
+CREATE INDEX almanac_protocols_of ON almanac_protocols (service, address);

@@ -1,0 +1,176 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+func testAlmanac(t *testing.T, open Opener) {
+	t.Helper()
+	each(t, open, map[string]func(*suite){
+		"a registration is kept as it was given": registrationRoundTrip,
+		"the newest registration wins":           registrationNewest,
+		"registrations are bounded":              registrationsBounded,
+		"who is active":                          registrationActive,
+		"registrations are found by protocol":    registrationsFound,
+		"registrations are forgotten":            registrationsPurged,
+		"one of many at once is the newest":      registrationsAtOnce,
+	})
+}
+
+// many are bounds that nothing here reaches.
+var many = store.RegistrationBounds{All: 100, Source: 100}
+
+// registration is one that was signed a while after start.
+func registration(address string, after time.Duration) store.Registration {
+	return store.Registration{
+		Service: service, Address: address, Network: "agent", Record: []byte(`{"n": ` + fmt.Sprint(after.Seconds()) + `}`),
+		Protocols: []string{"proto:a", "proto:b"}, Source: "192.0.2.1", Active: true,
+		AttestedAt: start.Add(after), Until: start.Add(after + time.Hour),
+	}
+}
+
+// registered holds a registration to be the one that is told. Protocols are not.
+func (b *suite) registered(want store.Registration) {
+	b.Helper()
+	got, err := b.Registration(b.Context(), want.Service, want.Address)
+	b.must(err)
+	want.Protocols = nil
+	if d := cmp.Diff(want, got); d != "" {
+		b.Fatal(d)
+	}
+}
+
+func registrationRoundTrip(b *suite) {
+	want := registration("agent1a", 0)
+	b.must(b.Register(b.Context(), want, many))
+	b.reopen()
+	b.registered(want)
+	for _, of := range [][2]string{{service, "agent1x"}, {"another", "agent1a"}} {
+		_, err := b.Registration(b.Context(), of[0], of[1])
+		b.want(err, store.ErrNotFound)
+	}
+}
+
+func registrationNewest(b *suite) {
+	newest := registration("agent1a", time.Minute)
+	b.must(b.Register(b.Context(), registration("agent1a", 0), many))
+	b.must(b.Register(b.Context(), newest, many))
+	b.want(b.Register(b.Context(), registration("agent1a", 0), many), store.ErrOlder)
+	same := newest
+	same.Record, same.Until = []byte("{}"), newest.Until.Add(time.Hour)
+	b.must(b.Register(b.Context(), same, many)) // again: nothing changes
+	b.registered(newest)
+}
+
+func registrationsBounded(b *suite) {
+	most := store.RegistrationBounds{All: 3, Source: 2}
+	of := func(address, source string) store.Registration {
+		r := registration(address, 0)
+		r.Source = source
+		return r
+	}
+	b.must(b.Register(b.Context(), of("agent1a", "1"), most))
+	b.must(b.Register(b.Context(), of("agent1b", "1"), most))
+	b.want(b.Register(b.Context(), of("agent1c", "1"), most), store.ErrShare)
+	b.must(b.Register(b.Context(), of("agent1c", "2"), most))
+	b.want(b.Register(b.Context(), of("agent1d", "3"), most), store.ErrFull)
+	again := registration("agent1a", time.Second)
+	again.Source = "1"
+	b.must(b.Register(b.Context(), again, most)) // whoever is there may register again
+	b.clock.Advance(time.Hour)                   // agent1a is the last
+	late := registration("agent1d", time.Hour)
+	late.Source = "1"
+	b.must(b.Register(b.Context(), late, most)) // what has expired does not count, purged or not
+	other := late
+	other.Service = "another"
+	b.must(b.Register(b.Context(), other, most))
+}
+
+func registrationActive(b *suite) {
+	b.want(b.SetActive(b.Context(), service, "agent1a", true, start), store.ErrNotFound)
+	want := registration("agent1a", 0)
+	b.must(b.Register(b.Context(), want, many))
+	for _, step := range []struct {
+		active bool
+		after  time.Duration
+		is     bool
+	}{{false, time.Second, false}, {true, time.Second, false}, {true, 0, false}, {true, 2 * time.Second, true}, {false, time.Minute, false}} {
+		b.must(b.SetActive(b.Context(), service, "agent1a", step.active, start.Add(step.after)))
+		want.Active = step.is
+		b.registered(want)
+	}
+	// A registration that was signed before says nothing of it, and a later one does.
+	want = registration("agent1a", 30*time.Second)
+	b.must(b.Register(b.Context(), want, many))
+	want.Active = false
+	b.registered(want)
+	want = registration("agent1a", 2*time.Minute)
+	b.must(b.Register(b.Context(), want, many))
+	b.registered(want)
+}
+
+func registrationsFound(b *suite) {
+	for _, address := range []string{"agent1c", "agent1a", "agent1b"} {
+		b.must(b.Register(b.Context(), registration(address, 0), many))
+	}
+	found := func(protocol, after string, limit int, want ...string) {
+		b.Helper()
+		list, err := b.Registrations(b.Context(), service, protocol, after, limit)
+		b.must(err)
+		var got []string
+		for _, r := range list {
+			got = append(got, r.Address)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			b.Fatal(d)
+		}
+	}
+	found("proto:a", "", 2, "agent1a", "agent1b")
+	found("proto:a", "agent1b", 2, "agent1c")
+	found("proto:c", "", 2)
+	changed := registration("agent1b", time.Minute)
+	changed.Protocols = []string{"proto:c"}
+	b.must(b.Register(b.Context(), changed, many))
+	found("proto:a", "", 9, "agent1a", "agent1c")
+	found("proto:c", "", 9, "agent1b")
+	b.clock.Advance(time.Hour)
+	found("proto:a", "", 9)
+	found("proto:c", "", 9, "agent1b")
+}
+
+func registrationsPurged(b *suite) {
+	b.must(b.Register(b.Context(), registration("agent1a", 0), many))
+	b.clock.Advance(time.Hour - time.Nanosecond)
+	if n := b.purge(); n != 0 {
+		b.Fatalf("%d rows went", n)
+	}
+	b.registered(registration("agent1a", 0))
+	b.clock.Advance(time.Nanosecond)
+	_, err := b.Registration(b.Context(), service, "agent1a")
+	b.want(err, store.ErrNotFound)
+	if n := b.purge(); n != 3 { // and two protocols
+		b.Fatalf("%d rows went", n)
+	}
+}
+
+func registrationsAtOnce(b *suite) {
+	errs := make(chan error, 8)
+	for n := range 8 {
+		go func() {
+			r := registration("agent1a", time.Duration(n)*time.Second)
+			errs <- b.Register(b.Context(), r, many)
+		}()
+	}
+	for range 8 {
+		if err := <-errs; err != nil {
+			b.want(err, store.ErrOlder)
+		}
+	}
+	b.registered(registration("agent1a", 7*time.Second))
+}
