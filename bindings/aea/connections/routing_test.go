@@ -1,0 +1,172 @@
+package connections_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
+	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
+	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
+	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// all are the connections of one agent.
+type all struct {
+	*runtime.Runtime
+	tcp       *tcp.Connection
+	delegate  *delegate.Connection
+	mailbox   *mailbox.Connection
+	directory string
+}
+
+func listening(t *testing.T, l runtime.Limits) all {
+	t.Helper()
+	plain, err1 := tcp.Listen(t.Context(), ":0", tcp.Bounds{})
+	secure, err2 := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{})
+	asked, err3 := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, time.Now)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	directory := t.TempDir()
+	for _, name := range []string{"input_file", "output_file"} {
+		if err := os.WriteFile(filepath.Join(directory, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all{aeatest.Serve(t, l, plain, secure, asked, stub.New(directory)), plain, secure, asked, directory}
+}
+
+func (a all) byDelegate(t *testing.T, number int) *aeatest.Peer {
+	t.Helper()
+	return aeatest.Delegate(t, a.delegate.Address(), aeatest.NodeKey, aeatest.Numbered(t, number), identity.Fetchai)
+}
+
+// status returns how a connection is.
+func (a all) status(t *testing.T, id wire.PublicID) runtime.ConnectionStatus {
+	t.Helper()
+	for _, s := range a.Status().Connections {
+		if s.ID == id.String() {
+			return s
+		}
+	}
+	t.Fatalf("no connection %s", id)
+	return runtime.ConnectionStatus{}
+}
+
+// TestAnswersLeaveByTheConnectionTheyCameBy, for one agent that is connected twice; what is begun here leaves by the one by which
+// it was heard last.
+func TestAnswersLeaveByTheConnectionTheyCameBy(t *testing.T) {
+	t.Parallel()
+	a := listening(t, runtime.Limits{})
+	secure := a.byDelegate(t, 7)
+	plain := aeatest.TCP(t, a.tcp.Address(), secure.Address)
+	for i := range 3 {
+		if said := secure.Ask(t, "secure"); said != "secure" {
+			t.Error(said)
+		}
+		if said := plain.Ask(t, "plain"); said != "plain" {
+			t.Error(said)
+		}
+		begin := func(by *aeatest.Peer) {
+			t.Helper()
+			if _, err := a.Start(wire.PublicID{}, protocol.Default.Specs[0], secure.Address, aeatest.Text("news")); err != nil {
+				t.Fatal(err)
+			}
+			if e := by.Next(t, ""); e.To != secure.Address || !strings.Contains(string(e.Message), "news") {
+				t.Errorf("%d: %+v", i, e)
+			}
+		}
+		begin(plain)
+		secure.Ask(t, "last")
+		begin(secure)
+	}
+}
+
+// TestOneAgentForAllConnections: whoever comes by whatever connection is answered by it.
+func TestOneAgentForAllConnections(t *testing.T) {
+	t.Parallel()
+	a := listening(t, runtime.Limits{})
+	var asking sync.WaitGroup
+	for i := range 5 {
+		peers := []*aeatest.Peer{
+			aeatest.TCP(t, a.tcp.Address(), "plain"+strconv.Itoa(i)), a.byDelegate(t, 10+i),
+			aeatest.Mailbox(t, a.mailbox.Address(), aeatest.NodeKey, aeatest.Numbered(t, 20+i), identity.Ethereum),
+		}
+		for _, p := range peers {
+			asking.Go(func() {
+				for j := range 10 {
+					if text := p.Address + strconv.Itoa(j); p.Ask(t, text) != text {
+						t.Errorf("%s was not answered", text)
+					}
+				}
+			})
+		}
+	}
+	asking.Wait()
+	for _, id := range []wire.PublicID{tcp.ID, delegate.ID, mailbox.ID} {
+		if s := a.status(t, id); s.Received != 50 || s.Refused != 0 || s.Dropped != 0 || s.Peers != 5 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if s := a.Status(); s.Routes != 15 || s.Unserved != 0 || s.InBox.Waiting+s.InBox.Working > 15 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestFloodsHurtNobodyElse: many agents on one connection send as fast as they can and read nothing, and those of the others are
+// answered meanwhile. What waits is bounded.
+func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose time it would take
+	few := runtime.DefaultLimits
+	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond
+	a := listening(t, few)
+	large := strings.Repeat("x", 1<<20)
+	var flooding sync.WaitGroup
+	defer flooding.Wait()
+	for i := range 4 {
+		p := aeatest.TCP(t, a.tcp.Address(), "flood"+strconv.Itoa(i))
+		defer p.Raw.Close() // ends the flood of this one
+		flooding.Go(func() {
+			for {
+				data, err := p.Hello(t, large).Encode()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				frame, err := wire.TCP.Append(nil, data)
+				if err == nil {
+					_, err = p.Raw.Write(frame)
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	for a.status(t, tcp.ID).Dropped == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	secure := a.byDelegate(t, 7)
+	asked := aeatest.Mailbox(t, a.mailbox.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
+	for range 3 {
+		for _, p := range []*aeatest.Peer{secure, asked} {
+			if said := p.Ask(t, "hello"); said != "hello" {
+				t.Error(said)
+			}
+		}
+	}
+	s := a.Status()
+	if waiting := a.status(t, tcp.ID).Queued * len(large); waiting > 8<<20 || s.InBox.Waiting > 4*64 {
+		t.Errorf("%d bytes wait to be sent, %+v", waiting, s.InBox)
+	}
+}
