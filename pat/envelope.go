@@ -12,6 +12,8 @@ import (
 
 const (
 	formEnvelope = "uagents-envelope"
+	// formChat is that of an envelope in which it is said in words; it names the service by its address alone.
+	formChat = "uagents-chat"
 	// envelopeWindow is how far ahead an envelope with an agreement may expire.
 	envelopeWindow = 15 * time.Minute
 )
@@ -60,7 +62,7 @@ func verifyEnvelope(raw []byte, to Recipient, current Offer) (AgentID, Key, Acce
 		return "", Key{}, Accepted{}, ErrBadSignature
 	case to.Target != "" && a.Target != to.Target:
 		return "", Key{}, Accepted{}, &MisdirectedError{"target", to.Target}
-	case a.Issuer != to.Issuer:
+	case a.Issuer != to.Issuer && !a.Chat:
 		return "", Key{}, Accepted{}, &MisdirectedError{"issuer", to.Issuer}
 	case a.PolicyDigest != current.Digest:
 		return "", Key{}, Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(a.PolicyDigest)}
@@ -71,8 +73,12 @@ func verifyEnvelope(raw []byte, to Recipient, current Offer) (AgentID, Key, Acce
 	if err != nil {
 		return "", Key{}, Accepted{}, &AgreementError{"scope", err.Error()}
 	}
+	form := formEnvelope
+	if a.Chat {
+		form = formChat
+	}
 	return AgentID(a.Agent), key, Accepted{
-		Assurance: Fresh, Form: formEnvelope, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: scope,
+		Assurance: Fresh, Form: form, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: scope,
 		UID: current.UID, Digest: current.Digest,
 	}, nil
 }
@@ -91,7 +97,7 @@ func verifyEnvelopeEvidence(a Agreement, p PolicyDocument) error {
 		return errorOfKind(ErrBadExport, "an envelope holds what it signs; the bundle holds something beside it")
 	case agentID != a.AgentID || !bytes.Equal(key.SPKI(), a.PublicKey) || key.Thumbprint() != a.KeyID:
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
-	case accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope):
+	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope):
 		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
 	case accepted.stale(a.CreatedAt):
 		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
@@ -105,3 +111,6 @@ func EnvelopeKey(id AgentID) (Key, bool) {
 	spki, members, ok := enveloped.KeyInfo(string(id))
 	return outsideKey(id, spki, members), ok
 }
+
+// InChat reports whether the agreement was made in words, and so names the service by its address among uAgents alone.
+func (a Agreement) InChat() bool { return a.Form == formChat }

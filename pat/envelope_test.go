@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -350,5 +351,42 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 		if _, err := pat.Export(changed, document); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What was said in words verifies later as well, and is told apart from a message that names the service.
+func TestWordsProveAnAgreement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	said := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",`+
+		`"content":[{"type":"text","text":"agree %s"}]}`, w.terms.offer.Digest)
+	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *enveloping) {
+		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, said
+	})
+	if _, err := w.issuer.IssueEnvelope(t.Context(), pat.EnvelopeRequest{Envelope: raw, Target: "agent1another"}); !errors.Is(err,
+		pat.ErrAgreementMisdirected) {
+		t.Errorf("to another agent: %v", err)
+	}
+	issued, err := w.issueEnvelope(t, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
+	if a.Form != "uagents-chat" || !a.InChat() || a.Assurance != pat.Fresh {
+		t.Errorf("%+v", a)
+	}
+	document := pat.PolicyDocument{
+		Service: service, Digest: a.PolicyDigest, UID: w.terms.offer.UID, Bytes: w.terms.offer.Bytes, FirstOffered: noon,
+	}
+	bundle, err := pat.Export(a, document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := pat.VerifyExport(bundle); err != nil || !e.Agreement.InChat() {
+		t.Errorf("%+v, %v", e, err)
+	}
+	a.Form = "uagents-envelope"
+	if _, err := pat.Export(a, document); !errors.Is(err, pat.ErrBadExport) {
+		t.Errorf("as another form: %v", err)
 	}
 }

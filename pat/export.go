@@ -130,7 +130,7 @@ func VerifyExport(raw []byte) (Exported, error) {
 // verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
 func verifyEvidence(a Agreement, p PolicyDocument) error {
 	switch a.Form { // keys of these are those of no other form
-	case formEnvelope:
+	case formEnvelope, formChat:
 		return verifyEnvelopeEvidence(a, p)
 	case formNegotiated:
 		return verifyNegotiatedEvidence(a, p)

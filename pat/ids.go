@@ -113,7 +113,7 @@ func (a Agreement) Key() (Key, error) {
 	var key Key
 	var ok bool
 	switch a.Form {
-	case formEnvelope:
+	case formEnvelope, formChat:
 		key, ok = EnvelopeKey(a.AgentID)
 	case formNegotiated:
 		key, ok = negotiatedKey(a.AgentID, a.PublicKey)

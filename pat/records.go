@@ -48,13 +48,15 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	Form         string // what verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", "uagents-envelope", "aea-1"
-	Signed       []byte // the exact bytes that verified; nil where they are the stored policy document, or part of Signature
-	Signature    []byte // the signature (of aea-1 its text), or the whole compact JWS, or the envelope as it came
-	Nonce        string // jti of a fresh agreement, or of the record of a consent; the digest of an envelope, in hex; the nonce of an offer
-	Scope        []string
-	State        AgreementState
-	CreatedAt    time.Time
+	// Form is what verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", "uagents-envelope",
+	// "uagents-chat", "aea-1".
+	Form      string
+	Signed    []byte // the exact bytes that verified; nil where they are the stored policy document, or part of Signature
+	Signature []byte // the signature (of aea-1 its text), or the whole compact JWS, or the envelope as it came
+	Nonce     string // jti of a fresh agreement, or of the record of a consent; the digest of an envelope, in hex; the nonce of an offer
+	Scope     []string
+	State     AgreementState
+	CreatedAt time.Time
 }
 
 // AgreementState is pending (awaiting approval), then active, and at last revoked.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -40,9 +41,9 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.toolFailed(refusal.For(err))
 		return
 	}
-	t := d.of(r.Context(), a.Service.Definition)
+	t := d.tools.Of(r.Context(), a.Service.Definition)
 	call.Read = func() (execute.Request, error) {
-		return execute.Request{IntentUID: t.uid(name), Parameters: arguments, At: "/arguments"}, nil
+		return execute.Request{IntentUID: t.UID(name), Parameters: arguments, At: "/arguments"}, nil
 	}
 	result, err := d.executor.Execute(r.Context(), call)
 	if err == nil {
@@ -54,7 +55,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	a.Refusal = f
 	switch {
 	case f.Reason == reason.IntentNotFound || f.Reason == reason.VersionConflict:
-		unknown := t.unknown(name, f)
+		unknown := unknownTool(t, name, f)
 		unknown.Data = wire.Envelope(f, a.About(f))
 		a.failed(http.StatusOK, unknown)
 	case door.Challenged(f): // clients act on the status
@@ -143,13 +144,13 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
 }
 
-// unknown is the error of a tool that does not exist, with the name that was probably meant.
-func (t *tools) unknown(name string, f *reason.Refusal) *jsonrpc.Error {
+// unknownTool is the error of a tool that does not exist, with the name that was probably meant.
+func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 	const looked = 500 // enough to help, and bounded
 	text := "Unknown tool: " + bounded(name) + "."
 	near, _ := f.Details["nearest"].(string)
 	if near == "" {
-		near = nearest.Name(bounded(name), t.names[:min(len(t.names), looked)])
+		near = nearest.Name(bounded(name), t.Names[:min(len(t.Names), looked)])
 	}
 	if versions, ok := f.Details["versions"].([]intents.UID); ok && len(versions) > 0 {
 		near = versions[len(versions)-1].String()

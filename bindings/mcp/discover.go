@@ -3,6 +3,7 @@ package mcp
 import (
 	"slices"
 
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -59,7 +60,7 @@ func instructions(q *request) string {
 	text := "Tools of " + s.Issuer + ". Each call is bound to the policy at " + s.At("/api/policy") + ", which the token was issued under; " +
 		"a refusal says what is wrong and what to do."
 	if about := s.Catalog.Service.Description; about != "" {
-		text = plain(about, 1000) + "\n\n" + text
+		text = tool.Plain(about, 1000) + "\n\n" + text
 	}
 	return text
 }

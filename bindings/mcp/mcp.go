@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -32,7 +33,7 @@ type Config struct {
 type Door struct {
 	executor *execute.Executor
 	version  string
-	made     door.Made[*tools]
+	tools    tool.Made
 }
 
 // New makes a Door.

@@ -76,14 +76,20 @@ func (x *exchange) told(model string, message any) ([]envelope.Envelope, error) 
 	return x.reply(model, protocol.UIM().Digest, text), nil
 }
 
-// refuse answers with the refusal as every door has it: code, reason, message and details.
-func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
+// refused takes down a refusal, with what to do about it in the words of a protocol.
+func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.Refusal {
 	f := refusal.For(err)
 	if text, ok := advice[f.Reason]; ok && f.Details["suggestion"] == nil {
 		f.With("suggestion", text)
 	}
 	x.Refusal = f
 	wire.WriteTaken(x.header, f)
+	return f
+}
+
+// refuse answers with the refusal as every door has it: code, reason, message and details.
+func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
+	f := x.refused(err, advice)
 	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
 	w := strictjson.NewWriter(nil)
 	w.Text("code", string(f.Code))

@@ -24,19 +24,24 @@ type exchange struct {
 	raw    []byte        // the envelope as it came
 	envelope.Envelope
 	goodFor time.Duration // how long an answer is good after it was signed
+	// ahead sends an envelope to the sender before the answer; nil: there is room for one alone.
+	ahead func(envelope.Envelope)
 }
 
 // An operation answers one kind of message: with one envelope, or with several in their order, of which the last is the answer to
 // a caller that waits for one. The error is told as UIMFault.
 type operation func(x *exchange, message strictjson.Object) ([]envelope.Envelope, error)
 
-// operations are those of UIMProtocol that are answered, by the name of the request's model.
+// operations are those that are answered, by the name of the request's model.
 var operations = map[string]operation{
 	"UIMSearch":        (*exchange).search,
 	"UIMPolicyRequest": (*exchange).policy,
 	"UIMAgree":         (*exchange).agree,
 	"UIMRenew":         (*exchange).renew,
 	"UIMExecute":       (*exchange).execute,
+	"ListTools":        (*exchange).listTools,
+	"CallTool":         (*exchange).callTool,
+	"ChatMessage":      (*exchange).chat,
 }
 
 // answered reports whether messages of a kind are answered at all: never those that tell of an error or acknowledge, so that
@@ -105,7 +110,7 @@ func (x *exchange) written(answers []envelope.Envelope, err error) ([]envelope.E
 
 // unknown is what a sender is told of a type of message that is not answered.
 const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
-	"UIMExecute, and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
+	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
 // healthy says that the service is here; what it leans on is not looked at.
 func (x *exchange) healthy() ([]envelope.Envelope, error) {

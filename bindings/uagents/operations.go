@@ -1,6 +1,7 @@
 package uagents
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"unicode/utf8"
@@ -66,17 +67,26 @@ func (x *exchange) policy(message strictjson.Object) ([]envelope.Envelope, error
 // agree answers UIMAgree: the envelope that carries it is the agreement. What it has to be is judged where the evidence is kept,
 // which reads the envelope itself.
 func (x *exchange) agree(strictjson.Object) ([]envelope.Envelope, error) {
-	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.Service.Doors.UAgents.Address}
-	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
+	issued, err := x.issue()
 	if err != nil {
 		return nil, err
 	}
+	return x.agreed(issued)
+}
+
+// issue takes the envelope as an agreement.
+func (x *exchange) issue() (pat.Issued, error) {
+	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.Service.Doors.UAgents.Address}
+	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
+	if err != nil {
+		return pat.Issued{}, err
+	}
 	if issued.State == pat.AgreementPending {
-		return nil, reason.InsufficientPermissions.Refusal("The agreement is kept; the operator of the service has to approve the agent first.").
+		return pat.Issued{}, reason.InsufficientPermissions.Refusal("The agreement is kept; the operator of the service has to approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
 	}
-	return x.agreed(issued)
+	return issued, nil
 }
 
 // agreed answers with UIMAgreed.
@@ -93,27 +103,8 @@ func (x *exchange) agreed(issued pat.Issued) ([]envelope.Envelope, error) {
 func (x *exchange) execute(message strictjson.Object) ([]envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
-	call := x.Call(Name, x.r)
 	named, key := m.Text("pat", false), m.Text("idempotency_key", false)
-	malformed := m.Done()
-	if key == "" {
-		key = x.messageKey()
-	}
-	var err error
-	if call.Token, err = x.token(named); err != nil {
-		return nil, err
-	}
-	if err := x.own(call); err != nil {
-		return nil, err
-	}
-	call.Proved = x.proved()
-	door.Accepted(x.r)
-	var wrong error
-	if call.IdempotencyKey, wrong = execute.ParseIdempotencyKey(key); malformed == nil {
-		malformed = wrong
-	}
-	call.Read = func() (execute.Request, error) { return request, malformed }
-	result, err := x.d.executor.Execute(x.r.Context(), call)
+	result, err := x.call(named, cmp.Or(key, x.messageKey()), request, m.Done())
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +113,32 @@ func (x *exchange) execute(message strictjson.Object) ([]envelope.Envelope, erro
 	return answers, err
 }
 
+// call makes a call under the PAT that a message names, or else the sender's newest. malformed is what is wrong with the message.
+func (x *exchange) call(named, key string, request execute.Request, malformed error) (execute.Result, error) {
+	call := x.Call(Name, x.r)
+	var err error
+	if call.Token, err = x.token(named); err != nil {
+		return execute.Result{}, err
+	}
+	if err := x.own(call); err != nil {
+		return execute.Result{}, err
+	}
+	call.Proved = x.proved()
+	door.Accepted(x.r)
+	var wrong error
+	if call.IdempotencyKey, wrong = execute.ParseIdempotencyKey(key); malformed == nil {
+		malformed = wrong
+	}
+	call.Read = func() (execute.Request, error) { return request, malformed }
+	return x.d.executor.Execute(x.r.Context(), call)
+}
+
 // executed answers with UIMResult. An output that is no object is the member output of one, since the model wants an object.
 func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.Envelope, error) {
-	if !utf8.Valid(result.Output) {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)
+	output, err := x.output(result)
+	if err != nil {
+		return nil, err
 	}
-	door.WriteHeader(x.header, result)
-	output := json.RawMessage(result.Output)
 	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')
 	}
@@ -140,6 +150,15 @@ func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.E
 		RequestID execute.RequestID `json:"request_id"`
 		Replayed  bool              `json:"replayed"`
 	}{intent, output, orNull(x.header.Get(wire.Charge)), orNull(x.header.Get("Ratelimit")), x.RequestID, result.Replayed})
+}
+
+// output is the output of a call as text, once what is told beside it was taken down.
+func (x *exchange) output(result *execute.Result) (json.RawMessage, error) {
+	if !utf8.Valid(result.Output) {
+		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)
+	}
+	door.WriteHeader(x.header, result)
+	return json.RawMessage(result.Output), nil
 }
 
 func orNull(text string) *string {

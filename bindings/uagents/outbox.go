@@ -75,6 +75,7 @@ type postponed struct {
 	share *memory.Share
 	party turns.Party
 	leave func()
+	early chan error // of the envelope that was sent ahead, once; nil: there is none
 }
 
 // postpone takes an envelope whose sender does not wait for the answer, and says so before anything is done.
@@ -184,6 +185,11 @@ func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err
 	if len(bodies) == 0 {
 		return unwritten, nil
 	}
+	if m.early != nil {
+		if err := <-m.early; err != nil { // who was not reached then is not reached now
+			return m.lost(err)
+		}
+	}
 	m.raw, m.Payload = nil, ""
 	held := m.share.Beside() // for the answers alone, as long as they are delivered
 	defer held.Close()
@@ -192,19 +198,47 @@ func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err
 			return noMemory, memory.ErrExhausted
 		}
 	}
-	route, err := o.route(ctx, &m.exchange)
-	if err != nil {
-		return string(delivery.NoEndpoint), err
-	}
-	route.Stranger = !o.knows(m.Sender)
-	for _, body := range bodies {
-		if err := o.courier.Deliver(ctx, route, body, o.closing); err != nil {
-			o.lost(&m.exchange)
-			failed, _ := errors.AsType[*delivery.Error](err)
-			return string(failed.Cause), err
-		}
+	if err := o.deliver(ctx, &m.exchange, bodies...); err != nil {
+		return m.lost(err)
 	}
 	return delivered, nil
+}
+
+// deliver delivers envelopes to the sender of an exchange, one after the other. The error is a *delivery.Error, or says why nobody
+// knows an endpoint.
+func (o *outbox) deliver(ctx context.Context, x *exchange, bodies ...[]byte) error {
+	route, err := o.route(ctx, x)
+	if err != nil {
+		return err
+	}
+	route.Stranger = !o.knows(x.Sender)
+	for _, body := range bodies {
+		if err := o.courier.Deliver(ctx, route, body, o.closing); err != nil {
+			o.lost(x)
+			return err
+		}
+	}
+	return nil
+}
+
+// lost is what became of answers that were not delivered.
+func (m *postponed) lost(err error) (became string, _ error) {
+	if failed, ok := errors.AsType[*delivery.Error](err); ok {
+		return string(failed.Cause), err
+	}
+	return string(delivery.NoEndpoint), err
+}
+
+// sendAhead delivers an envelope while the exchange goes on. What comes after it waits for that.
+func (o *outbox) sendAhead(ctx context.Context, m *postponed, e envelope.Envelope) {
+	m.early = make(chan error, 1)
+	go func() {
+		body, err := json.Marshal(e)
+		if err == nil {
+			err = o.deliver(ctx, &m.exchange, body)
+		}
+		m.early <- err
+	}()
 }
 
 // bodies are the answers to an envelope as they are posted, in their order; none: there is nothing that could be.
@@ -215,6 +249,7 @@ func (o *outbox) bodies(ctx context.Context, m *postponed) (bodies [][]byte) {
 		}
 	}()
 	m.r = m.r.WithContext(memory.With(ctx, m.share))
+	m.ahead = func(e envelope.Envelope) { o.sendAhead(ctx, m, e) }
 	var answers []envelope.Envelope
 	var f *fault
 	if leave, err := o.turns.Take(ctx, m.party); err != nil {

@@ -32,8 +32,8 @@ func TestAnEnvelopeIsAProofOfKey(t *testing.T) {
 	t.Parallel()
 	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
 	token := p.agreed()
-	if model, told := p.answered("UIMExecute", order(token), nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" ||
-		!strings.Contains(told.Object("details").Text("suggestion"), "expires") {
+	if model, told := p.answered("UIMExecute", order(token), nil); model != "UIMFault" ||
+		told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" || !strings.Contains(told.Object("details").Text("suggestion"), "expires") {
 		t.Errorf("an envelope that never expires: %s %v", model, told)
 	}
 	if model, told := p.ask("UIMExecute", order(token)); model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {

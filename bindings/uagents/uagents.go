@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/bindings/uagents/identity"
@@ -55,6 +56,7 @@ type Door struct {
 	now      func() time.Time
 	outbox   *outbox
 	registry *almanac.Registry
+	tools    tool.Made
 }
 
 // New makes a Door.

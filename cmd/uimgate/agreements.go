@@ -158,6 +158,10 @@ signature over the policy, or an envelope of the uAgents protocol. It needs no g
 // provedBy says what a bundle that has been verified proves.
 func provedBy(a pat.Agreement) string {
 	record, consented := a.Consent()
+	if !consented && a.InChat() {
+		return "Proved: this key agreed to this policy in words, to an agent of the uAgents protocol. That this agent is the service, the id, " +
+			"the state and the time are the exporter's word."
+	}
 	if !consented {
 		return "Proved: this key signed this policy. The id, the state and the time are the exporter's word."
 	}

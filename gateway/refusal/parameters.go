@@ -39,6 +39,9 @@ func Sentence(f *reason.Refusal) string {
 			b.WriteString(" At " + v.Pointer + ": " + v.Message + ".")
 		}
 	}
+	if at, _ := f.Details["pointer"].(string); at != "" && !strings.Contains(b.String(), at) {
+		b.WriteString(" At " + at + ".")
+	}
 	if s := f.Suggestion(); s != "" {
 		b.WriteString(" " + s)
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/chat"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
@@ -31,8 +32,9 @@ type Agreement struct {
 	ID           string    // 64 hex digits: the digest of the envelope, the same under every signature over it
 	Expires      time.Time // zero: never
 	PolicyDigest string
-	Issuer       string   // of the service
+	Issuer       string   // of the service; empty in a chat, where only the Target names it
 	Scope        []string // nil: none is named
+	Chat         bool     // it was said in words: agree, and the digest
 }
 
 // ErrSignature is of bytes that are no envelope that an agent's key has signed.
@@ -56,18 +58,41 @@ func Read(raw []byte) (Agreement, error) {
 	if err != nil {
 		return Agreement{}, fmt.Errorf("%w: %w", ErrSignature, err)
 	}
-	if e.SchemaDigest != protocol.Standard("UIMAgree").Digest {
-		return Agreement{}, &MemberError{"schema_digest", "want that of UIMAgree"}
+	read := (*Agreement).read
+	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
+	case "UIMAgree":
+	case "ChatMessage":
+		read = (*Agreement).readChat
+	default:
+		return Agreement{}, &MemberError{"schema_digest", "want that of UIMAgree or ChatMessage"}
 	}
 	digest := e.Digest()
 	a := Agreement{Agent: string(e.Sender), Target: string(e.Target), ID: hex.EncodeToString(digest[:])}
 	if e.Expires != nil {
 		a.Expires = e.Until(time.Time{})
 	}
-	if err := a.read(e); err != nil {
+	if err := read(&a, e); err != nil {
 		return Agreement{}, err
 	}
 	return a, nil
+}
+
+// readChat reads an agreement in words, which is the whole of a message.
+func (a *Agreement) readChat(e envelope.Envelope) error {
+	text, err := e.Message()
+	if err != nil {
+		return &MemberError{"payload", "want base64 of a message"}
+	}
+	m, err := chat.Parse(text)
+	if err != nil {
+		return &MemberError{"payload", "want a ChatMessage"}
+	}
+	digest, agrees := chat.Agrees(m.Text)
+	if !agrees || m.Others > 0 {
+		return &MemberError{"content", "want agree and the digest of the policy, and nothing else"}
+	}
+	a.Chat, a.PolicyDigest = true, digest
+	return nil
 }
 
 func (a *Agreement) read(e envelope.Envelope) error {

@@ -72,7 +72,12 @@ func TestMessagesThatAgreeToNothing(t *testing.T) {
 		"without scope":        {uimAgree, `{"policy_digest":"d","issuer":"i"}`, ""},
 		"scope of null":        {uimAgree, `{"policy_digest":"d","issuer":"i","scope":null}`, ""},
 		"with a scope":         {uimAgree, `{"policy_digest":"d","issuer":"i","scope":["a","b"]}`, ""},
-		"another message":      {protocol.Standard("ChatMessage").Digest, `{"policy_digest":"d","issuer":"i"}`, "schema_digest"},
+		"another message":      {protocol.Standard("UIMExecute").Digest, `{"policy_digest":"d","issuer":"i"}`, "schema_digest"},
+		"no chat":              {protocol.Standard("ChatMessage").Digest, `{"policy_digest":"d","issuer":"i"}`, "payload"},
+		"other words":          {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"I agree d"}`), "content"},
+		"a condition":          {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d if"}`), "content"},
+		"words and more":       {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d"},{"type":"text","text":"not"}`), "content"},
+		"words and a file":     {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d"},{"type":"resource"}`), "content"},
 		"no object":            {uimAgree, `"agree"`, "payload"},
 		"a member twice":       {uimAgree, `{"policy_digest":"d","issuer":"i","issuer":"i"}`, "payload"},
 		"a member more":        {uimAgree, `{"policy_digest":"d","issuer":"i","Scope":null}`, "payload"},
@@ -125,4 +130,9 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%+v", a)
 		}
 	})
+}
+
+// words is a ChatMessage with these items.
+func words(items string) string {
+	return `{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f","content":[` + items + `]}`
 }

@@ -1,0 +1,140 @@
+// Package tool describes the intents of a service as tools of the Model Context Protocol, for each protocol whose agents know
+// such tools.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/toolname"
+)
+
+// Bounds of what is told of one tool, in bytes.
+const (
+	toolDescription = 4000
+	toolTitle       = 200
+)
+
+// Tools are those of one service. They are read-only.
+type Tools struct {
+	Names     []string // sorted
+	Described [][]byte // JSON, in the order of Names
+	uids      map[string]string
+}
+
+// Made makes the tools of each service when they are first asked for. The zero value is ready, and safe for concurrent use.
+type Made struct{ made door.Made[*Tools] }
+
+// Of returns the tools of a service.
+func (m *Made) Of(ctx context.Context, s *service.Definition) *Tools {
+	t, _ := m.made.Get(s, nil, func() (*Tools, error) { return newTools(context.WithoutCancel(ctx), s), nil })
+	return t
+}
+
+func newTools(ctx context.Context, s *service.Definition) *Tools {
+	t := &Tools{uids: map[string]string{}}
+	offered := s.Offered()
+	uids, byUID := make([]intents.UID, 0, len(offered)), make(map[intents.UID]*service.Intent, len(offered))
+	for _, in := range offered {
+		uids, byUID[in.UID] = append(uids, in.UID), in
+	}
+	described := map[string][]byte{}
+	for name, uid := range toolname.Names(uids) {
+		text, err := describe(ctx, s, name, byUID[uid])
+		if err != nil { // one tool that cannot be described must not hide the others
+			continue
+		}
+		described[name], t.uids[name] = text, uid.String()
+	}
+	t.Names = slices.Sorted(maps.Keys(described))
+	for _, name := range t.Names {
+		t.Described = append(t.Described, described[name])
+	}
+	return t
+}
+
+// UID is the intent that a tool is; the name itself where it is none, which may be a uid.
+func (t *Tools) UID(name string) string {
+	if uid, ok := t.uids[name]; ok {
+		return uid
+	}
+	return name
+}
+
+// A tool is one intent. MCP 2026-07-28, server/tools, Tool.
+type tool struct {
+	Name         string         `json:"name"`
+	Title        string         `json:"title,omitempty"`
+	Description  string         `json:"description,omitempty"`
+	InputSchema  any            `json:"inputSchema"`
+	OutputSchema any            `json:"outputSchema,omitempty"`
+	Annotations  annotations    `json:"annotations"`
+	Meta         map[string]any `json:"_meta"`
+}
+
+// annotations are hints, which clients do not trust. MCP 2026-07-28, schema, ToolAnnotations.
+type annotations struct {
+	Title       string `json:"title,omitempty"`
+	ReadOnly    bool   `json:"readOnlyHint"`
+	Destructive *bool  `json:"destructiveHint,omitempty"`
+	Idempotent  bool   `json:"idempotentHint,omitempty"`
+	OpenWorld   bool   `json:"openWorldHint"`
+}
+
+func describe(ctx context.Context, s *service.Definition, name string, in *service.Intent) ([]byte, error) {
+	t := tool{
+		Name: name, Title: Plain(in.Name, toolTitle), InputSchema: in.InputSchema(),
+		Annotations: annotations{ReadOnly: in.Safe, OpenWorld: true},
+	}
+	if out := in.OutputSchema(); out != nil {
+		t.OutputSchema = out
+	}
+	if in.Safe {
+		t.Annotations.Destructive = new(bool)
+	}
+	if in.Endpoint != nil {
+		t.Annotations.Idempotent = in.Safe || in.Endpoint.Method == http.MethodPut || in.Endpoint.Method == http.MethodDelete
+	}
+	terms := page.ShortTerms(ctx, s, in)
+	lines := []string{}
+	if about := Plain(in.Description, toolDescription); about != "" {
+		lines = append(lines, about)
+	}
+	lines = append(lines, "Intent: "+in.ID, "Terms: "+terms)
+	if s.NeedsKey(ctx, in) {
+		lines = append(lines, "Needs an agent with a key of its own, such as the local bridge: uimgate mcp.")
+	}
+	t.Description = strings.Join(lines, "\n")
+	about := map[string]any{"uid": in.ID, "version": in.UID.Version, "terms": terms}
+	if len(in.Tags) > 0 {
+		about["tags"] = in.Tags
+	}
+	if in.Price != "" {
+		about["price"] = in.Price
+	}
+	t.Meta = map[string]any{toolname.Member(s.Issuer): about}
+	return json.Marshal(t)
+}
+
+// Plain is a text of the operator's for a model: of at most so many bytes, without control characters.
+func Plain(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+			return -1
+		}
+		return r
+	}, s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return strings.TrimSpace(s)
+}

@@ -1,0 +1,112 @@
+// Package chat reads and writes what agents say in words: the messages of AgentChatProtocol 0.3.0. Receivers in Python take
+// exactly the members of the model and fail on any other, so what is written here has no more than those.
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Bounds of a message that is read.
+const (
+	// MaxText bounds what is said, in bytes.
+	MaxText = 64 << 10
+
+	maxItems  = 100
+	maxValues = 10_000
+)
+
+// ErrMessage is of bytes that are no ChatMessage. Its text names a member, and no value.
+var ErrMessage = errors.New("it is no ChatMessage")
+
+// A Message is what somebody says.
+type Message struct {
+	ID string // msg_id: a UUID of version 4
+	// Text is what the items of text say, one below the other.
+	Text string
+	// Others is how many items are there that say nothing in words, such as files, beside those that start or end a session.
+	Others int
+	Starts bool // a session
+	Ends   bool // a session
+}
+
+// Parse reads a ChatMessage. Its time is not looked at: that of the envelope is signed as well. The error is ErrMessage.
+func Parse(text []byte) (Message, error) {
+	tree, err := strictjson.DecodeObjectOf(text, maxValues)
+	if err != nil {
+		return Message{}, fmt.Errorf("%w: %w", ErrMessage, err)
+	}
+	var m Message
+	for name := range tree {
+		if name != "timestamp" && name != "msg_id" && name != "content" {
+			return Message{}, fmt.Errorf("%w: want timestamp, msg_id and content, and no other member", ErrMessage)
+		}
+	}
+	id, err := uuid.Parse(tree.Text("msg_id"))
+	if err != nil || id.Version() != 4 {
+		return Message{}, fmt.Errorf("%w: want a UUID of version 4 as msg_id", ErrMessage)
+	}
+	m.ID = id.String()
+	content, ok := tree["content"].([]any)
+	if !ok || len(content) > maxItems {
+		return Message{}, fmt.Errorf("%w: want a list of at most %d items as content", ErrMessage, maxItems)
+	}
+	var said []string
+	for _, v := range content {
+		item, _ := strictjson.AsObject(v)
+		switch item.Text("type") {
+		case "text":
+			if _, isText := item["text"].(string); !isText {
+				return Message{}, fmt.Errorf("%w: an item of type text has no text", ErrMessage)
+			}
+			said = append(said, item.Text("text"))
+		case "start-session":
+			m.Starts = true
+		case "end-session":
+			m.Ends = true
+		case "resource", "metadata", "start-stream", "end-stream":
+			m.Others++
+		default:
+			return Message{}, fmt.Errorf("%w: an item of content has no type that is known", ErrMessage)
+		}
+	}
+	if m.Text = strings.Join(said, "\n"); len(m.Text) > MaxText {
+		return Message{}, fmt.Errorf("%w: want at most %d bytes of text", ErrMessage, MaxText)
+	}
+	return m, nil
+}
+
+// Say writes a ChatMessage with one item of text, under a new id. ends: it is the last one of its session.
+func Say(text string, ends bool, now time.Time) ([]byte, error) {
+	w := strictjson.NewWriter(nil)
+	w.Text("timestamp", timestamp(now))
+	w.Text("msg_id", uuid.NewString())
+	w.Append("content", func(out []byte) ([]byte, error) {
+		item := strictjson.NewWriter(append(out, '['))
+		item.Text("type", "text")
+		item.Text("text", text)
+		out, err := item.End()
+		if ends {
+			out = append(out, `,{"type":"end-session"}`...)
+		}
+		return append(out, ']'), err
+	})
+	return w.End()
+}
+
+// Acknowledge writes the ChatAcknowledgement of a message.
+func Acknowledge(id string, now time.Time) ([]byte, error) {
+	w := strictjson.NewWriter(nil)
+	w.Text("timestamp", timestamp(now))
+	w.Text("acknowledged_msg_id", id)
+	return w.End()
+}
+
+// timestamp is a time as receivers in Python write it.
+func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000000-07:00") }

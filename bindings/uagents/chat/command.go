@@ -1,0 +1,40 @@
+package chat
+
+import "strings"
+
+// A Command is what a text asks for. Commands are words of a fixed list: no model guesses what is meant.
+type Command struct {
+	Name string // help, list, show, policy, agree or run; empty: none, and Rest is the whole text
+	Rest string // what follows the name
+}
+
+// commands are those that there are.
+var commands = map[string]bool{"help": true, "list": true, "show": true, "policy": true, "agree": true, "run": true}
+
+// Read returns the command in a text.
+func Read(text string) Command {
+	text = strings.TrimSpace(text)
+	first, rest := cut(text)
+	if name := strings.ToLower(first); commands[name] {
+		return Command{name, rest}
+	}
+	return Command{Rest: text}
+}
+
+// Cut splits what follows a command behind its first word.
+func (c Command) Cut() (word, rest string) { return cut(c.Rest) }
+
+func cut(text string) (word, rest string) {
+	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
+}
+
+// Agrees returns the digest of the policy that a text agrees to: agree and the digest, and nothing else, so that nobody agrees by
+// the way. ok is false for any other text.
+func Agrees(text string) (digest string, ok bool) {
+	c := Read(text)
+	digest, rest := c.Cut()
+	return digest, c.Name == "agree" && digest != "" && rest == ""
+}

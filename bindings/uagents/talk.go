@@ -1,0 +1,258 @@
+package uagents
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
+	"github.com/uimgate/uimgate/bindings/uagents/chat"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/page"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Bounds of what is said in a chat.
+const (
+	listed         = 20   // intents
+	best           = 3    // intents, where a text is no command
+	longAbout      = 300  // bytes about one intent in a list
+	longPolicy     = 4000 // bytes of a policy that is told whole
+	longPretty     = 8 << 10
+	chatQuery      = 200 // bytes of a text that is searched for
+	mostParameters = 50
+)
+
+// sayings answer the commands of a chat with a text. None of them guesses: what is no command is searched for.
+var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (string, error){
+	"help":   (*exchange).sayHelp,
+	"list":   (*exchange).sayList,
+	"show":   (*exchange).sayIntent,
+	"policy": (*exchange).sayPolicy,
+	"agree":  (*exchange).sayAgreed,
+	"run":    (*exchange).sayResult,
+	"":       (*exchange).sayFound,
+}
+
+// talkAdvice is what to do about refusals in a chat.
+var talkAdvice = map[reason.Reason]string{
+	reason.MissingToken:               sayAgree,
+	reason.ExpiredToken:               sayAgree,
+	reason.RevokedToken:               sayAgree,
+	reason.PolicyRequiresAgreement:    sayAgree,
+	reason.PolicyMismatch:             sayAgree,
+	reason.FreshAgreementRequired:     sayAgree,
+	reason.PolicyRequiresVerification: advice[reason.PolicyRequiresVerification],
+	reason.AgreementReplayed:          advice[reason.AgreementReplayed],
+	reason.AgreementStale:             "Say it in an envelope that expires, at most 15 minutes ahead, and check your clock.",
+	reason.IdempotencyKeyReused:       "Say it as a new message, with a msg_id of its own.",
+	reason.IntentNotFound:             "Say list and some words to find the uid of an intent.",
+}
+
+const sayAgree = "Say policy, read it, and agree with the words that stand there."
+
+// chat answers ChatMessage: that it came, where that can be told ahead, and then what there is to say. What only ends a session is
+// acknowledged.
+func (x *exchange) chat(strictjson.Object) ([]envelope.Envelope, error) {
+	raw, err := x.Message()
+	if err != nil {
+		return nil, err
+	}
+	m, err := chat.Parse(raw)
+	if err != nil {
+		return x.explain(reason.MalformedRequest.Refusal(err.Error()), err.Error())
+	}
+	taken, err := chat.Acknowledge(m.ID, x.d.now())
+	if err != nil {
+		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+	}
+	acknowledged := x.reply("ChatAcknowledgement", protocol.Chat().Digest, taken)
+	if m.Ends && m.Text == "" {
+		return acknowledged, nil
+	}
+	if x.ahead != nil { // a call may take its time
+		x.ahead(acknowledged[0])
+	}
+	said, err := chat.Say(x.say(m), false, x.d.now())
+	if err != nil {
+		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+	}
+	return x.reply("ChatMessage", protocol.Chat().Digest, said), nil
+}
+
+// say is what a message is answered with.
+func (x *exchange) say(m chat.Message) string {
+	c := chat.Read(m.Text)
+	text, err := sayings[c.Name](x, m, c)
+	if err != nil {
+		return refusal.Sentence(x.refused(err, talkAdvice))
+	}
+	return text
+}
+
+func (x *exchange) sayHelp(chat.Message, chat.Command) (string, error) {
+	return x.title() + "\n\n" + `Say one of:
+- list [words]: what is offered, or what of it has to do with the words
+- show <uid>: one of these whole, with its parameters and an example
+- policy: the terms of use, and how to agree to them
+- run <uid> <JSON>: a call with these parameters, once you have agreed
+Anything else is searched for.`, nil
+}
+
+func (x *exchange) title() string {
+	about := x.Service.Catalog.Service
+	return strings.TrimSuffix(tool.Plain(about.Name+": "+about.Description, longAbout), ":")
+}
+
+func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
+	found, more := x.find(c.Rest, listed)
+	if len(found) == 0 {
+		return "Nothing offered has to do with that. Say list for all of it.", nil
+	}
+	text := x.lines(found)
+	if more > 0 {
+		text += fmt.Sprintf("\n… and %d more: say list and some words.", more)
+	}
+	return text + "\nSay show and a uid for how to call it.", nil
+}
+
+// sayFound answers a text that is no command with what it may be about.
+func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
+	if c.Rest == "" {
+		if m.Others > 0 {
+			return "Only text is read here. Say help for what there is.", nil
+		}
+		return x.sayHelp(m, c)
+	}
+	found, _ := x.find(c.Rest, best)
+	if len(found) == 0 {
+		return "Nothing offered has to do with that. Say list for all of it, or help.", nil
+	}
+	var b strings.Builder
+	b.WriteString("This may be what you look for:\n" + x.lines(found) + "\nTo call:")
+	for _, in := range found {
+		b.WriteString("\n" + runOf(in))
+	}
+	return b.String(), nil
+}
+
+// find are the intents on offer that have to do with some words, the best first, and how many more there are.
+func (x *exchange) find(words string, most int) (found []*service.Intent, more int) {
+	if len(words) > chatQuery {
+		words = strings.ToValidUTF8(words[:chatQuery], "")
+	}
+	result := x.Service.Catalog.Search(intents.Query{Text: words, PageSize: most})
+	for _, in := range result.Intents {
+		if one, err := x.Service.Intent(in.UID.String()); err == nil && slices.Contains(x.Service.Offered(), one) {
+			found = append(found, one)
+		}
+	}
+	return found, max(result.TotalResults-len(result.Intents), 0)
+}
+
+func (x *exchange) lines(list []*service.Intent) string {
+	var b strings.Builder
+	for _, in := range list {
+		about := strings.ReplaceAll(tool.Plain(in.Description, longAbout), "\n", " ")
+		fmt.Fprintf(&b, "- %s: %s (%s)\n", in.ID, about, page.ShortTerms(x.r.Context(), x.Service.Definition, in))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// runOf is a message that calls an intent with the parameters that it requires.
+func runOf(in *service.Intent) string {
+	_, values, _ := page.Example(in.Intent)
+	text, err := json.Marshal(values)
+	if err != nil {
+		text = []byte("{}")
+	}
+	return "run " + in.ID + " " + string(text)
+}
+
+// sayIntent tells of one intent what a caller has to know.
+func (x *exchange) sayIntent(_ chat.Message, c chat.Command) (string, error) {
+	uid, _ := c.Cut()
+	in, err := x.Service.Intent(uid)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\nTerms: %s\n", in.ID, tool.Plain(in.Description, longPolicy),
+		page.ShortTerms(x.r.Context(), x.Service.Definition, in))
+	for _, p := range in.Inputs[:min(len(in.Inputs), mostParameters)] {
+		need := "optional"
+		if p.Required {
+			need = "required"
+		}
+		kind, _ := p.Schema["type"].(string)
+		fmt.Fprintf(&b, "- %s (%s): %s\n", p.Name, strings.TrimPrefix(kind+", "+need, ", "), tool.Plain(p.Description, longAbout))
+	}
+	b.WriteString("To call: " + runOf(in))
+	return b.String(), nil
+}
+
+// sayPolicy tells the terms, and the words that agree to them.
+func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
+	offer := x.Service.Offer()
+	document := string(offer.Bytes)
+	if len(document) > longPolicy {
+		document = "It is at " + x.Service.PolicyRef()["url"]
+	}
+	return "The policy " + offer.UID + " of " + x.Service.Issuer + ":\n" + document +
+		"\n\nTo agree to it, say exactly this, which is signed with your agent's key:\nagree " + offer.Digest, nil
+}
+
+// sayAgreed takes an agreement: the envelope is the evidence, as that of UIMAgree is.
+func (x *exchange) sayAgreed(_ chat.Message, c chat.Command) (string, error) {
+	if _, exactly := chat.Agrees("agree " + c.Rest); !exactly {
+		return "", reason.MalformedRequest.Refusal("To agree, say agree and the digest of the policy, and nothing else.").
+			With("suggestion", sayAgree)
+	}
+	issued, err := x.issue()
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("You have agreed, as %s, until %s. You may call:\n- %s\nSay run, a uid and its parameters as JSON.",
+		issued.Claims.Subject, issued.Claims.ExpiresAt.UTC().Format("2006-01-02 15:04 MST"), strings.Join(issued.Claims.Scope, "\n- ")), nil
+}
+
+// sayResult makes a call under the sender's newest PAT. The id of the message is its idempotency key, so that it is done once,
+// however often and in however many envelopes it comes.
+func (x *exchange) sayResult(m chat.Message, c chat.Command) (string, error) {
+	uid, text := c.Cut()
+	request, malformed := execute.Request{IntentUID: uid, At: "", Parameters: strictjson.Object{}}, error(nil)
+	if text != "" {
+		tree, err := strictjson.DecodeObjectOf([]byte(text), wire.MaxValues)
+		if err != nil {
+			malformed = wire.Malformed(err)
+		}
+		request.Parameters = tree
+	}
+	result, err := x.call("", Name+":"+m.ID, request, malformed)
+	if err != nil {
+		return "", err
+	}
+	defer result.Sent()
+	output, err := x.output(&result)
+	if err != nil {
+		return "", err
+	}
+	said := string(output)
+	var pretty bytes.Buffer
+	if len(output) <= longPretty && json.Indent(&pretty, output, "", "  ") == nil {
+		said = pretty.String()
+	}
+	if charge := x.header.Get(wire.Charge); charge != "" {
+		said += "\n\nCharged: " + charge
+	}
+	return said, nil
+}

@@ -1,0 +1,165 @@
+package uagents_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/bindings/uagents/chat"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
+)
+
+// spoken is a ChatMessage under an id.
+func spoken(id, text string) string {
+	return fmt.Sprintf(`{"timestamp": "2026-01-02T03:04:05.123456+00:00", "msg_id": %q, "content": [{"type": "text", "text": %q}]}`, id, text)
+}
+
+// saysAs sends a text under an id and returns what is said in return.
+func (p *peer) saysAs(id, text string) string {
+	p.Helper()
+	model, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", spoken(id, text)).Sign(p.key))))
+	m, err := chat.Parse(message)
+	if model != "ChatMessage" || err != nil {
+		p.Fatalf("%q: %s %s: %v", text, model, message, err)
+	}
+	return m.Text
+}
+
+func TestATalk(t *testing.T) {
+	t.Parallel()
+	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	offer := p.Directory.Current().Service("default").Offer()
+	order := uuid.NewString()
+	for _, c := range []struct{ id, text, want string }{
+		{"", "help", "run <uid> <JSON>"},
+		{"", "", "run <uid> <JSON>"},
+		{"", "list", gatetest.Ordering},
+		{"", "list order", gatetest.Ordering},
+		{"", "list of nothing that is here, xyzzy", "Nothing offered"},
+		{"", "I want to order a lamp", "run " + gatetest.Ordering + " {"},
+		{"", "show " + gatetest.Ordering, "product (string, required)"},
+		{"", "show shop.example:nothing:v1", "Say list and some words"},
+		{"", "run " + gatetest.Searching + ` {"query": "lamp"}`, "Say policy"},
+		{"", "policy", "agree " + offer.Digest},
+		{"", "agree sha-256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Say policy"},
+		{"", "agree " + offer.Digest + " but not to all of it", "and nothing else"},
+		{"", "agree " + offer.Digest, "You have agreed, as " + string(p.key.Address())},
+		{"", "run " + gatetest.Searching + "\n" + `{"query": "lamp"}`, `"lamps": 1`},
+		{"", "run " + gatetest.Searching + ` {"query": 1}`, "query"},
+		{"", "run " + gatetest.Searching + ` {"query": `, "JSON"},
+		{"", "run", "uid"},
+		{order, "run " + gatetest.Ordering + ` {"product": "lamp"}`, "Charged: 0.25 EUR"},
+		{order, "run " + gatetest.Ordering + ` {"product": "lamp"}`, `"lamps": 2`},
+		{order, "run " + gatetest.Ordering + ` {"product": "two"}`, "new message"},
+	} {
+		id := c.id
+		if id == "" {
+			id = uuid.NewString()
+		}
+		p.Later(time.Second) // another envelope
+		if got := p.saysAs(id, c.text); !strings.Contains(got, c.want) {
+			t.Errorf("%q: %q, want %q in it", c.text, got, c.want)
+		}
+	}
+	if calls.Load() != 2 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+// What was said is evidence as UIMAgree is, and can be verified later.
+func TestAnAgreementInWords(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	said := "agree " + p.Directory.Current().Service("default").Offer().Digest
+	e := p.unsigned("ChatMessage", spoken(uuid.NewString(), said))
+	e.Expires = nil
+	if _, message := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key)))); !strings.Contains(string(message), "expires") {
+		t.Errorf("in an envelope that never expires: %s", message)
+	}
+	e = p.unsigned("ChatMessage", spoken(uuid.NewString(), said)).Sign(p.key)
+	for _, want := range []string{"You have agreed", "Send a new envelope"} {
+		if _, message := p.opens(p.submit(http.MethodPost, p.text(e))); !strings.Contains(string(message), want) {
+			t.Errorf("%s, want %q", message, want)
+		}
+	}
+	list, err := p.Store.Agreements(p.Context(), store.AgreementFilter{Service: "default", Limit: 10})
+	p.Must(err)
+	if len(list) != 1 || list[0].Form != "uagents-chat" || string(list[0].AgentID) != string(p.key.Address()) {
+		t.Fatalf("%+v", list)
+	}
+	if model, told := p.ask("UIMExecute", strings.Replace(search("x"), `"x"`, "null", 1)); model != "UIMResult" {
+		t.Errorf("%s %v", model, told)
+	}
+}
+
+func TestToolsAsAgentsKnowThem(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"lamps": 1}`) }
+	model, told := p.ask("ListTools", `{}`)
+	var names []string
+	for _, v := range told.List("tools") {
+		if one, ok := strictjson.AsObject(v); ok && one.Object("inputSchema") != nil {
+			names = append(names, one.Text("name"))
+		}
+	}
+	if model != "ListToolsResponse" || strings.Join(names, " ") != "order_v1 search_v1" {
+		t.Errorf("%s %v", model, told)
+	}
+	call := func(tool, args string) string { return fmt.Sprintf(`{"tool": %q, "args": %s}`, tool, args) }
+	lamp := call("search_v1", `{"query": "lamp"}`)
+	if model, told := p.ask("CallTool", lamp); model != "CallToolResponse" || !strings.Contains(told.Text("error"), "UIMAgree") {
+		t.Errorf("before any agreement: %s %v", model, told)
+	}
+	p.agreed()
+	for name, c := range map[string]struct{ message, member, want string }{
+		"a call":             {lamp, "result", `{"lamps": 1}`},
+		"a call by uid":      {call(gatetest.Searching, `{"query": "lamp"}`), "result", `{"lamps": 1}`},
+		"a wrong argument":   {call("search_v1", `{"query": 1}`), "error", "/args/query"},
+		"an unknown tool":    {call("serch_v1", `{}`), "error", "intent"},
+		"no tool":            {`{"args": {}}`, "error", "tool"},
+		"a member more":      {`{"tool": "search_v1", "args": {}, "pat": "x"}`, "error", "/pat"},
+		"args that are text": {call("search_v1", `"{}"`), "error", "args"},
+	} {
+		if model, told := p.ask("CallTool", c.message); model != "CallToolResponse" || !strings.Contains(told.Text(c.member), c.want) ||
+			len(told) != 1 {
+			t.Errorf("%s: %s %v, want %s", name, model, told, c.want)
+		}
+	}
+}
+
+// Who does not wait is told that the message came before the service is called, and is then told the result.
+func TestATalkIsAcknowledgedBeforeTheCall(t *testing.T) {
+	t.Parallel()
+	in := opensInbox(t)
+	p := reached(t, in.URL+"/submit")
+	proceed := make(chan struct{})
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		<-proceed
+		fmt.Fprint(w, `{"lamps": 1}`)
+	}
+	p.agreed()
+	id := uuid.NewString()
+	p.postpones("ChatMessage", spoken(id, "run "+gatetest.Searching+` {"query": "lamp"}`))
+	if model, told := in.told(p); model != "ChatAcknowledgement" || told.Text("acknowledged_msg_id") != id {
+		t.Errorf("%s %v", model, told)
+	}
+	close(proceed)
+	if model, told := in.told(p); model != "ChatMessage" || !strings.Contains(fmt.Sprint(told["content"]), `"lamps": 1`) {
+		t.Errorf("%s %v", model, told)
+	}
+	ends := strings.Replace(spoken(uuid.NewString(), ""), `"type": "text", "text": ""`, `"type": "end-session"`, 1)
+	p.postpones("ChatMessage", ends)
+	if model, told := in.told(p); model != "ChatAcknowledgement" {
+		t.Errorf("%s %v", model, told)
+	}
+}
