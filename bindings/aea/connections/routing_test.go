@@ -2,6 +2,7 @@ package connections_test
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -130,12 +131,15 @@ func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose tim
 	few := runtime.DefaultLimits
 	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond
 	a := listening(t, few)
-	large := strings.Repeat("x", 1<<20)
+	large := strings.Repeat("x", 256<<10)
 	var flooding sync.WaitGroup
 	defer flooding.Wait()
 	for i := range 4 {
 		p := aeatest.TCP(t, a.tcp.Address(), "flood"+strconv.Itoa(i))
 		defer p.Raw.Close() // ends the flood of this one
+		if err := p.Raw.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
 		flooding.Go(func() {
 			for {
 				data, err := p.Hello(t, large).Encode()

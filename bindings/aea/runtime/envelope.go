@@ -39,8 +39,8 @@ type Limits struct {
 	// Errors bounds the errors that one sender is sent.
 	Errors    limit.Rate
 	Dialogues dialogue.Limits
-	// Drain bounds how long the runtime, once it is to stop, waits for handlers and tasks to end, and then, for three seconds, for
-	// what they sent to leave.
+	// Drain bounds how long the runtime, once it is to stop, works on what it has taken, and waits for tasks to end; then, for three
+	// seconds, it waits for what was sent to leave.
 	Drain time.Duration
 }
 

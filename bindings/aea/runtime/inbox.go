@@ -39,7 +39,7 @@ type InBoxStatus struct {
 	Working int    `json:"working"` // envelopes that handlers have, now
 	Taken   uint64 `json:"taken"`
 	Held    uint64 `json:"held"`    // envelopes for which there was no room at once, so that their connection had to wait
-	Dropped uint64 `json:"dropped"` // envelopes that waited when the runtime stopped
+	Dropped uint64 `json:"dropped"` // envelopes that came too late for the runtime's end, or waited too long for it
 }
 
 // A sender has envelopes that wait or are worked on, or one for which there is no room yet.
@@ -150,12 +150,12 @@ func (b *InBox) leave(s *sender, e Envelope) {
 	b.letGo(e.Sender, s)
 }
 
-// take returns the next envelope, and waits for one; done is called when it has been worked on. No envelope comes once the box
-// is shut.
+// take returns the next envelope, and waits for one; done is called when it has been worked on. None comes any more when the box
+// is shut and empty.
 func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for !b.shut {
+	for !b.shut || b.counts.Waiting > 0 {
 		if s, at := b.next(); s != nil {
 			b.changed.Signal() // there may be more
 			w := s.waiting[at]
@@ -211,14 +211,25 @@ func (b *InBox) finish(s *sender, w waiting) {
 	}
 	b.counts.Working--
 	b.leave(s, w.envelope)
-	b.changed.Signal()
+	if b.shut && b.counts.Waiting == 0 {
+		b.changed.Broadcast() // nothing comes any more
+	} else {
+		b.changed.Signal()
+	}
 }
 
-// stop lets no envelope in or out any more, and drops those that wait.
+// stop lets no envelope in any more.
 func (b *InBox) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shut = true
+	b.changed.Broadcast()
+}
+
+// drop drops what waits.
+func (b *InBox) drop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for turn := b.turns.Front(); turn != nil; turn = b.turns.Front() {
 		s, _ := turn.Value.(*sender)
 		for _, w := range s.waiting {

@@ -37,7 +37,10 @@ func (r *Runtime) loop(ctx context.Context) {
 
 	drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.limits.Drain)
 	defer cancel()
-	defer context.AfterFunc(drained, abandon)()
+	defer context.AfterFunc(drained, func() {
+		r.multiplexer.box.InBox.drop()
+		abandon()
+	})()
 	r.multiplexer.box.InBox.stop()
 	workers.Wait()
 	tasks.Wait()
@@ -97,7 +100,7 @@ func (r *Runtime) update(ctx, working context.Context) {
 	}
 }
 
-// react works on envelopes until the InBox is stopped.
+// react works on envelopes until none comes any more.
 func (r *Runtime) react(ctx context.Context) {
 	for {
 		e, done, ok := r.multiplexer.box.InBox.take()

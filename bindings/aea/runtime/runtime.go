@@ -105,6 +105,6 @@ func (r *Runtime) Do(t Task) error {
 	}
 }
 
-// Run runs the agent until ctx ends, once. Then no envelope is taken any more, and handlers, tasks and what they sent have
-// Limits.Drain to end. All that Run has begun has ended when it returns.
+// Run runs the agent until ctx ends, once. Then no envelope is taken any more, and those that were taken have Limits.Drain to be
+// worked on, as have the tasks that run. All that Run has begun has ended when it returns.
 func (r *Runtime) Run(ctx context.Context) { r.loop(ctx) }

@@ -147,8 +147,7 @@ func TestTasksAreBounded(t *testing.T) {
 	})
 }
 
-// TestStopping lets a handler that is at work end and answer, drops what waits, and leaves nothing running: of that the bubble
-// makes sure.
+// TestStopping works on what has come, takes nothing more, and leaves nothing running: of that the bubble makes sure.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,6 +161,7 @@ func TestStopping(t *testing.T) {
 		<-l.ready
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
 		<-begun
+		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x"))) // again: it waits for the end of the first one
 		stopped := make(chan struct{})
 		go func() { stop(); close(stopped) }()
 		synctest.Wait()
@@ -172,6 +172,9 @@ func TestStopping(t *testing.T) {
 		if d := said(t, l.sent(t, "me")); string(d.Bytes) != "at last" {
 			t.Errorf("%+v", d)
 		}
+		if d := said(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidDialogue {
+			t.Errorf("%+v", d)
+		}
 		<-stopped
 		if s := r.Status(); s.InBox.Dropped != 1 || s.Connections[0].Up {
 			t.Errorf("%+v", s)
@@ -179,7 +182,7 @@ func TestStopping(t *testing.T) {
 	})
 }
 
-// TestStoppingDoesNotWaitForever for a handler that obeys its context, and for a peer that reads nothing.
+// TestStoppingDoesNotWaitForever for a handler that obeys its context, for what waits behind it, and for a peer that reads nothing.
 func TestStoppingDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -199,10 +202,14 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 		<-l.ready
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
 		<-begun
+		l.put(t, message(t, "me", "r", 2, 1, defaultSpec, text("x")))
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took != runtime.DefaultLimits.Drain {
 			t.Errorf("took %v", took)
+		}
+		if s := r.Status().InBox; s.Dropped != 1 || s.Waiting != 0 || s.Taken != 1 {
+			t.Errorf("%+v", s)
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 // Bounds are those of one listener. What is zero is what stands behind it.
 type Bounds struct {
-	Connections int // at once, of all: 1024. The oldest on which nothing was served makes room.
+	Connections int // at once, of all: 4096. The oldest on which nothing was served makes room.
 	PerAddress  int // at once, of one IP address: 64
 	// Greeting is the time for all that comes before the first envelope: 10s.
 	Greeting time.Duration
@@ -30,7 +30,7 @@ type Bounds struct {
 // orDefault fills in what is zero.
 func (b Bounds) orDefault() Bounds {
 	return Bounds{
-		cmp.Or(b.Connections, 1024), cmp.Or(b.PerAddress, 64),
+		cmp.Or(b.Connections, 4096), cmp.Or(b.PerAddress, 64),
 		cmp.Or(b.Greeting, 10*time.Second), cmp.Or(b.Frame, 30*time.Second), cmp.Or(b.Write, time.Minute),
 	}
 }
