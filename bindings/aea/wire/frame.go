@@ -18,11 +18,20 @@ var (
 	ACN = Framing{binary.BigEndian}
 )
 
-// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame there is none.
+// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once
+// as many bytes have been read.
 var (
 	ErrEmptyFrame = errors.New("a frame without content")
 	ErrLongFrame  = errors.New("a frame that is longer than frames may be")
 )
+
+// A LongFrameError is the announced length of a frame that is longer than frames may be.
+type LongFrameError int64
+
+func (LongFrameError) Error() string { return ErrLongFrame.Error() }
+
+// Unwrap returns ErrLongFrame.
+func (LongFrameError) Unwrap() error { return ErrLongFrame }
 
 // Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside of a frame
 // io.ErrUnexpectedEOF; other errors are those of r. Memory grows with what came, and not with what was announced.
@@ -36,7 +45,7 @@ func (f Framing) Read(r io.Reader) ([]byte, error) {
 	case length == 0:
 		return nil, ErrEmptyFrame
 	case length > MaxEnvelope:
-		return nil, ErrLongFrame
+		return nil, LongFrameError(length)
 	}
 	var frame bytes.Buffer
 	if _, err := io.CopyN(&frame, r, length); err != nil {

@@ -120,18 +120,19 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 		return "", false
 	}
 	frame, err := conn.Greet(maxRegister)
-	if socket.IsEnd(err) { // it wanted to know the proof only, or the certificate
+	if err != nil {
+		if !socket.IsEnd(err) { // who only wanted the proof, or the certificate, leaves
+			port.Refused(errRegister)
+		}
 		return "", false
 	}
-	var m acn.Message
-	code := acn.Undecodable
-	if err == nil {
-		if m, err = acn.Decode(frame); err == nil {
-			code = acn.UnexpectedPayload
-			if m.Kind == acn.Register && m.Record != nil {
-				code = c.node.Register(*m.Record)
-			}
-		}
+	m, err := acn.Decode(frame)
+	code := acn.UnexpectedPayload
+	switch {
+	case err != nil:
+		code = acn.Undecodable
+	case m.Kind == acn.Register && m.Record != nil:
+		code = c.node.Register(*m.Record)
 	}
 	if conn.Answer(acn.Message{Kind: acn.Status, Code: code}.Encode()) != nil {
 		return "", false
@@ -158,9 +159,9 @@ type agent struct {
 // read takes what the agent sends, until the connection is closed.
 func (a *agent) read(ctx context.Context) {
 	for {
-		frame, done, err := a.conn.Read(ctx)
+		frame, done, skipped, err := a.conn.Read(ctx)
 		switch {
-		case errors.Is(err, wire.ErrEmptyFrame):
+		case skipped:
 			err = a.refuse(ctx, acn.Undecodable, err)
 		case err == nil:
 			err = a.take(ctx, frame)

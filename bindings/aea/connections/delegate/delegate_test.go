@@ -101,7 +101,7 @@ func TestWhoMayRegister(t *testing.T) {
 		"the framework's example":    {aeatest.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
 		"an envelope first":          {aeatest.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
 		"bytes":                      {[]byte("GET / HTTP/1.1\r\n\r\n"), acn.Undecodable},
-		"too much":                   {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 9000) }), acn.Undecodable},
+		"a text that is too long":    {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 2000) }), acn.Undecodable},
 	} {
 		conn, _ := aeatest.Connect(t, c.Address())
 		aeatest.Frame(t, conn, wire.ACN, row.sent)
@@ -114,7 +114,14 @@ func TestWhoMayRegister(t *testing.T) {
 			}
 		}
 	}
-	if s := r.Status().Connections[0]; s.Refused != 9 || s.Received != 0 {
+	conn, _ := aeatest.Connect(t, c.Address())
+	if _, err := conn.Write([]byte{0, 0x30, 0, 0, 'x'}); err != nil { // three mebibytes are not waited for
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(make([]byte, 9000)); err == nil {
+		closed(t, "a long message", conn)
+	}
+	if s := r.Status().Connections[0]; s.Refused != 10 || s.Received != 0 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -159,11 +166,17 @@ func TestStatusOfWhatComes(t *testing.T) {
 	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
 		t.Errorf("an empty frame: status %d", code)
 	}
+	if _, err := a.Raw.Write(append([]byte{0, 0x30, 0, 1}, make([]byte, 0x300001)...)); err != nil {
+		t.Fatal(err)
+	}
+	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
+		t.Errorf("a long frame: status %d", code)
+	}
 	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // about nothing
 	if said := a.Ask(t, "still there"); said != "still there" {
 		t.Error(said)
 	}
-	if s := r.Status(); s.Connections[0].Refused != 6 || s.Unserved != 1 {
+	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -220,8 +220,10 @@ func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 			if info, err := f.Stat(); err != nil || info.Size() > 0 {
 				return errors.Join(err, errUnread)
 			}
-			_, err := f.Write(record)
-			return err
+			if _, err := f.Write(record); err != nil {
+				return errors.Join(err, f.Truncate(0)) // a part of a record is none
+			}
+			return nil
 		})
 		if err == nil || ctx.Err() != nil {
 			return err

@@ -3,8 +3,8 @@
 //
 // Nothing proves the address, and everybody on the way can read along. An agent on this connection has exactly the address that
 // it announced first: envelopes of other senders are dropped. So it listens on the loopback address unless it is told another one.
-// Agents stop when their connection is closed, so it is kept open after bad frames; only what hides where the next frame begins,
-// or takes too long, closes it.
+// Agents stop when their connection is closed, so it is kept open after bad frames; only one that takes too long, or says that it
+// is longer than 64 MiB, closes it.
 package tcp
 
 import (
@@ -121,9 +121,9 @@ func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *r
 // read takes what an agent sends, until the connection is closed.
 func read(ctx context.Context, conn *socket.Conn, address string, port *runtime.Port) {
 	for {
-		frame, done, err := conn.Read(ctx)
+		frame, done, skipped, err := conn.Read(ctx)
 		switch {
-		case errors.Is(err, wire.ErrEmptyFrame):
+		case skipped:
 			port.Refused(err)
 		case err != nil:
 			done()

@@ -72,7 +72,8 @@ func TestBadFramesAreDropped(t *testing.T) {
 	for _, bad := range [][]byte{[]byte("x"), bytes.Repeat([]byte{0x7b}, 1<<20)} {
 		aeatest.Frame(t, a.Raw, wire.TCP, bad)
 	}
-	if _, err := a.Raw.Write(make([]byte, 8)); err != nil { // two frames of nothing
+	long := append([]byte{1, 0, 0x30, 0}, make([]byte, 0x300001)...)
+	if _, err := a.Raw.Write(append(make([]byte, 8), long...)); err != nil { // two frames of nothing, and one that is too long
 		t.Fatal(err)
 	}
 	a.Send(t, other)
@@ -81,7 +82,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 		t.Errorf("%q", said)
 	}
 	s := r.Status().Connections[0]
-	if s.Refused != 6 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
+	if s.Refused != 7 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
 		t.Errorf("%+v", s)
 	}
 }
@@ -93,7 +94,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	hello := "\x02\x00\x00\x00me"
 	for name, sent := range map[string]string{
 		"a frame of 4 GB":           hello + "\xff\xff\xff\xff",
-		"one byte too many":         hello + "\x01\x00\x30\x00",
+		"one byte more than 64 MiB": hello + "\x01\x00\x00\x04",
 		"announced as nobody":       "\x00\x00\x00\x00",
 		"announced as a component":  "\x0e\x00\x00\x00shop/skill:any",
 		"announced with line feeds": "\x03\x00\x00\x00a\nb",

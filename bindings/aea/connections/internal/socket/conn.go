@@ -53,20 +53,20 @@ func until(ctx context.Context, d time.Duration) time.Time {
 	return at
 }
 
-// Greet reads the first frame, within the time of the greeting.
+// Greet reads the first frame, of at most most bytes, within the time of the greeting.
 func (c *Conn) Greet(most int) ([]byte, error) {
-	frame, err := c.framing.Read(c.r)
-	if err == nil && len(frame) > most {
-		return nil, wire.ErrLongFrame
-	}
-	return frame, err
+	return c.framing.Read(io.LimitReader(c.r, int64(most)+4))
 }
 
-// Read waits for a frame as long as none begins, and then reads it. done is called when nothing holds the frame any more; it may
-// be called after an error as well. After wire.ErrEmptyFrame the next one can be read.
-func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), err error) {
+// maxSkipped bounds a frame that is too long, but whose end is waited for.
+const maxSkipped = 64 << 20
+
+// Read waits for a frame as long as none begins, and then reads it. done is called when nothing holds the frame any more, after an
+// error as well. After wire.ErrEmptyFrame, and after wire.ErrLongFrame where the frame was not much too long, the next one can be
+// read: skipped reports that.
+func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped bool, err error) {
 	if _, err := c.r.Peek(1); err != nil {
-		return nil, func() {}, err
+		return nil, func() {}, false, err
 	}
 	at := until(ctx, c.bounds.Frame)
 	ctx, cancel := context.WithDeadline(ctx, at)
@@ -75,7 +75,11 @@ func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), err error) 
 	defer func() { _ = c.SetReadDeadline(time.Time{}) }()
 	r, done := c.port.Reader(ctx, c.r)
 	frame, err = c.framing.Read(r)
-	return frame, done, err
+	if long, ok := errors.AsType[wire.LongFrameError](err); ok && long <= maxSkipped {
+		_, ended := io.CopyN(io.Discard, c.r, int64(long))
+		return nil, done, ended == nil, err
+	}
+	return frame, done, errors.Is(err, wire.ErrEmptyFrame), err
 }
 
 // IsEnd reports whether a connection was closed, by whichever side, and not in the middle of a frame.
