@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -32,7 +33,10 @@ type Config struct {
 	UAgents *uagents.Keys
 	// Registrations keep where agents of that protocol are, for the services that are an Almanac.
 	Registrations almanac.Store
-	Now           func() time.Time
+	// Services are those that are served now. Sole: by this process alone.
+	Services func() []*service.Service
+	Sole     bool
+	Now      func() time.Time
 	// Version is that of the program.
 	Version string
 }
@@ -44,6 +48,8 @@ func Doors(c Config) []door.Door {
 		mcp.New(mcp.Config{Executor: c.Executor, Version: c.Version}),
 		oauth.New(oauth.Config{Consents: c.Consents, Desk: c.Desk, Documents: c.Documents}),
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
-		uagents.New(uagents.Config{Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Now: c.Now}),
+		uagents.New(uagents.Config{
+			Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Services: c.Services, Sole: c.Sole, Now: c.Now,
+		}),
 	}
 }

@@ -58,6 +58,9 @@ func (l *loader) checkServices(c *Config) {
 		l.checkErrorWhen(path+".error_when", s.ErrorWhen)
 		l.checkFacts(path+".facts", s, c)
 		l.checkDoors(path+".doors", &s.Doors)
+		if a := s.Doors.UAgents.Almanac; a != nil && s.PublicURL != nil && loopback(s.PublicURL.Hostname()) && !loopback(a.Hostname()) {
+			l.Warnf(path+".doors.uagents.almanac", "the service registers itself there with its public_url, which no other machine reaches")
+		}
 		if u := s.Doors.UAgents; u.Enabled && u.KeyFile.Path == "" && c.Store.Engine == Postgres {
 			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
 		}

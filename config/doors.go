@@ -46,7 +46,7 @@ type UAgentsDoor struct {
 	KeyFile File   `yaml:"key_file" doc:"File with the seed of the service's identity, as the programs of these agents take it: one line of 16 to 1000 characters. Empty: made once in the data directory. Several gateways on one store need it."`
 	// Rules are by address: agent1….
 	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Where agents take answers that are delivered later: address to URL, or a list of URLs, anywhere."`
-	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac that is asked where other agents take answers, such as https://agentverse.ai. Empty: none."`
+	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac in which the service registers itself, and which is asked where other agents take answers, such as https://agentverse.ai. Empty: none."`
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is an Almanac itself: agents register at /v1/almanac, and anyone may ask there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
 

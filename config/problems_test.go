@@ -431,6 +431,17 @@ billing: {mode: prepaid, credit: 1 EUR}
 	}
 }
 
+func TestAnAlmanacElsewhereReachesNothingOnThisMachine(t *testing.T) {
+	dir := directory(t)
+	for almanac, warned := range map[string]bool{"https://agentverse.ai": true, "http://127.0.0.1:8000": false} {
+		c, problems := load(t, dir, five+"  doors: {uagents: {almanac: \""+almanac+"\"}}\n", config.Overrides{})
+		if c == nil || (len(problems) == 1) != warned || warned && !strings.Contains(texts(dir, problems)[0],
+			"services[0].doors.uagents.almanac: the service registers itself there with its public_url") {
+			t.Errorf("%s: %v", almanac, problems)
+		}
+	}
+}
+
 func TestSeveralGatewaysNeedOneSeed(t *testing.T) {
 	dir := directory(t)
 	for store, want := range map[string][]string{

@@ -132,13 +132,21 @@ func (x *submission) postponable() *fault {
 	return nil
 }
 
-// Run answers the envelopes that were postponed, until ctx ends.
+// Run answers the envelopes that were postponed, and keeps services registered, until ctx ends.
 func (d *Door) Run(ctx context.Context) error {
 	o := d.outbox
 	defer o.courier.Close()
 	defer o.almanac.Close()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	registering := make(chan struct{})
+	defer func() {
+		cancel()
+		<-registering
+	}()
+	go func() {
+		defer close(registering)
+		d.registrar.run(ctx, d.services)
+	}()
 	for {
 		select {
 		case m := <-o.queue:
@@ -157,7 +165,10 @@ func (d *Door) Drain(ctx context.Context) (left int) {
 	close(o.closing)
 	done := make(chan struct{})
 	go func() {
+		var ending sync.WaitGroup
+		ending.Go(func() { d.registrar.end(ctx) })
 		o.pending.Wait()
+		ending.Wait()
 		close(done)
 	}()
 	select {

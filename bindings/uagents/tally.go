@@ -12,6 +12,8 @@ type Activity struct {
 	Undeliverable int64     `json:"undeliverable"`
 	LastError     string    `json:"last_error,omitempty"` // why an answer was not delivered; names no path
 	LastErrorAt   time.Time `json:"last_error_at,omitzero"`
+	// Registered is where the service is registered, or is to be.
+	Registered []Registration `json:"registered"`
 }
 
 // tallies count for each service. They are safe for concurrent use.
@@ -58,5 +60,6 @@ func (t *tallies) ended(service, became string, err error) {
 // Activity returns what the door does for a service.
 func (d *Door) Activity(service string) (now Activity) {
 	d.outbox.tallies.change(service, func(a *Activity) { now = *a })
+	now.Registered = d.registrar.of(service)
 	return now
 }

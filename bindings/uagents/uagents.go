@@ -46,6 +46,10 @@ type Config struct {
 	Now      func() time.Time
 	// Registrations are those of the services that are an Almanac.
 	Registrations almanac.Store
+	// Services are those that are served now.
+	Services func() []*service.Service
+	// Sole: no other process serves them, so that they are gone when this one ends.
+	Sole bool
 }
 
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
@@ -54,17 +58,22 @@ type Door struct {
 	desk     *agree.Desk
 	keys     *Keys
 	now      func() time.Time
-	outbox   *outbox
-	registry *almanac.Registry
-	tools    tool.Made
+	services func() []*service.Service
+
+	outbox    *outbox
+	registry  *almanac.Registry
+	registrar *registrar
+	tools     tool.Made
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{
-		executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, outbox: newOutbox(c.Now),
+	d := &Door{
+		executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, services: c.Services, outbox: newOutbox(c.Now),
 		registry: almanac.NewRegistry(c.Registrations, c.Now),
 	}
+	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: c.Keys, now: c.Now, sole: c.Sole}
+	return d
 }
 
 // Route returns the usual path for the configured one, and one for all of the Almanac.

@@ -92,7 +92,8 @@ type Gate struct {
 	Handler   http.Handler           // of the public listener
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
-	Drain     func()         // ends what doors do beside their requests, once; no request may come any more
+	Doors     []door.Door
+	Drain     func() // ends what doors do beside their requests, once; no request may come any more
 
 	dir   string
 	mu    sync.Mutex
@@ -198,7 +199,9 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	doors := bindings.Doors(bindings.Config{
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
 		UAgents: identities, Registrations: g.Store, Now: g.Now,
+		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 	})
+	g.Doors = doors
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: doors,

@@ -186,6 +186,7 @@ func (p *process) build() {
 	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.doors = bindings.Doors(bindings.Config{
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
+		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Now: p.Now, Version: p.Version,
 	})
 	p.server = gateway.New(gateway.Config{

@@ -90,10 +90,10 @@ func (t *tx) roomFor(ctx context.Context, r *store.Registration, most store.Regi
 }
 
 // SetActive notes whether an agent says that it is active, as of the moment at which it signed that; what is older than what is
-// there changes nothing. store.ErrNotFound where it has not registered.
+// there changes nothing; of two of one moment the last holds. store.ErrNotFound where it has not registered.
 func (s *Store) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
-		if _, err := t.exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at < ?",
+		if _, err := t.exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
 			flag(active), nanos(signed), service, address, nanos(signed)); err != nil {
 			return err
 		}

@@ -100,7 +100,14 @@ func registrationActive(b *suite) {
 		active bool
 		after  time.Duration
 		is     bool
-	}{{false, time.Second, false}, {true, time.Second, false}, {true, 0, false}, {true, 2 * time.Second, true}, {false, time.Minute, false}} {
+	}{
+		{false, time.Second, false},
+		{true, 0, false},
+		{true, time.Second, true},
+		{false, time.Second, false},
+		{true, 2 * time.Second, true},
+		{false, time.Minute, false},
+	} {
 		b.must(b.SetActive(b.Context(), service, "agent1a", step.active, start.Add(step.after)))
 		want.Active = step.is
 		b.registered(want)

@@ -1,12 +1,14 @@
-// Package almanac finds where agents of the uAgents protocol are reached: in the directory they call an Almanac, of which each
-// agent says itself, signed, where it is.
+// Package almanac finds where agents of the uAgents protocol are reached: in a directory that they call an Almanac, where each
+// agent says itself, signed, where it is. A Client asks others, and a Registry is one.
 package almanac
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -30,8 +32,8 @@ const (
 	maxValues     = 10_000    // of JSON in it
 )
 
-// ErrAnswer means that an Almanac answered what cannot be read.
-var ErrAnswer = errors.New("the Almanac answered something else than a record")
+// ErrAnswer means that an Almanac answered what was not expected.
+var ErrAnswer = errors.New("the Almanac answered something else")
 
 // A Client asks Almanacs of the operator's choice, which may stand anywhere. It is safe for concurrent use.
 type Client struct {
@@ -78,6 +80,58 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 
 // Forget asks anew the next time: where the Almanac said is nobody any more.
 func (c *Client) Forget(base string, of identity.Address) { c.known.Invalidate(question{base, of}) }
+
+// A Said is what an agent says of itself.
+type Said struct {
+	Endpoints []delivery.Endpoint
+	Protocols []string // digests
+	At        time.Time
+}
+
+// Register registers the agent with that key in the Almanac at a base URL, and says that it is active.
+func (c *Client) Register(ctx context.Context, base string, key identity.Key, s Said) error {
+	endpoints := make([]any, 0, len(s.Endpoints))
+	for _, e := range s.Endpoints {
+		endpoints = append(endpoints, map[string]any{"url": e.URL, "weight": number(e.Weight)})
+	}
+	protocols := make([]any, 0, len(s.Protocols))
+	for _, p := range s.Protocols {
+		protocols = append(protocols, p)
+	}
+	err := c.say(ctx, base+Path+"/agents", key, strictjson.Object{
+		"endpoints": endpoints, "protocols": protocols, "metadata": nil, "timestamp": number(s.At.Unix()),
+	})
+	if err != nil {
+		return err
+	}
+	return c.SetStatus(ctx, base, key, true, s.At)
+}
+
+// SetStatus says whether the agent with that key is active.
+func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, active bool, at time.Time) error {
+	return c.say(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
+		strictjson.Object{"is_active": active, "timestamp": number(at.Unix())})
+}
+
+func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+
+// say posts what an agent says of itself.
+func (c *Client) say(ctx context.Context, url string, key identity.Key, said strictjson.Object) error {
+	body, err := Attest(key, said)
+	if err != nil {
+		return err
+	}
+	answer, err := c.fetch.Do(ctx, fetch.Request{
+		Method: http.MethodPost, URL: url, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Max: maxRecord,
+	})
+	switch {
+	case err != nil:
+		return err
+	case answer.Status != http.StatusOK:
+		return fmt.Errorf("%w: status %d", ErrAnswer, answer.Status)
+	}
+	return nil
+}
 
 func (c *Client) ask(ctx context.Context, q question) ([]delivery.Endpoint, error) {
 	answer, err := c.fetch.Do(ctx, fetch.Request{

@@ -77,6 +77,19 @@ func (r *Registry) Register(ctx context.Context, service, source string, tree st
 	return r.register(ctx, service, source, a)
 }
 
+// RegisterOwn registers an agent of this process, whom nobody has to verify.
+func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s Said) error {
+	return r.register(ctx, service, "", Attestation{
+		Signed:    Signed{Identifier: identity.Identifier{Address: identity.Address(address)}, At: s.At},
+		Endpoints: s.Endpoints, Protocols: s.Protocols, Metadata: json.RawMessage("null"),
+	})
+}
+
+// SetOwnStatus notes whether an agent of this process is active.
+func (r *Registry) SetOwnStatus(ctx context.Context, service, address string, active bool, at time.Time) error {
+	return r.store.SetActive(ctx, service, address, active, at)
+}
+
 // RegisterAll registers many agents, or, where something is wrong with one attestation, none. Where there is no room for all of
 // them, some may be registered.
 func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object) error {

@@ -1,0 +1,220 @@
+package uagents
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+const (
+	// registerEvery is how long a registration is left as it is.
+	registerEvery = time.Hour
+	// lookEvery is how often it is looked whether one is due: after a reload, an hour, or a failure.
+	lookEvery    = 10 * time.Second
+	firstRetry   = 20 * time.Second // after a failure; it doubles with each, up to
+	longestRetry = 10 * time.Minute
+	// asking is how many Almanacs are asked at once.
+	askedAtOnce = 8
+)
+
+// spoken are the protocols that services speak, by which agents find them.
+func spoken() []protocol.Manifest {
+	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
+}
+
+// protocols are the digests of those.
+func protocols() (digests []string) {
+	for _, m := range spoken() {
+		digests = append(digests, string(m.Digest))
+	}
+	return digests
+}
+
+// A place is an Almanac in which a service is to be registered, as it is now.
+type place struct {
+	service, address string
+	almanac          string // base URL; empty: the service's own
+	endpoint         string
+}
+
+// A registration is what became of a place.
+type registration struct {
+	at       time.Time // when it was registered last; zero: never
+	due      time.Time
+	failures int
+	err      error // why it could not be registered the last time; nil: it was
+}
+
+// A registrar keeps services registered. It is safe for concurrent use.
+type registrar struct {
+	client   *almanac.Client
+	registry *almanac.Registry
+	keys     *Keys
+	now      func() time.Time
+	sole     bool       // no other process speaks for the same services
+	turn     sync.Mutex // of a round, or of leaving
+	gone     bool       // guarded by turn
+	mu       sync.Mutex
+	places   map[place]registration
+}
+
+// run registers services as long as ctx lasts.
+func (r *registrar) run(ctx context.Context, services func() []*service.Service) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for {
+		r.round(ctx, services())
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// round registers what is due of these services, and says of those that are not served any more that they are not active.
+func (r *registrar) round(ctx context.Context, services []*service.Service) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if r.gone {
+		return
+	}
+	wanted := map[place]bool{}
+	for _, s := range services {
+		for _, p := range placesOf(s) {
+			wanted[p] = true
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(askedAtOnce)
+	for p, was := range r.known(wanted) {
+		switch {
+		case !wanted[p]:
+			group.Go(func() error { r.leave(ctx, p, wanted); return nil })
+		case !r.now().Before(was.due):
+			group.Go(func() error { r.register(ctx, p, was); return nil })
+		}
+	}
+	_ = group.Wait() // none is returned
+}
+
+// placesOf are where a service is to be registered.
+func placesOf(s *service.Service) (list []place) {
+	door := &s.Doors.UAgents
+	if door.Path == "" {
+		return nil
+	}
+	at := place{service: s.ID, address: door.Address, endpoint: s.UAgentsURL()}
+	if door.Registry {
+		list = append(list, at)
+	}
+	if door.Almanac != "" {
+		at.almanac = door.Almanac
+		list = append(list, at)
+	}
+	return list
+}
+
+// known are the places that there are, with those that are wanted.
+func (r *registrar) known(wanted map[place]bool) map[place]registration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.places == nil {
+		r.places = map[place]registration{}
+	}
+	for p := range wanted {
+		if _, there := r.places[p]; !there {
+			r.places[p] = registration{}
+		}
+	}
+	return maps.Clone(r.places)
+}
+
+func (r *registrar) register(ctx context.Context, p place, was registration) {
+	said := almanac.Said{
+		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(), At: r.now(),
+	}
+	var err error
+	if p.almanac == "" {
+		err = r.registry.RegisterOwn(ctx, p.service, p.address, said)
+	} else {
+		err = r.client.Register(ctx, p.almanac, r.keys.of(p.address), said)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	next := registration{at: said.At, due: said.At.Add(registerEvery)}
+	if err != nil {
+		retry := min(firstRetry<<min(was.failures, 10), longestRetry)
+		next = registration{at: was.at, due: said.At.Add(retry), failures: was.failures + 1, err: err}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.places[p] = next
+}
+
+// leave says in a place that the service is not active, unless it still is there in another way, or in another process.
+func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
+	still := slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(other place) bool {
+		return other.service == p.service && other.address == p.address && other.almanac == p.almanac
+	})
+	r.mu.Lock()
+	was := r.places[p]
+	delete(r.places, p)
+	r.mu.Unlock()
+	switch {
+	case still || !r.sole || was.at.IsZero():
+	case p.almanac == "":
+		_ = r.registry.SetOwnStatus(ctx, p.service, p.address, false, r.now()) // its registration ends by itself
+	default:
+		_ = r.client.SetStatus(ctx, p.almanac, r.keys.of(p.address), false, r.now()) // as well
+	}
+}
+
+// end says everywhere that the services are not active any more, as long as ctx lasts. There is no round after it.
+func (r *registrar) end(ctx context.Context) {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	r.gone = true
+	var group errgroup.Group
+	group.SetLimit(askedAtOnce)
+	for p := range r.known(nil) {
+		group.Go(func() error { r.leave(ctx, p, nil); return nil })
+	}
+	_ = group.Wait() // none is returned
+}
+
+// A Registration is where a service is registered, or is to be.
+type Registration struct {
+	Almanac string    `json:"almanac"`           // base URL; own: that of the service itself
+	At      time.Time `json:"at,omitzero"`       // when it was registered last; zero: never
+	Error   string    `json:"error,omitempty"`   // why it was not registered the last time
+	Retry   time.Time `json:"retry_at,omitzero"` // when it is tried again
+}
+
+// of returns where a service is registered.
+func (r *registrar) of(service string) []Registration {
+	list := []Registration{}
+	for p, now := range r.known(nil) {
+		if p.service != service {
+			continue
+		}
+		told := Registration{Almanac: cmp.Or(p.almanac, "own"), At: now.at}
+		if now.err != nil {
+			told.Error, told.Retry = now.err.Error(), now.due
+		}
+		list = append(list, told)
+	}
+	slices.SortFunc(list, func(a, b Registration) int { return cmp.Compare(a.Almanac, b.Almanac) })
+	return list
+}

@@ -1,0 +1,169 @@
+package uagents_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A relay passes what it is asked on to an Almanac, unless it is down, and tells of it.
+type relay struct {
+	*httptest.Server
+	asked chan string // method, path and status
+	down  atomic.Bool
+}
+
+func relays(t *testing.T, to string) *relay {
+	t.Helper()
+	l := &relay{asked: make(chan string, 64)}
+	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		told := "down"
+		if !l.down.Load() {
+			on, err := http.NewRequestWithContext(r.Context(), r.Method, to+r.URL.Path, r.Body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			answer, err := http.DefaultTransport.RoundTrip(on)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			body, _ := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			w.WriteHeader(answer.StatusCode)
+			_, _ = w.Write(body)
+			told = fmt.Sprint(answer.StatusCode)
+		} else {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		l.asked <- r.Method + " " + r.URL.Path + " " + told
+	}))
+	t.Cleanup(l.Close)
+	return l
+}
+
+// saw holds the next requests to be these, below the path of an Almanac.
+func (l *relay) saw(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		select {
+		case got := <-l.asked:
+			if got != strings.Replace(w, " ", " /v1/almanac/", 1) {
+				t.Errorf("%s, want %s", got, w)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("nobody asked: want %s", w)
+		}
+	}
+	if len(l.asked) > 0 {
+		t.Errorf("beside it %s", <-l.asked)
+	}
+}
+
+// door is that of uAgents.
+func (p *peer) door() *uagents.Door {
+	p.Helper()
+	for _, d := range p.Doors {
+		if own, ok := d.(*uagents.Door); ok {
+			return own
+		}
+	}
+	p.Fatal("no door")
+	return nil
+}
+
+// found are who speaks UIMProtocol, by what the Almanac at p says of them.
+func (p *peer) found(address string) (status, endpoint string) {
+	p.Helper()
+	_, told := p.asks("POST", "search", fmt.Sprintf(`{"text": %q}`, strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")))
+	for _, item := range told.List("list") {
+		agent, _ := strictjson.AsObject(item)
+		if agent.Text("address") == address {
+			first, _ := strictjson.AsObject(agent.List("endpoints")[0])
+			return agent.Text("status"), first.Text("url")
+		}
+	}
+	return "", ""
+}
+
+// TestTheServiceIsFoundInAnAlmanac has one gateway be the Almanac of another.
+func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
+	t.Parallel()
+	other := with(t, "registry: true")
+	relay := relays(t, other.URL)
+	p := with(t, fmt.Sprintf("almanac: %q", relay.URL))
+	shop := string(p.shop)
+	both := []string{"POST agents 200", "POST agents/" + shop + "/status 200"}
+	relay.saw(t, both...)
+	endpoint := p.Directory.Current().Service("default").UAgentsURL()
+	if status, at := other.found(shop); status != "active" || at != endpoint {
+		t.Errorf("%s at %s, want %s", status, at, endpoint)
+	}
+	door := p.door()
+	door.Round(t.Context()) // nothing is due
+	p.Pass(time.Hour - time.Second)
+	door.Round(t.Context())
+	relay.saw(t)
+	relay.down.Store(true)
+	other.Pass(time.Hour)
+	p.Pass(time.Second)
+	door.Round(t.Context())
+	relay.saw(t, "POST agents down")
+	if now := door.Activity("default").Registered; len(now) != 1 || now[0].Almanac != relay.URL || now[0].Error == "" ||
+		!now[0].Retry.Equal(p.Now().Add(20*time.Second)) || !now[0].At.Equal(p.Now().Add(-time.Hour)) {
+		t.Errorf("%+v", now)
+	}
+	relay.down.Store(false)
+	door.Round(t.Context())
+	relay.saw(t)
+	p.Pass(20 * time.Second)
+	door.Round(t.Context())
+	relay.saw(t, both...)
+	if now := door.Activity("default").Registered; len(now) != 1 || now[0].Error != "" || !now[0].At.Equal(p.Now()) {
+		t.Errorf("%+v", now)
+	}
+	p.Drain()
+	relay.saw(t, both[1])
+	door.Round(t.Context())
+	relay.saw(t)
+	if status, _ := other.found(shop); status != "offline" {
+		t.Error(status)
+	}
+}
+
+// A reload opens and shuts a registration like anything else of the door.
+func TestAReloadRegisters(t *testing.T) {
+	t.Parallel()
+	p := with(t, "")
+	door := p.door()
+	for _, c := range []struct {
+		more   string
+		status string
+	}{{"", ""}, {"registry: true", "active"}, {"registry: true, path: /agent", "active"}, {"registry: true", "active"}} {
+		p.Pass(time.Minute)
+		p.Write("uimgate.yaml", strings.NewReplacer("UPSTREAM", "http://127.0.0.1:9", "key_file: seed.txt", "key_file: seed.txt, "+c.more).
+			Replace("billing: {credit: 100 EUR}\n"+settings))
+		p.Reload()
+		door.Round(t.Context())
+		if c.status == "" {
+			continue
+		}
+		status, at := p.found(string(p.shop))
+		if want := p.Directory.Current().Service("default").UAgentsURL(); status != c.status || at != want {
+			t.Errorf("%s: %s at %s, want %s", c.more, status, at, want)
+		}
+		if now := door.Activity("default").Registered; len(now) != 1 || now[0].Almanac != "own" {
+			t.Errorf("%+v", now)
+		}
+	}
+}
