@@ -5,11 +5,13 @@
 // a file while they change it.
 //
 // An agent reads the whole file at once and finds only the first of several records. So a record is written only when the file is
-// empty; until the agent has read the one, the others wait, and what it does not read within a minute is dropped. The agent
-// makes the files: one that is not there is waited for. Whoever can write into the directory speaks in the name of anybody.
+// empty; until the agent has read the one, the others wait, and what it does not read within a minute is dropped. What has been
+// read here is cut off; the agent goes on to write where it was, so that zeros stand in front of its next record. The agent makes
+// the files: one that is not there is waited for. Whoever can write into the directory speaks in the name of anybody.
 package stub
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -44,6 +46,10 @@ const (
 // A Connection reads and writes the files of one agent.
 type Connection struct {
 	directory string
+
+	// Of output_file, for the one goroutine that reads it.
+	read  int64 // what stands in front of it has been read
+	empty bool  // the file was emptied since
 
 	mu    sync.Mutex
 	queue *runtime.Queue // nil: the connection is not up
@@ -90,7 +96,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	c.mu.Unlock()
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(ctx, queue, port) })
-	c.read(ctx, port)
+	c.receive(ctx, port)
 	writing.Wait()
 	c.mu.Lock()
 	c.queue = nil
@@ -122,8 +128,8 @@ func (c *Connection) locked(name string, do func(f *os.File) error) error {
 	return do(f)
 }
 
-// read takes the records of the agent, until ctx ends.
-func (c *Connection) read(ctx context.Context, port *runtime.Port) {
+// receive takes the records of the agent, until ctx ends.
+func (c *Connection) receive(ctx context.Context, port *runtime.Port) {
 	for missing := false; ctx.Err() == nil; {
 		envelopes, err := c.take(port)
 		if was := missing; err != nil && !errors.Is(err, errBusy) {
@@ -149,18 +155,17 @@ func pause(ctx context.Context) {
 	}
 }
 
-// take empties the file of the agent and returns what stood in it. A record that is not complete stays.
+// take returns the records that the agent has written, and empties its file. A record that is not complete stays.
 func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err error) {
 	err = c.locked(fromAgent, func(f *os.File) error {
-		data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+		data, err := c.unread(f)
 		if err != nil || len(data) == 0 {
 			return err
 		}
+		rest, err := data, error(nil)
 		if len(data) > maxFile {
-			port.Refused(errLong)
-			return f.Truncate(0)
+			rest, err = nil, errLong
 		}
-		rest := data
 		for len(rest) > 0 && err == nil {
 			var e wire.Envelope
 			var behind []byte
@@ -168,20 +173,43 @@ func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err er
 				envelopes, rest = append(envelopes, e), behind
 			}
 		}
-		switch {
-		case err == nil:
-			return f.Truncate(0)
-		case !errors.Is(err, io.ErrUnexpectedEOF): // where the next record would begin, nobody knows
-			port.Refused(err)
-			return f.Truncate(0)
-		case len(envelopes) == 0:
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			c.read += int64(len(data) - len(rest))
 			return nil
 		}
-		rest = bytes.Clone(rest)
-		_, err = f.WriteAt(rest, 0)
-		return errors.Join(err, f.Truncate(int64(len(rest))))
+		if err != nil { // where the next record would begin, nobody knows
+			port.Refused(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		c.read, c.empty = info.Size(), true
+		return f.Truncate(0)
 	})
 	return envelopes, err
+}
+
+// unread reads what has not been read, from the first byte that is not 0, which then stands at c.read.
+func (c *Connection) unread(f *os.File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var first [1]byte
+	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // whoever writes began anew
+		c.read = 0
+	}
+	c.empty = c.empty && first[0] == 0
+	r := bufio.NewReaderSize(io.NewSectionReader(f, c.read, info.Size()-c.read), 64<<10)
+	for zeros := 1; zeros > 0; c.read += int64(zeros) {
+		chunk, _ := r.Peek(r.Size()) // what there is of it
+		zeros = len(chunk) - len(bytes.TrimLeft(chunk, "\x00"))
+		if _, err := r.Discard(zeros); err != nil {
+			return nil, err
+		}
+	}
+	return io.ReadAll(io.LimitReader(r, maxFile+1))
 }
 
 // Errors that operators see.

@@ -24,32 +24,41 @@ const vectors = "../../testdata/vectors.txt"
 
 // files are those of an agent, as it keeps them.
 type files struct {
-	t   *testing.T
-	dir string
+	t      *testing.T
+	dir    string
+	output *os.File // open all the time, and written where it ended last
 }
 
-func (f files) make() files {
+// make makes the files, as an agent does when it starts.
+func (f *files) make() *files {
 	f.t.Helper()
-	for _, name := range []string{"input_file", "output_file"} {
-		if err := os.WriteFile(filepath.Join(f.dir, name), nil, 0o600); err != nil {
-			f.t.Fatal(err)
-		}
+	if f.output != nil {
+		_ = f.output.Close()
+	}
+	err := os.WriteFile(filepath.Join(f.dir, "input_file"), nil, 0o600)
+	if err == nil {
+		f.output, err = os.OpenFile(filepath.Join(f.dir, "output_file"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	}
+	if err != nil {
+		f.t.Fatal(err)
 	}
 	return f
 }
 
-// write appends to the agent's output, under the lock.
-func (f files) write(data []byte) {
+// write writes to the agent's output, under the lock.
+func (f *files) write(data []byte) {
 	f.t.Helper()
-	f.locked("output_file", func(file *os.File) {
-		if _, err := file.Write(data); err != nil {
-			f.t.Fatal(err)
-		}
-	})
+	if err := unix.Flock(int(f.output.Fd()), unix.LOCK_EX); err != nil {
+		f.t.Fatal(err)
+	}
+	_, err := f.output.Write(data)
+	if err = errors.Join(err, unix.Flock(int(f.output.Fd()), unix.LOCK_UN)); err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // read waits for the agent's input and empties it, as the agent does.
-func (f files) read() (data []byte) {
+func (f *files) read() (data []byte) {
 	f.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); len(data) == 0; time.Sleep(time.Millisecond) {
 		f.locked("input_file", func(file *os.File) {
@@ -65,7 +74,7 @@ func (f files) read() (data []byte) {
 	return data
 }
 
-func (f files) locked(name string, do func(*os.File)) {
+func (f *files) locked(name string, do func(*os.File)) {
 	f.t.Helper()
 	file, err := os.OpenFile(filepath.Join(f.dir, name), os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -78,7 +87,9 @@ func (f files) locked(name string, do func(*os.File)) {
 	do(file)
 }
 
-func (f files) serve() *runtime.Runtime { return aeatest.Serve(f.t, runtime.Limits{}, stub.New(f.dir)) }
+func (f *files) serve() *runtime.Runtime {
+	return aeatest.Serve(f.t, runtime.Limits{}, stub.New(f.dir))
+}
 
 // until waits for a state that the connection comes to by itself.
 func until(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) bool) {
@@ -124,7 +135,7 @@ func said(t *testing.T, data []byte) string {
 // TestTranscript plays what the framework writes.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
-	f := files{t, t.TempDir()}.make()
+	f := (&files{t: t, dir: t.TempDir()}).make()
 	f.serve()
 	f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
 	if text := said(t, f.read()); text != "hello" {
@@ -135,7 +146,7 @@ func TestTranscript(t *testing.T) {
 // TestOneRecordAtATime: an agent would lose the second one.
 func TestOneRecordAtATime(t *testing.T) {
 	t.Parallel()
-	f := files{t, t.TempDir()}.make()
+	f := (&files{t: t, dir: t.TempDir()}).make()
 	r := f.serve()
 	var all []byte
 	for _, ref := range []string{"a", "b", "c,d\n"} {
@@ -157,7 +168,7 @@ func TestOneRecordAtATime(t *testing.T) {
 // TestFilesThatAreNotAsTheyShouldBe are waited for, and shown to the operator.
 func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 	t.Parallel()
-	f := files{t, t.TempDir()}
+	f := &files{t: t, dir: t.TempDir()}
 	r := f.serve()
 	works := func(ref string) {
 		t.Helper()
@@ -191,10 +202,53 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 	works("after too much")
 }
 
+// TestWhoeverWrites may go on where it was, begin anew, or append.
+func TestWhoeverWrites(t *testing.T) {
+	t.Parallel()
+	f := (&files{t: t, dir: t.TempDir()}).make()
+	f.serve()
+	asked := 0
+	works := func(write func([]byte)) {
+		t.Helper()
+		asked++
+		text := strings.Repeat("x", 100*asked)
+		write(record(t, text[:asked], text))
+		if said(t, f.read()) != text {
+			t.Errorf("record %d", asked)
+		}
+	}
+	appending := func(data []byte) {
+		f.locked("output_file", func(file *os.File) {
+			if _, err := file.Write(data); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	goOn := func(data []byte) { f.write(data) }
+	again := func(data []byte) { f.make().write(data) }
+	for _, write := range []func([]byte){goOn, goOn, again, goOn, appending, appending, goOn, again, appending, goOn, goOn} {
+		works(write)
+	}
+	_ = f.output.Close()
+	if err := os.WriteFile(filepath.Join(f.dir, "output_file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	works(func(data []byte) { // very far behind, in a file that takes no room
+		f.locked("output_file", func(file *os.File) {
+			if err := file.Truncate(64 << 20); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := file.Write(data); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
 // TestWhatARecordCannotHold is said to whoever sends it.
 func TestWhatARecordCannotHold(t *testing.T) {
 	t.Parallel()
-	f := files{t, t.TempDir()}.make()
+	f := (&files{t: t, dir: t.TempDir()}).make()
 	r := f.serve()
 	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Peers == 1 })
 	for _, to := range []string{"a,b", "me"} {
