@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -42,7 +43,7 @@ type Agreement struct {
 // approve first), *Error, those of package fetch, ErrOptions and ErrAnswer. UIM core 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	c := s.client
-	if c.o.Key == nil {
+	if c.o.Key == nil && c.o.UAgent == nil {
 		return Agreement{}, fmt.Errorf("%w: agreeing needs a key", ErrOptions)
 	}
 	if !IsDigest(accepted.Digest) {
@@ -55,7 +56,10 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	if err := c.checkIssuer(ctx, session, accepted.Issuer); err != nil {
 		return Agreement{}, err
 	}
-	waiting := session.pendingFor(accepted)
+	if c.o.UAgent != nil && len(accepted.Declared) > 0 {
+		return Agreement{}, fmt.Errorf("%w: an agreement in an envelope declares nothing", ErrOptions)
+	}
+	waiting := session.pendingFor(accepted) && c.o.UAgent == nil // an envelope is good once
 	session.AcceptedIssuer, session.Requested = accepted.Issuer, slices.Clone(accepted.Scope)
 	session.Declared = maps.Clone(accepted.Declared)
 	if waiting {
@@ -81,6 +85,9 @@ func (s Session) pendingFor(a Acceptance) bool {
 
 // sign tries the permitted forms of agreement until the service accepts one.
 func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agreement, error) {
+	if s.client.o.UAgent != nil {
+		return s.signEnvelope(ctx, session, policy)
+	}
 	forms := []Form{FormFresh}
 	if s.client.o.AllowStatic && len(session.Declared) == 0 {
 		forms = append(forms, staticForms...)
@@ -145,6 +152,11 @@ func (s *Service) issue(ctx context.Context, session Session, bodyFor func(addre
 	if err != nil {
 		return Agreement{}, err
 	}
+	return s.issued(session, answer, body)
+}
+
+// issued keeps the session with the PAT of an answer to the agreement in body, or what waits for the operator.
+func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agreement, error) {
 	next, err := s.client.readPAT(session, answer)
 	if _, pending := errors.AsType[*PendingError](err); pending {
 		s.mu.Lock()

@@ -8,10 +8,13 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -70,6 +73,43 @@ func LoadKey(path string) (crypto.Signer, error) {
 	}
 	if _, err := pat.NewKey(key.Public()); err != nil {
 		return nil, wrong(err.Error())
+	}
+	return key, nil
+}
+
+// Bounds of a seed, in bytes.
+const (
+	minSeed = 16
+	maxSeed = 1000
+)
+
+// NewSeed makes the seed of an agent of the uAgents protocol: 64 random hex digits.
+func NewSeed() string {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // it never fails
+	return hex.EncodeToString(random[:])
+}
+
+// SaveSeed writes a seed, which is a text in one line, as SaveKey writes a key.
+func SaveSeed(path, seed string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w: a file is already there, and a seed that is lost cannot be had again", path, ErrFile)
+	}
+	return writePrivate(path, []byte(seed+"\n"))
+}
+
+// LoadSeed reads a file of SaveSeed, or one with any seed of 16 to 1000 characters in one line, and returns the key that is derived
+// from it. The error is that of LoadKey.
+func LoadSeed(path string) (identity.Key, error) {
+	text, err := readPrivate(path, maxSeed+2)
+	if err != nil {
+		return identity.Key{}, err
+	}
+	seed := strings.TrimRight(string(text), "\r\n")
+	key, err := identity.FromSeed(seed, 0)
+	if err != nil || len(seed) < minSeed || strings.ContainsAny(seed, "\r\n") {
+		return identity.Key{}, fmt.Errorf("%s: %w: want one line with a seed of %d to %d characters; uimgate agent keygen --via uagents makes one",
+			path, ErrFile, minSeed, maxSeed)
 	}
 	return key, nil
 }

@@ -35,6 +35,9 @@ type Options struct {
 	// key's thumbprint (RFC 7638).
 	AgentID string
 
+	// UAgent makes the client an agent of the uAgents protocol, in place of Key and AgentID: nil: it is none.
+	UAgent *UAgent
+
 	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
 	// names is always allowed.
 	AllowInsecure bool
@@ -95,6 +98,15 @@ func New(o Options) (*Client, error) {
 		}
 		c.key = key
 		c.id = pat.AgentID("agent-" + key.Thumbprint()[:12])
+	}
+	if o.UAgent != nil {
+		if o.Key != nil || o.AgentID != "" {
+			return nil, fmt.Errorf("%w: an agent of the uAgents protocol has its address as id, and no other key", ErrOptions)
+		}
+		c.id = pat.AgentID(o.UAgent.Key.Address())
+		if c.key, _ = pat.EnvelopeKey(c.id); c.key.IsZero() {
+			return nil, fmt.Errorf("%w: the agent of the uAgents protocol has no key", ErrOptions)
+		}
 	}
 	if o.AgentID != "" {
 		id, err := pat.ParseAgentID(o.AgentID)

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -49,18 +50,9 @@ func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, err
 }
 
 func (s *Service) renew(ctx context.Context, session Session) (Agreement, error) {
-	header := authorization(session)
-	if session.tokenID != "" && s.client.o.Key != nil {
-		digest, err := pat.RenewDigest(session.tokenID)
-		if err != nil {
-			return Agreement{}, fmt.Errorf("proving the key: %w", err)
-		}
-		if err := s.addProof(header, session, digest); err != nil {
-			return Agreement{}, err
-		}
-	}
-	answer, err := s.post(ctx, renewOp, session.Endpoints.Renew, header, nil)
-	if refusal, ok := errors.AsType[*Error](err); ok && s.replaceable(session, refusal) && s.client.o.Key != nil {
+	answer, err := s.askToRenew(ctx, session)
+	signs := s.client.o.Key != nil || s.client.o.UAgent != nil
+	if refusal, ok := errors.AsType[*Error](err); ok && s.replaceable(session, refusal) && signs {
 		return s.agreeToSamePolicy(ctx, session)
 	}
 	if err != nil {
@@ -81,6 +73,24 @@ func (s *Service) renew(ctx context.Context, session Session) (Agreement, error)
 	}
 	s.keepSession(next)
 	return next.agreement(), nil
+}
+
+// askToRenew sends the PAT of a session with a proof of the key, if there is one.
+func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer, error) {
+	if s.client.o.UAgent != nil {
+		return s.renewEnvelope(ctx, session)
+	}
+	header := authorization(session)
+	if session.tokenID != "" && s.client.o.Key != nil {
+		digest, err := pat.RenewDigest(session.tokenID)
+		if err != nil {
+			return fetch.Answer{}, fmt.Errorf("proving the key: %w", err)
+		}
+		if err := s.addProof(header, session, digest); err != nil {
+			return fetch.Answer{}, err
+		}
+	}
+	return s.post(ctx, renewOp, session.Endpoints.Renew, header, nil)
 }
 
 // replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation
@@ -110,6 +120,9 @@ func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agree
 	}
 	if policy.Digest != session.PolicyDigest {
 		return Agreement{}, &PolicyChangedError{Agreed: session.PolicyDigest, Offered: policy.Digest}
+	}
+	if s.client.o.UAgent != nil {
+		return s.signEnvelope(ctx, session, policy)
 	}
 	if session.Form == FormFresh || session.Form == "" {
 		policy.UID = session.PolicyUID

@@ -22,15 +22,19 @@ import (
 // A Form is the form in which a policy is signed.
 type Form string
 
-// The forms. All but FormFresh are static: whoever sees one can replay it. They are used only if Options.AllowStatic
-// permits it and the service does not accept FormFresh.
+// The forms. All but FormFresh and FormEnvelope are static: whoever sees one can replay it. They are used only if
+// Options.AllowStatic permits it and the service does not accept FormFresh.
 const (
 	FormFresh           Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
+	FormEnvelope        Form = "uagents-envelope" // UIMAgree in a signed envelope: of clients with Options.UAgent
 	FormPolicyJWS       Form = "jws-policy"       // a compact JWS whose payload is the policy as served
 	FormDetached        Form = "detached"         // hex of a signature over the bytes served
 	FormDetachedPython  Form = "detached-python"  // the same over the output of Python's json.dumps
 	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
 )
+
+// fresh reports whether an agreement of the form is good once.
+func (f Form) fresh() bool { return f == FormFresh || f == FormEnvelope }
 
 // staticForms in the order they are tried.
 var staticForms = []Form{FormPolicyJWS, FormDetached, FormDetachedPython, FormDetachedCompact}

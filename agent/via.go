@@ -24,6 +24,8 @@ const (
 	ViaUIM Via = ""    // the execute endpoint
 	ViaMCP Via = "mcp" // the MCP endpoint, as a call of a tool. MCP 2026-07-28
 	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
+	// ViaUAgents is that of a client with Options.UAgent, whatever a call says: all it signs are envelopes.
+	ViaUAgents Via = "uagents"
 )
 
 const (
@@ -34,9 +36,15 @@ const (
 
 // door returns the door of a way, and the name of an intent as a tool; nil for ViaUIM. It sends no secret.
 func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door, tool string, err error) {
+	if s.client.o.UAgent != nil && (way == ViaUIM || way == ViaUAgents) {
+		door, err := s.uagents(ctx)
+		return door, "", err
+	}
 	switch way {
 	case ViaUIM:
 		return nil, "", nil
+	case ViaUAgents:
+		return nil, "", fmt.Errorf("%w: envelopes need an identity, Options.UAgent", ErrOptions)
 	case ViaMCP:
 		at := s.Endpoints().MCP
 		if at == "" {
@@ -105,7 +113,7 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 		return s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
 	}
 	id := uuid.NewString()
-	m, err := c.door.Message(via.Call{ID: id, Tool: c.tool, Parameters: c.parameters, Body: c.body, Header: header})
+	m, err := c.door.Message(via.Call{ID: id, UID: c.uid, Tool: c.tool, Parameters: c.parameters, Body: c.body, Header: header})
 	if err != nil {
 		return fetch.Answer{}, fmt.Errorf("%w: writing them: %w", ErrParameters, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ const limitedPolicy = `{
 // provedGate is a gateway whose orders need a proof of key.
 func provedGate(t *testing.T) *gatetest.Gate {
 	t.Helper()
-	return gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n",
+	return gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n",
 		func(g *gatetest.Gate) { g.Write("policy.json", limitedPolicy) })
 }
 
@@ -87,7 +88,11 @@ type outcome struct {
 func ofAllWays(t *testing.T, way agent.Via) []outcome {
 	t.Helper()
 	g := provedGate(t)
-	s := agreed(t, gateOptions(t, g), "http://"+published)
+	options := gateOptions(t, g)
+	if way == agent.ViaUAgents {
+		options = envelopeOptions(t, g)
+	}
+	s := agreed(t, options, "http://"+published)
 	var list []outcome
 	call := func(step, uid string, params map[string]any, o agent.ExecuteOptions) outcome {
 		t.Helper()
@@ -159,10 +164,10 @@ func ofAllWays(t *testing.T, way agent.Via) []outcome {
 	kept := s.Session()
 	g.Must(s.Revoke(t.Context()))
 	g.Later(time.Second)
-	s, err := clientOf(t, gateOptions(t, g)).Resume(kept)
+	s, err := clientOf(t, options).Resume(kept)
 	g.Must(err)
 	refusedFor(call("revoked", gatetest.Ordering, lamp, agent.ExecuteOptions{}), reason.RevokedToken)
-	s = agreed(t, gateOptions(t, g), "http://"+published)
+	s = agreed(t, options, "http://"+published)
 	g.Write("policy.json", strings.Replace(limitedPolicy, "0.25", "0.30", 1))
 	g.Reload()
 	changed := call("another policy", gatetest.Ordering, lamp, agent.ExecuteOptions{})
@@ -177,14 +182,19 @@ func ofAllWays(t *testing.T, way agent.Via) []outcome {
 func TestWaysAreAlike(t *testing.T) {
 	t.Parallel()
 	want := ofAllWays(t, agent.ViaUIM)
-	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A} {
+	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A, agent.ViaUAgents} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			got := ofAllWays(t, way)
+			want, got := slices.Clone(want), ofAllWays(t, way)
 			ids := cmp.Options{
 				cmpopts.IgnoreFields(agent.Charge{}, "ExecutionID"), cmpopts.IgnoreFields(agent.Result{}, "IdempotencyKey", "RequestID"),
 				cmpopts.IgnoreFields(agent.Error{}, "RequestID"), cmpopts.IgnoreUnexported(agent.Error{}),
 				cmpopts.IgnoreMapEntries(func(name string, _ any) bool { return name == "request_id" || name == "id" }),
+			}
+			if way == agent.ViaUAgents { // outputs are objects there, and what to do is said in its own messages
+				want[1].Result.Raw, want[1].Result.Output = []byte(`{"output":[1, {"x": "y"}]}`), map[string]any{"output": want[1].Result.Output}
+				ids = append(ids, cmpopts.IgnoreFields(agent.Error{}, "Suggestion"),
+					cmpopts.IgnoreMapEntries(func(name string, _ any) bool { return name == "suggestion" }))
 			}
 			if diff := cmp.Diff(want, got, ids); diff != "" {
 				t.Error(diff)

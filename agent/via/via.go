@@ -21,6 +21,7 @@ var ErrAnswer = errors.New("it is no answer of the protocol to this call")
 type Call struct {
 	// ID is that of the message, in no other: 1 to 124 visible ASCII characters.
 	ID         string
+	UID        string         // of the intent
 	Tool       string         // what the intent is called among tools
 	Parameters map[string]any // a tree of package strictjson
 	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}

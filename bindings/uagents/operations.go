@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -142,14 +143,18 @@ func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.E
 	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')
 	}
-	return x.told("UIMResult", struct {
-		IntentUID string            `json:"intent_uid"`
-		Output    json.RawMessage   `json:"output"`
-		Charge    *string           `json:"charge"`
-		RateLimit *string           `json:"rate_limit"`
-		RequestID execute.RequestID `json:"request_id"`
-		Replayed  bool              `json:"replayed"`
-	}{intent, output, orNull(x.header.Get(wire.Charge)), orNull(x.header.Get("Ratelimit")), x.RequestID, result.Replayed})
+	w := strictjson.NewWriter(nil)
+	w.Text("intent_uid", intent)
+	w.JSON("output", output)
+	textOrNull(&w, "charge", x.header.Get(wire.Charge))
+	textOrNull(&w, "rate_limit", x.header.Get("Ratelimit"))
+	w.Text("request_id", string(x.RequestID))
+	w.JSON("replayed", strconv.AppendBool(nil, result.Replayed))
+	message, err := w.End()
+	if err != nil {
+		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err).Charged(result.Charge)
+	}
+	return x.reply("UIMResult", protocol.UIM().Digest, message), nil
 }
 
 // output is the output of a call as text, once what is told beside it was taken down.
@@ -161,9 +166,10 @@ func (x *exchange) output(result *execute.Result) (json.RawMessage, error) {
 	return json.RawMessage(result.Output), nil
 }
 
-func orNull(text string) *string {
+func textOrNull(w *strictjson.Writer, name, text string) {
 	if text == "" {
-		return nil
+		w.JSON(name, []byte("null"))
+		return
 	}
-	return &text
+	w.Text(name, text)
 }

@@ -23,6 +23,7 @@ import (
 type agentSettings struct {
 	data, key, id, state, output string
 	dns                          string
+	via, endpoint, almanac       string
 	insecure, static             bool
 	timeout                      time.Duration
 }
@@ -42,11 +43,11 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
   uimgate agent execute shop.example:search:v1 query=tea`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if s.output != "text" && s.output != "json" {
 				return usageError{fmt.Errorf("-o is text or json, not %q", s.output)}
 			}
-			return nil
+			return s.checkVia(c)
 		},
 	}
 	f := c.PersistentFlags()
@@ -55,6 +56,9 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	f.StringVar(&s.via, "via", "", "the way that calls take: mcp, a2a, or uagents[:agent1…] for all that is signed (default: UIM's own)")
+	f.StringVar(&s.endpoint, "uagents-endpoint", "", "URL to which envelopes for the service are sent (default: what --almanac or agents.json says)")
+	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
 	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
 	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
@@ -84,9 +88,9 @@ func (s *agentSettings) keyPath() (string, error) {
 	case s.key != "":
 		return s.key, nil
 	case s.data != "":
-		return filepath.Join(s.data, "agent.pem"), nil
+		return filepath.Join(s.data, s.keyName()), nil
 	}
-	return xdg("XDG_CONFIG_HOME", ".config", "agent.pem")
+	return xdg("XDG_CONFIG_HOME", ".config", s.keyName())
 }
 
 func (s *agentSettings) stateDir() (string, error) {
@@ -122,6 +126,9 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	path, err := s.keyPath()
 	if err != nil {
 		return agent.Options{}, err
+	}
+	if s.isUAgent() {
+		return s.uagentOptions(o, path)
 	}
 	switch key, err := agent.LoadKey(path); {
 	case err == nil:

@@ -23,12 +23,16 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 		Use: "keygen", Short: "Make the agent's key",
 		Long: "Make a private key for the agent (PEM PKCS#8, readable by its owner alone). A key that is there is never overwritten.",
 		Example: `  uimgate agent keygen
-  uimgate agent keygen --key ./agent.pem --algorithm RS256`,
+  uimgate agent keygen --key ./agent.pem --algorithm RS256
+  uimgate agent keygen --via uagents   # an identity among agents of the uAgents protocol: agent1…`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: s.run(func(c *cobra.Command, _ []string) error {
 			path, err := s.keyPath()
 			if err != nil {
 				return err
+			}
+			if s.isUAgent() {
+				return s.makeSeed(c, path)
 			}
 			key, err := agent.NewKey(algorithm)
 			if errors.Is(err, agent.ErrOptions) {
@@ -76,7 +80,8 @@ nowhere else.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
-  uimgate agent agree shop.example --yes --declare purpose=research`,
+  uimgate agent agree shop.example --yes --declare purpose=research
+  uimgate agent agree shop.example --yes --via uagents`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
 			if yes && acceptance.Digest != "" {

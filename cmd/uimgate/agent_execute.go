@@ -23,8 +23,8 @@ const maxParameters = 8 << 20
 
 func agentExecuteCommand(s *agentSettings) *cobra.Command {
 	var (
-		params, target, way string
-		o                   agent.ExecuteOptions
+		params, target string
+		o              agent.ExecuteOptions
 	)
 	c := &cobra.Command{
 		Use: "execute UID [NAME=VALUE...]", Short: "Execute an intent under the agreement that permits it",
@@ -34,18 +34,17 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.
 
 --via mcp calls the intent as a tool at the service's MCP endpoint, --via a2a as a message to it
 as an A2A agent, to try these ways in: the agreement, the token, output and exit codes are the same.
+--via uagents is the whole agent on the uAgents protocol: keygen, agree, renew and execute take it, and
+all that is signed goes as envelopes, under an identity of its own.
 Agreements that were made before the service had such a way in do not know it: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
   uimgate agent execute shop.example:search:v1 query=tea --via mcp
+  uimgate agent execute shop.example:search:v1 query=tea --via uagents
   echo '{"query":"tea"}' | uimgate agent execute shop.example:search:v1 --params - -o json`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
-			switch o.Via = agent.Via(way); o.Via {
-			case agent.ViaUIM, agent.ViaMCP, agent.ViaA2A:
-			default:
-				return usageError{fmt.Errorf("--via is mcp or a2a, not %.40q", way)}
-			}
+			o.Via = s.way()
 			tree, err := readParams(params, c.InOrStdin())
 			if err != nil {
 				return err
@@ -85,7 +84,6 @@ Agreements that were made before the service had such a way in do not know it: a
 	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "name of the call: repeated under it, it is answered and not made again")
 	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call once, whatever happens")
 	f.BoolVar(&o.Prove, "prove", false, "add a proof of key (one is added anyway where the service asks for it)")
-	f.StringVar(&way, "via", "", "the way the call takes: mcp or a2a (default: UIM's own)")
 	f.StringVar(&o.RequestID, "request-id", "", "id to correlate the call by")
 	return c
 }

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A UAgent is a client among agents of the uAgents protocol: it agrees, renews and executes by envelopes that it signs, and its
+// address is its id. What is only read, such as agents.json and the policy, comes over HTTP.
+type UAgent struct {
+	Key identity.Key
+	// Service is the address of the service, agent1…; empty: the one in its agents.json. Where both are there, they have to be
+	// the same.
+	Service string
+	// Endpoint is the URL to which envelopes for the service are sent; empty: what Almanac says, else agents.json.
+	Endpoint string
+	// Almanac is the base URL of a registry that is asked for the endpoint; empty: none is.
+	Almanac string
+}
+
+// uagents returns the service among agents of the protocol. It sends no secret.
+func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
+	o, e := s.client.o.UAgent, s.Endpoints()
+	named := o.Service
+	switch {
+	case named == "" && e.UAgentsAddress == "":
+		return via.UAgents{}, fmt.Errorf("%w: its agents.json has no uim-uagents", ErrNoDoor)
+	case named == "":
+		named = e.UAgentsAddress
+	case e.UAgentsAddress != "" && e.UAgentsAddress != named:
+		return via.UAgents{}, fmt.Errorf("%w: its agents.json has another address as uim-uagents than the one given", ErrNoDoor)
+	}
+	address, err := identity.ParseAddress(named)
+	if err != nil || !address.Agent() {
+		return via.UAgents{}, fmt.Errorf("%w: the address of the service is none of an agent, agent1…", ErrNoDoor)
+	}
+	endpoint := o.Endpoint
+	if endpoint == "" && o.Almanac != "" {
+		if endpoint, err = s.almanac(ctx, o.Almanac, address); err != nil {
+			return via.UAgents{}, err
+		}
+	}
+	if endpoint == "" {
+		endpoint = e.UAgents
+	}
+	if endpoint == "" {
+		return via.UAgents{}, fmt.Errorf("%w: nobody says where envelopes for the service are sent", ErrNoDoor)
+	}
+	return via.UAgents{URL: endpoint, Service: address, Key: o.Key, Now: s.client.o.Now}, nil
+}
+
+// almanac asks a registry where an agent takes envelopes, and returns one of its endpoints, by their weights.
+func (s *Service) almanac(ctx context.Context, base string, address identity.Address) (string, error) {
+	const most = 64 << 10
+	answer, err := s.client.fetch.Do(ctx, fetch.Request{
+		Method: http.MethodGet, URL: strings.TrimRight(base, "/") + "/v1/almanac/agents/" + string(address),
+		Header: http.Header{"Accept": {"application/json"}}, Max: most,
+	})
+	if err != nil {
+		return "", fmt.Errorf("asking the Almanac: %w", err)
+	}
+	if answer.Status == http.StatusNotFound {
+		return "", fmt.Errorf("%w: the Almanac does not know the address", ErrNoDoor)
+	}
+	tree, err := strictjson.DecodeObject(answer.Body)
+	if answer.Status != http.StatusOK || err != nil {
+		return "", fmt.Errorf("%w: the Almanac answered %d, and no agent", ErrNoDoor, answer.Status)
+	}
+	type place struct {
+		url    string
+		weight int64
+	}
+	var places []place
+	var sum int64
+	for _, v := range tree.List("endpoints") {
+		one, _ := strictjson.AsObject(v)
+		weight, err := one.Number("weight").Int64()
+		if err != nil || weight < 1 || weight > 1<<20 {
+			weight = 1
+		}
+		if url := one.Text("url"); url != "" {
+			places, sum = append(places, place{url, weight}), sum+weight
+		}
+	}
+	if len(places) == 0 || tree.Text("expiry") == "" {
+		return "", fmt.Errorf("%w: the Almanac has no endpoint of the address", ErrNoDoor)
+	}
+	at := rand.Int64N(sum) //nolint:gosec // it spreads load
+	chosen := slices.IndexFunc(places, func(p place) bool { at -= p.weight; return at < 0 })
+	return places[chosen].url, nil
+}
+
+// signEnvelope agrees to a policy in an envelope.
+func (s *Service) signEnvelope(ctx context.Context, session Session, policy Policy) (Agreement, error) {
+	session.Form, session.PolicyUID, session.PolicyDigest = FormEnvelope, policy.UID, policy.Digest
+	answer, err := s.sendEnvelope(ctx, issueOp, func(door via.UAgents, id string) (via.Message, error) {
+		return door.Agreement(id, policy.Digest, session.Issuer, session.Requested)
+	})
+	if err != nil {
+		return Agreement{}, policyChange(err, policy.Digest)
+	}
+	return s.issued(session, answer, []byte(FormEnvelope)) // what waits is sent anew
+}
+
+// renewEnvelope asks for the successor of a PAT in an envelope, which is the proof of the key.
+func (s *Service) renewEnvelope(ctx context.Context, session Session) (fetch.Answer, error) {
+	return s.sendEnvelope(ctx, renewOp, func(door via.UAgents, id string) (via.Message, error) {
+		return door.Renewal(id, session.token.reveal())
+	})
+}
+
+// sendEnvelope sends one envelope and reads the answer as that of an endpoint of UIM.
+func (s *Service) sendEnvelope(
+	ctx context.Context, op operation, write func(door via.UAgents, id string) (via.Message, error),
+) (fetch.Answer, error) {
+	door, err := s.uagents(ctx)
+	if err != nil {
+		return fetch.Answer{}, err
+	}
+	id := uuid.NewString()
+	m, err := write(door, id)
+	if err != nil {
+		return fetch.Answer{}, fmt.Errorf("%s: writing the envelope: %w", op.name, err)
+	}
+	op.read = func(a fetch.Answer) (fetch.Answer, error) {
+		out, err := door.Read(id, a)
+		if err != nil {
+			return fetch.Answer{}, fmt.Errorf("%w: %w", ErrAnswer, err)
+		}
+		return out, nil
+	}
+	return s.post(ctx, op, []string{m.URL}, m.Header, m.Body)
+}

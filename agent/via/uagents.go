@@ -1,0 +1,180 @@
+package via
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// UAgents is a service among agents of the uAgents protocol, to which everything is said in signed envelopes: agreements and
+// renewals as well. What answers has to be signed by the service.
+type UAgents struct {
+	URL     string           // of the endpoint
+	Service identity.Address // whose key signs the answers
+	Key     identity.Key     // of the agent
+	Now     func() time.Time
+}
+
+// sentFor is how long an envelope that is sent is good: its answer comes in the response.
+const sentFor = time.Minute
+
+// Message writes UIMExecute. The id is that of the session, so it has to be a UUID of version 4.
+func (d UAgents) Message(c Call) (Message, error) {
+	token := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
+	m, err := d.message(c.ID, "UIMExecute", map[string]any{
+		"intent_uid": c.UID, "parameters": c.Parameters, "pat": orNull(token), "idempotency_key": orNull(c.Header.Get("Idempotency-Key")),
+	})
+	if err != nil {
+		return Message{}, err
+	}
+	for _, name := range []string{"Uim-Request-Id", "Traceparent"} {
+		if value := c.Header.Get(name); value != "" {
+			m.Header.Set(name, value)
+		}
+	}
+	return m, nil
+}
+
+// Agreement writes UIMAgree: the envelope is the agreement. scope may be nil.
+func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Message, error) {
+	var list any
+	if scope != nil {
+		entries := make([]any, 0, len(scope))
+		for _, entry := range scope {
+			entries = append(entries, entry)
+		}
+		list = entries
+	}
+	return d.message(id, "UIMAgree", map[string]any{"policy_digest": policyDigest, "issuer": issuer, "scope": list})
+}
+
+// Renewal writes UIMRenew.
+func (d UAgents) Renewal(id, token string) (Message, error) {
+	return d.message(id, "UIMRenew", map[string]any{"pat": token})
+}
+
+func (d UAgents) message(id, model string, members map[string]any) (Message, error) {
+	session, err := envelope.ParseSession(id)
+	if err != nil {
+		return Message{}, err
+	}
+	text, err := strictjson.Append(nil, members)
+	if err != nil {
+		return Message{}, err
+	}
+	until := uint64(d.Now().Add(sentFor).Unix())
+	body, err := json.Marshal(envelope.Envelope{
+		Target: d.Service, Session: session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: protocol.UIM().Digest,
+		Payload: envelope.Pack(text), Expires: &until,
+	}.Sign(d.Key))
+	return Message{
+		URL: d.URL, Body: body, Header: http.Header{"Content-Type": {"application/json"}, "X-Uagents-Connection": {"sync"}},
+	}, err
+}
+
+// Read reads the envelope that answers the one of this session. What UIMAgreed tells becomes an answer of the issue endpoint.
+func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
+	if a.Status/100 != 2 {
+		return readRejected(a)
+	}
+	e, err := envelope.Parse(a.Body)
+	switch {
+	case err != nil:
+		return fetch.Answer{}, wrong("it is no envelope")
+	case e.Verify() != nil:
+		return fetch.Answer{}, wrong("no agent's key signed it")
+	case e.Sender != d.Service || e.Target != d.Key.Address() || string(e.Session) != id:
+		return fetch.Answer{}, wrong("it is of another agent, for another, or in another session")
+	case e.Timely(d.Now()) != nil:
+		return fetch.Answer{}, wrong("it has expired")
+	}
+	text, err := e.Message()
+	if err != nil {
+		return fetch.Answer{}, wrong("it holds no message")
+	}
+	tree, err := strictjson.DecodeObject(text)
+	if err != nil {
+		return fetch.Answer{}, wrong("its message is no JSON object")
+	}
+	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
+	case "UIMResult":
+		return readUIMResult(a, text, tree)
+	case "UIMAgreed":
+		return readUIMAgreed(a, tree)
+	case "UIMFault":
+		return readUIMFault(a, tree)
+	case "ErrorMessage":
+		return refusedWith(a, http.StatusBadRequest, tree.Text("error"), "")
+	}
+	return fetch.Answer{}, wrong("its message is of another type")
+}
+
+// readRejected reads an answer that is no envelope: the one that was sent was not taken.
+func readRejected(a fetch.Answer) (fetch.Answer, error) {
+	tree, err := strictjson.DecodeObject(a.Body)
+	if err != nil || tree.Text("error") == "" {
+		return foreign(a)
+	}
+	return refusedWith(a, a.Status, strings.TrimSpace(tree.Text("error")+". "+tree.Text("detail")), "")
+}
+
+func readUIMResult(a fetch.Answer, text []byte, tree strictjson.Object) (fetch.Answer, error) {
+	output, ok := strictjson.Find(text, "/output")
+	if !ok || tree.Object("output") == nil {
+		return fetch.Answer{}, wrong("its result has no output")
+	}
+	out := done(a, output)
+	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
+		if text := tree.Text(member); text != "" {
+			beside(out, name, text)
+		}
+	}
+	if tree.Flag("replayed") {
+		beside(out, "Idempotency-Replayed", "true")
+	}
+	return out, nil
+}
+
+func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
+	expires, err := strconv.ParseInt(tree.Number("expires_at").String(), 10, 64)
+	if err != nil {
+		return fetch.Answer{}, wrong("it does not say when the PAT expires")
+	}
+	body, err := strictjson.Append(nil, map[string]any{
+		"uim-pat": tree.Text("pat"), "agreement_id": tree.Text("agreement_id"), "scope": tree["scope"],
+		"expires_at": time.Unix(expires, 0).UTC().Format(time.RFC3339),
+	})
+	if err != nil {
+		return fetch.Answer{}, wrong("it cannot be written again")
+	}
+	return answer(a, http.StatusOK, body), nil
+}
+
+func readUIMFault(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
+	details := tree.Object("details")
+	if details.Text("status") == "pending" { // the operator has to approve the agent
+		body, err := strictjson.Append(nil, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
+		if err != nil {
+			return fetch.Answer{}, wrong("it cannot be written again")
+		}
+		return answer(a, http.StatusAccepted, body), nil
+	}
+	return refused(a, strictjson.Object{"error": map[string]any{
+		"code": tree.Text("code"), "message": tree.Text("message"), "details": map[string]any(details),
+	}}, http.StatusInternalServerError)
+}
+
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
