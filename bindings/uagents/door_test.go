@@ -232,6 +232,67 @@ func TestWhoLooksWhetherAnAgentIsHere(t *testing.T) {
 	}
 }
 
+func TestWhatTheServiceTellsOfItself(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	get := func(path, address string) gatetest.Answer {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.URL+path, http.NoBody)
+		p.Must(err)
+		r.Header.Set("X-Uagents-Address", address)
+		return p.Send(r)
+	}
+	for _, address := range []string{"", string(p.shop)} {
+		var told struct {
+			Address   string
+			Endpoints []struct {
+				URL    string
+				Weight int
+			}
+			Protocols []string
+			Type      string `json:"agent_type"`
+			Prefix    string
+			Port      int
+			Metadata  map[string]any
+		}
+		a := get("/agent_info", address)
+		u := p.Directory.Current().Service("default").UAgentsURL()
+		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != 200 || told.Address != string(p.shop) || told.Type != "custom" ||
+			len(told.Endpoints) != 1 || told.Endpoints[0].URL != u || told.Endpoints[0].Weight != 1 || told.Prefix != "agent" ||
+			!strings.HasPrefix(u, fmt.Sprintf("http://127.0.0.1:%d/", told.Port)) || told.Metadata == nil || len(told.Protocols) != 4 ||
+			a.Header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%v: %d %s", err, a.Status, a.Body)
+		}
+	}
+	if a := get("/agent_info", string(p.key.Address())); a.Status != http.StatusNotFound {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(get("/uagents/manifest", "").Body, &all); err != nil || len(all) != 4 {
+		t.Errorf("%v: %d manifests", err, len(all))
+	}
+	for _, one := range all {
+		m, err := protocol.ParseManifest(one) // which makes every digest again
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := get("/uagents/manifest?digest="+string(m.Digest), ""); a.Status != 200 || !bytes.Equal(a.Body, one) {
+			t.Errorf("%d %s, want %s", a.Status, a.Body, one)
+		}
+	}
+	if a := get("/uagents/manifest?digest=proto:x", ""); a.Status != http.StatusNotFound {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	for _, path := range []string{"/agent_info", "/uagents/manifest"} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+path, strings.NewReader("{}"))
+		p.Must(err)
+		if a := p.Send(r); a.Status != http.StatusMethodNotAllowed {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		shut := gatetest.New(t, "")
+		shut.Refuses(shut.Get(path), http.StatusNotFound, "NO_SUCH_PATH")
+	}
+}
+
 func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {
 	t.Parallel()
 	p := opened(t)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 )
 
@@ -16,11 +18,27 @@ import (
 // signs with random numbers, and verifies what is answered.
 func TestAnAgentInPython(t *testing.T) {
 	t.Parallel()
+	opened(t).python()
+}
+
+// TestAnAgentInPythonThatDoesNotWait has it find the service in the service's own Almanac, register there, and take the answer at an
+// endpoint of its own.
+func TestAnAgentInPythonThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	p := with(t, "registry: true, private_endpoints: true")
+	p.door().Round(t.Context()) // as Run does at its beginning, perhaps later
+	p.python(p.URL+almanac.Path, string(protocol.UIM().Digest))
+}
+
+// python runs the agent in Python, with further arguments, and expects that it is answered.
+func (p *peer) python(more ...string) {
+	t := p.T
+	t.Helper()
 	python := bindtest.Python(t)
-	p := opened(t)
 	var out, problems bytes.Buffer
-	c := exec.CommandContext(t.Context(), python, "testdata/agent.py", p.URL+"/submit", string(p.shop), strconv.FormatInt(p.Now().Unix(), 10),
-		gatetest.Searching, `{"query": "lamp"}`)
+	c := exec.CommandContext(t.Context(), python, append([]string{
+		"testdata/agent.py", p.URL + "/submit", string(p.shop), strconv.FormatInt(p.Now().Unix(), 10), gatetest.Searching, `{"query": "lamp"}`,
+	}, more...)...)
 	c.Stdout, c.Stderr = &out, &problems
 	if err := c.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, problems.Bytes())

@@ -76,7 +76,7 @@ func New(c Config) *Door {
 	return d
 }
 
-// Route returns the usual path for the configured one, and one for all of the Almanac.
+// Route returns the usual path for the configured one, one for all of the Almanac, and those at which a service tells of itself.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := &s.Doors.UAgents
 	switch _, below := inAlmanac(path); {
@@ -86,6 +86,8 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return "/submit"
 	case below && own.Registry:
 		return almanac.Path
+	case path == infoPath, path == manifestPath:
+		return path
 	default:
 		return ""
 	}
@@ -113,6 +115,9 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 		return
 	case below && x.Service.Doors.UAgents.Registry:
 		x.looked(path)
+		return
+	case r.URL.Path != x.Service.Doors.UAgents.Path:
+		x.informed(r.URL.Path)
 		return
 	}
 	switch r.Method {

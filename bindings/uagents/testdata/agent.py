@@ -1,8 +1,9 @@
 """An agent of the uAgents protocol with the standard library and cryptography alone: agree, execute, and print what is answered.
+With an ALMANAC it finds the service there by its protocol, registers itself, and takes the answer to its call at an endpoint of its own.
 
-usage: agent.py URL ADDRESS NOW INTENT PARAMETERS
+usage: agent.py URL ADDRESS NOW INTENT PARAMETERS [ALMANAC PROTOCOL]
 """
-import base64, hashlib, json, struct, sys, urllib.request, uuid
+import base64, hashlib, http.server, json, queue, struct, sys, threading, urllib.request, uuid
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
@@ -63,17 +64,51 @@ def digest(e):
     return h.digest()
 
 
-def main(url, shop, now, intent, parameters):
+def serve():
+    """Takes what is posted to a port of its own, and returns its URL and what came."""
+    came = queue.Queue()
+
+    class Endpoint(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            came.put((self.headers, json.loads(self.rfile.read(int(self.headers["content-length"])))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/submit", came
+
+
+def main(url, shop, now, intent, parameters, almanac=None, speaks=None):
     key = ec.derive_private_key(int.from_bytes(hashlib.sha256(b"an agent in Python").digest(), "big"), ec.SECP256K1())
     me = bech32("agent", key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.CompressedPoint))
 
-    def ask(kind, message):
+    def sign(digest):
+        r, s = utils.decode_dss_signature(key.sign(digest, SHA))
+        return bech32("sig", r.to_bytes(32, "big") + s.to_bytes(32, "big"))
+
+    def post(to, body, **header):
+        header = {"content-type": "application/json", **header}
+        return json.load(urllib.request.urlopen(urllib.request.Request(to, json.dumps(body).encode(), header), timeout=30))
+
+    def say(path, **said):
+        said = {"agent_identifier": "agent://" + me, "timestamp": int(now), **said}
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+        post(almanac + path, {**said, "signature": sign(hashlib.sha256(text.encode()).digest())})
+
+    def ask(kind, message, came=None):
         e = {"version": 1, "sender": me, "target": shop, "session": str(uuid.uuid4()), "schema_digest": kind, "protocol_digest": None,
              "payload": base64.b64encode(json.dumps(message).encode()).decode(), "expires": int(now) + 30, "nonce": None}
-        r, s = utils.decode_dss_signature(key.sign(digest(e), SHA))
-        e["signature"] = bech32("sig", r.to_bytes(32, "big") + s.to_bytes(32, "big"))
-        request = urllib.request.Request(url, json.dumps(e).encode(), {"content-type": "application/json", "x-uagents-connection": "sync"})
-        a = json.load(urllib.request.urlopen(request, timeout=30))
+        e["signature"] = sign(digest(e))
+        if came is None:
+            a = post(url, e, **{"x-uagents-connection": "sync"})
+        else:
+            assert post(url, e) == {}
+            header, a = came.get(timeout=30)
+            assert header["content-type"] == "application/json" and "x-uagents-connection" not in header
         assert (a["sender"], a["target"], a["session"]) == (shop, me, e["session"])
         rs = unbech32("sig", a["signature"])
         theirs = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256K1(), unbech32("agent", shop))
@@ -86,10 +121,19 @@ def main(url, shop, now, intent, parameters):
             pass
         return json.loads(base64.b64decode(a["payload"]))
 
+    came = None
+    if almanac:
+        endpoint, came = serve()
+        (found,) = post(almanac + "/search", {"text": speaks.removeprefix("proto:")})
+        assert (found["address"], found["status"], found["endpoints"][0]["url"].rpartition("/")[2]) == (shop, "active", "submit")
+        say("/agents", protocols=[], endpoints=[{"url": endpoint, "weight": 1}], metadata={"größe": None})
+        say(f"/agents/{me}/status", is_active=True)
+        record = json.load(urllib.request.urlopen(f"{almanac}/agents/{me}?prefix=agent", timeout=30))
+        assert record["endpoints"] == [{"url": endpoint, "weight": 1}] and record["expiry"].endswith("+00:00")
     policy = ask(POLICY, {})
     agreed = ask(AGREE, {"policy_digest": policy["digest"], "issuer": policy["issuer"]})
     print(json.dumps({"agent": me, "result": ask(EXECUTE, {
-        "intent_uid": intent, "parameters": json.loads(parameters), "pat": agreed["pat"], "idempotency_key": None})}))
+        "intent_uid": intent, "parameters": json.loads(parameters), "pat": agreed["pat"], "idempotency_key": None}, came)}))
 
 
 main(*sys.argv[1:])

@@ -1,0 +1,86 @@
+package uagents
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Paths at which a service tells of itself as an agent.
+const (
+	infoPath     = "/agent_info"
+	manifestPath = "/uagents/manifest"
+)
+
+// informed answers at these paths.
+func (x *submission) informed(path string) {
+	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
+		x.header.Set("Allow", "GET, HEAD, OPTIONS")
+		x.fail(&fault{reason.MethodNotAllowed.Refusal(""), "method not allowed", ""})
+		return
+	}
+	var body any
+	if path == infoPath {
+		body = x.info()
+	} else {
+		body = manifests(x.r.URL.Query().Get("digest"))
+	}
+	text, err := json.Marshal(body)
+	switch {
+	case body == nil:
+		x.fail(&fault{reason.NoSuchPath.Refusal(""), "not found", ""})
+	case err != nil:
+		x.fail(unwritable(err))
+	default:
+		x.write(http.StatusOK, text)
+	}
+}
+
+// An agentInfo is what an agent tells of itself.
+type agentInfo struct {
+	Address   string              `json:"address"`
+	Endpoints []delivery.Endpoint `json:"endpoints"`
+	Protocols []string            `json:"protocols"`
+	Type      string              `json:"agent_type"`
+	Metadata  struct{}            `json:"metadata"`
+	Prefix    identity.Network    `json:"prefix"`
+	Port      int                 `json:"port"`
+}
+
+// info is what the service tells of itself; nil: another agent is asked for.
+func (x *submission) info() any {
+	own := &x.Service.Doors.UAgents
+	if asked := x.r.Header.Get(addressKey); asked != "" && asked != own.Address {
+		return nil
+	}
+	u := x.Service.PublicURL
+	port := 80
+	if u.Scheme == "https" {
+		port = 443
+	}
+	if given, err := strconv.Atoi(u.Port()); err == nil {
+		port = given
+	}
+	return agentInfo{
+		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.UAgentsURL(), Weight: 1}}, Protocols: protocols(),
+		Type: "custom", Prefix: identity.Mainnet, Port: port,
+	}
+}
+
+// manifests are those of all protocols that are spoken, or the one of a digest; nil: there is none.
+func manifests(digest string) any {
+	all := spoken()
+	if digest == "" {
+		return all
+	}
+	for _, m := range all {
+		if string(m.Digest) == digest {
+			return m
+		}
+	}
+	return nil
+}
