@@ -20,7 +20,8 @@ type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none is named
 }
 
-// Limits bound what a runtime holds and does. Each is at least 1.
+// Limits bound what a runtime holds and does. Each is at least 1. InBox, OutBox and Reading are each also bounded by a sixteenth of
+// what the process may use of the machine's memory, but there is always room for one envelope.
 type Limits struct {
 	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. One counts as 64 KiB at
 	// least, so these bound their number as well.
@@ -51,6 +52,12 @@ var DefaultLimits = Limits{
 	Workers: 64, Tasks: 256, TaskWorkers: 16,
 	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: "minute"}, Dialogues: dialogue.DefaultLimits,
 	Drain: 20 * time.Second,
+}
+
+// within bounds what is held by the memory of the process.
+func (l Limits) within(bytes int64) Limits {
+	l.InBox, l.OutBox, l.Reading = min(l.InBox, bytes/16), min(l.OutBox, bytes/16), min(l.Reading, bytes/16)
+	return l
 }
 
 // What the smallest envelope counts for, in bytes: one that came will be worked on, one that is sent only waits.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,26 @@ func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
 		close(let)
 		if err := <-more; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestALittleMemory leaves room for a little: here for two of the longest envelopes.
+func TestALittleMemory(t *testing.T) { // beside no other test, whose memory it bounds
+	before := debug.SetMemoryLimit(96 << 20)
+	defer debug.SetMemoryLimit(before)
+	synctest.Test(t, func(t *testing.T) {
+		begun, let := make(chan string, 10), make(chan struct{})
+		defer close(let)
+		l := newLine("first")
+		running(t, runtime.Options{}, []runtime.Skill{slow(begun, let)}, l)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for i := range 3 {
+			e := message(t, "sender"+strconv.Itoa(i), "r", 1, 0, defaultSpec, text(string(make([]byte, 3<<20-1000))))
+			if err := l.port.Receive(ctx, e); (err == nil) != (i < 2) {
+				t.Errorf("envelope %d: %v", i+1, err)
+			}
 		}
 	})
 }

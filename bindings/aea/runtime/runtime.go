@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/dialogue"
 	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/memory"
 )
 
 // Options are the options of a Runtime. All but Now may be left out.
@@ -50,6 +51,7 @@ func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
 	}
+	o.Limits = o.Limits.within(memory.Limit())
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
