@@ -45,6 +45,7 @@ const (
 // addresses are what a child process prints when it is ready.
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
+	UAgent                          string // the gateway among agents of the uAgents protocol
 }
 
 type usage struct {
@@ -217,7 +218,7 @@ func runGateway(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage"})
+		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"]})
 	}})
 	stop()
 	return errors.Join(err, <-served)
@@ -316,6 +317,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: ` + upstream + `}
+  doors: {uagents: {}}
   intents: {` + strings.Join(proofs, ", ") + `} # without the agent's signature and its check
 `,
 	} {

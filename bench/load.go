@@ -18,6 +18,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -37,6 +38,9 @@ type agent struct {
 	token string // the PAT
 	id    pat.TokenID
 	key   ed25519.PrivateKey
+	// envelopes writes its calls as an agent of the uAgents protocol, who has a PAT of its own.
+	envelopes      via.UAgents
+	envelopesToken string
 }
 
 // proof is one of the agent's key for one call.
@@ -79,9 +83,9 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 					}
 				}
 				began := time.Now()
-				err := post(ctx, client, t, by.token, proof)
+				err := post(ctx, client, t, by, proof)
 				for errors.Is(err, io.ErrUnexpectedEOF) && t.mayBreak && ctx.Err() == nil {
-					err = post(ctx, client, t, by.token, proof)
+					err = post(ctx, client, t, by, proof)
 				}
 				if err != nil {
 					return err
@@ -93,7 +97,10 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 	return times, group.Wait()
 }
 
-func post(ctx context.Context, client *http.Client, t target, token, proof string) error {
+func post(ctx context.Context, client *http.Client, t target, by *agent, proof string) error {
+	if t.uid != "" {
+		return by.send(ctx, client, t)
+	}
 	body := t.body
 	if t.keyed {
 		body = strings.Replace(body, `"KEY"`, `"`+rand.Text()+`"`, 1)
@@ -103,7 +110,7 @@ func post(ctx context.Context, client *http.Client, t target, token, proof strin
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Authorization", "Bearer "+by.token)
 	if t.keyed && body == t.body {
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}
@@ -113,7 +120,11 @@ func post(ctx context.Context, client *http.Client, t target, token, proof strin
 	if proof != "" {
 		r.Header.Set("UIM-Proof", proof)
 	}
-	answer, err := client.Do(r)
+	return done(client.Do(r))
+}
+
+// done reads an answer to its end.
+func done(answer *http.Response, err error) error {
 	if err != nil {
 		return err
 	}
@@ -173,17 +184,21 @@ func agree(ctx context.Context, gateway string, n int) ([]agent, error) {
 		if _, _, err := jwt.NewParser().ParseUnverified(issued.PAT, &claims); err != nil {
 			return nil, err
 		}
-		agents[i] = agent{issued.PAT, pat.TokenID(claims.ID), private}
+		agents[i] = agent{token: issued.PAT, id: pat.TokenID(claims.ID), key: private}
 	}
 	return agents, nil
 }
 
 func fetch(ctx context.Context, method, url string, body []byte) ([]byte, error) {
+	return fetchWith(ctx, method, url, http.Header{"Content-Type": {"application/json"}}, body)
+}
+
+func fetchWith(ctx context.Context, method, url string, header http.Header, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Content-Type", "application/json")
+	r.Header = header
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return nil, err

@@ -130,7 +130,8 @@ type target struct {
 	mayBreak  bool   // an answer off under load, as the plain proxy does now and then: the call is made again
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
-	keyed     bool // each call has an idempotency key of its own: "KEY" in the body, else a header
+	keyed     bool   // each call has an idempotency key of its own: "KEY" in the body, else a header
+	uid       string // of the intent, where each call is an envelope of the uAgents protocol; empty: none is
 }
 
 // figures are the best values of all rounds: noise only makes values worse.
