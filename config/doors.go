@@ -99,7 +99,9 @@ var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/dis
 const almanacPath = "/v1/almanac"
 
 // ownFiles are single paths of the gateway itself.
-var ownFiles = []string{"/agent_info", "/uagents/manifest", "/agents.json", "/openapi.json", "/policy.json", "/uim-policy.json", "/favicon.svg", "/favicon.ico"}
+var ownFiles = []string{
+	"/agent_info", "/uagents/manifest", "/agents.json", "/openapi.json", "/policy.json", "/uim-policy.json", "/favicon.svg", "/favicon.ico",
+}
 
 // checkDoors checks the paths of a service's doors, which must not be in one another's way.
 func (l *loader) checkDoors(at string, d *Doors) {

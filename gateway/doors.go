@@ -3,7 +3,6 @@ package gateway
 import (
 	"net"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
@@ -37,10 +36,6 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 // later writes the line of an answer that was sent after its request, which has ended by then, and counts it.
 func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 	began := s.now()
-	fields := []zap.Field{
-		zap.String("request_id", string(x.requestID)), zap.String("route", route), zap.String("address", x.address),
-		zap.String("service", x.service.ID),
-	}
 	return func(v door.Delivery) {
 		s.metrics.Delivered(v.Door, v.Became)
 		s.count(&v.Outcome)
@@ -48,9 +43,10 @@ func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 		if v.Refusal != nil {
 			status = v.Refusal.Status()
 		}
-		s.log.Info("answered later", slices.Concat(fields, []zap.Field{
-			zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
-		}, outcomeFields(&v.Outcome, x.service, status))...)
+		s.log.Info("answered later", append([]zap.Field{
+			zap.String("request_id", string(x.requestID)), zap.String("route", route), zap.String("address", x.address),
+			zap.String("service", x.service.ID), zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
+		}, outcomeFields(&v.Outcome, x.service, status)...)...)
 	}
 }
 

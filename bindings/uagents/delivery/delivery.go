@@ -6,6 +6,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ const (
 	// Patience is how long an envelope is tried to be delivered.
 	Patience = 2 * time.Minute
 
-	exchange     = 10 * time.Second // one try, whose answer has to be read within it
+	exchange     = 10 * time.Second // one try, usually
 	longestPause = 30 * time.Second
 	maxAnswer    = 64 << 10 // bytes of an answer; nothing is done with it
 )
@@ -75,6 +76,8 @@ func (e *Error) Unwrap() error { return e.Err }
 type Options struct {
 	// Pause before all endpoints are tried a second time; it doubles each time, up to half a minute. 0: a second.
 	Pause time.Duration
+	// Exchange is how long one try may take, until its answer has been read. 0: 10 seconds.
+	Exchange time.Duration
 }
 
 // A Courier delivers envelopes. It is safe for concurrent use.
@@ -86,12 +89,10 @@ type Courier struct {
 
 // New makes a Courier.
 func New(o Options) *Courier {
-	if o.Pause == 0 {
-		o.Pause = time.Second
-	}
+	o.Pause, o.Exchange = cmp.Or(o.Pause, time.Second), cmp.Or(o.Exchange, exchange)
 	return &Courier{
-		guarded: fetch.New(fetch.Options{AllowHTTP: true, Timeout: exchange}),
-		private: fetch.New(fetch.Options{AllowInsecure: true, Timeout: exchange}),
+		guarded: fetch.New(fetch.Options{AllowHTTP: true, Timeout: o.Exchange}),
+		private: fetch.New(fetch.Options{AllowInsecure: true, Timeout: o.Exchange}),
 		places:  turns.New(sharing), pause: o.Pause,
 	}
 }

@@ -136,6 +136,32 @@ func TestAnswersWithoutEnd(t *testing.T) {
 	}
 }
 
+// An endpoint that answers 200 and goes on slowly for ever is given up, and one that says nothing as well.
+func TestAnswersThatDoNotEnd(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]func(w http.ResponseWriter){
+		"slowly": func(w http.ResponseWriter) {
+			_, _ = io.WriteString(w, "{")
+			_ = http.NewResponseController(w).Flush()
+		},
+		"not at all": func(http.ResponseWriter) {},
+	} {
+		var tries atomic.Int64
+		hanging := server(t, func(w http.ResponseWriter, r *http.Request) {
+			tries.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body)
+			answer(w)
+			<-r.Context().Done()
+		})
+		c := delivery.New(delivery.Options{Pause: time.Millisecond, Exchange: 20 * time.Millisecond})
+		failed, _ := errors.AsType[*delivery.Error](c.Deliver(t.Context(), to(hanging), []byte("{}"), nil))
+		if failed == nil || failed.Cause != delivery.Unreachable || tries.Load() != delivery.MaxTries {
+			t.Errorf("%s: %v after %d tries", name, failed, tries.Load())
+		}
+		c.Close()
+	}
+}
+
 // Hosts that hang hold no more than half of the places together with who waits for them, and others are served meanwhile.
 func TestHostsThatHangHoldUpNoOther(t *testing.T) {
 	t.Parallel()
