@@ -61,21 +61,21 @@ func (l *line) queue(peer string) *runtime.Queue {
 func (l *line) Send(e wire.Envelope) error { return l.queue(e.To).Put(e) }
 
 // put has an envelope come.
-func (l *line) put(t *testing.T, e wire.Envelope) {
-	t.Helper()
-	if err := l.port.Receive(t.Context(), e); err != nil {
-		t.Fatal(err)
+func (l *line) put(tb testing.TB, e wire.Envelope) {
+	tb.Helper()
+	if err := l.port.Receive(tb.Context(), e); err != nil {
+		tb.Fatal(err)
 	}
 }
 
 // sent returns the next envelope that leaves for a peer.
-func (l *line) sent(t *testing.T, peer string) wire.Envelope {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+func (l *line) sent(tb testing.TB, peer string) wire.Envelope {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
 	defer cancel()
 	e, done, err := l.queue(peer).Take(ctx)
 	if err != nil {
-		t.Fatalf("nothing left for %s by %s: %v", peer, l.id, err)
+		tb.Fatalf("nothing left for %s by %s: %v", peer, l.id, err)
 	}
 	done()
 	return e
@@ -89,8 +89,8 @@ func limits() runtime.Limits {
 }
 
 // running starts a runtime with lines, and ends it with the test.
-func running(t *testing.T, o runtime.Options, skills []runtime.Skill, lines ...*line) *runtime.Runtime {
-	t.Helper()
+func running(tb testing.TB, o runtime.Options, skills []runtime.Skill, lines ...*line) *runtime.Runtime {
+	tb.Helper()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -100,37 +100,37 @@ func running(t *testing.T, o runtime.Options, skills []runtime.Skill, lines ...*
 	r := runtime.New(self, o)
 	for _, s := range skills {
 		if err := r.Resources().Add(s); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	for _, l := range lines {
 		if err := r.Connect(l, runtime.ConnectionOptions{}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
-	start(t, r)
+	start(tb, r)
 	for _, l := range lines {
 		<-l.ready
 	}
 	return r
 }
 
-func start(t *testing.T, r *runtime.Runtime) (stop func()) {
-	t.Helper()
+func start(tb testing.TB, r *runtime.Runtime) (stop func()) {
+	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
 	ended.Go(func() { r.Run(ctx) })
 	stop = func() { cancel(); ended.Wait() }
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return stop
 }
 
 // message makes an envelope to this agent.
-func message(t *testing.T, from, ref string, id, target int32, spec wire.PublicID, c protocol.Content) wire.Envelope {
-	t.Helper()
+func message(tb testing.TB, from, ref string, id, target int32, spec wire.PublicID, c protocol.Content) wire.Envelope {
+	tb.Helper()
 	data, err := wire.Message{ID: id, StarterRef: ref, Target: target, Content: c.Encode()}.Encode()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return wire.Envelope{To: self, Sender: from, Protocol: spec, Message: data}
 }
@@ -140,15 +140,15 @@ func text(s string) protocol.DefaultMessage {
 }
 
 // said reads a message of the protocol default.
-func said(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
-	t.Helper()
+func said(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
+	tb.Helper()
 	m, err := wire.DecodeMessage(e.Message)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c, err := protocol.Default.Decode(m.Content)
 	if err != nil || e.Protocol != defaultSpec || e.Sender != self {
-		t.Fatalf("%+v, %v", e, err)
+		tb.Fatalf("%+v, %v", e, err)
 	}
 	d, _ := c.(protocol.DefaultMessage)
 	return d

@@ -1,0 +1,54 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// FuzzReceive has any envelope come: nothing of it stops an agent, whatever its protocol and message, and the next one is answered.
+func FuzzReceive(f *testing.F) {
+	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "envelope/") {
+		f.Add(data)
+	}
+	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "message/") {
+		e, err := wire.Envelope{To: self, Sender: "me", Protocol: fipaSpec, Message: data}.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(e)
+	}
+	answer := func(_ context.Context, m runtime.Message) error { return m.Reply(m.Content) }
+	s := runtime.Skill{ID: skillID}
+	for _, p := range []*protocol.Protocol{&protocol.Default, &protocol.HTTP, &protocol.FIPA} {
+		s.Handlers = append(s.Handlers, runtime.Handler{Protocol: p, Handle: answer})
+	}
+	l := newLine("first")
+	running(f, runtime.Options{}, []runtime.Skill{s}, l)
+	var asked int
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := wire.DecodeEnvelope(data)
+		if err != nil {
+			t.Skip()
+		}
+		e.To, e.Sender = self, "somebody"
+		l.put(t, e)
+		asked++
+		l.put(t, message(t, "asks", fmt.Sprint(asked), 1, 0, defaultSpec, text("hello")))
+		if d := said(t, l.sent(t, "asks")); string(d.Bytes) != "hello" {
+			t.Errorf("%+v", d)
+		}
+		for { // nobody else takes it
+			_, done, ok := l.queue(e.Sender).First()
+			if !ok {
+				return
+			}
+			done()
+		}
+	})
+}
