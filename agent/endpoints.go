@@ -27,6 +27,8 @@ type Endpoints struct {
 	// UAgents is where envelopes for UAgentsAddress are sent; empty: the service names none.
 	UAgents        string `json:"uagents,omitempty"`
 	UAgentsAddress string `json:"uagents_address,omitempty"` // agent1…
+	// AEAAddress is that of the service among agents of the AEA framework, fetch1…; empty: the service names none.
+	AEAAddress string `json:"aea_address,omitempty"`
 }
 
 // The paths of the protocol, the canonical one first.
@@ -63,7 +65,7 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		Revoke:  joinAll(bases, revokePaths),
 		MCP:     c.MCP,
 		A2A:     c.A2A,
-		UAgents: c.UAgents.Endpoint, UAgentsAddress: c.UAgents.Address,
+		UAgents: c.UAgents.Endpoint, UAgentsAddress: c.UAgents.Address, AEAAddress: c.AEA,
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

@@ -3,10 +3,14 @@
 package bindings
 
 import (
+	"net/http"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/a2a"
+	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/oauth"
@@ -36,7 +40,14 @@ type Config struct {
 	// Services are those that are served now. Sole: by this process alone.
 	Services func() []*service.Service
 	Sole     bool
-	Now      func() time.Time
+	// AEA are the identities of the services among agents of the AEA framework.
+	AEA *aea.Keys
+	// API is the handler of the public listener, which takes these doors; it is asked for once there is one.
+	API func() http.Handler
+	// DrainTimeout is how long what is under way may last once a door is shut.
+	DrainTimeout func() time.Duration
+	Now          func() time.Time
+	Log          *zap.Logger
 	// Version is that of the program.
 	Version string
 }
@@ -50,6 +61,9 @@ func Doors(c Config) []door.Door {
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
 		uagents.New(uagents.Config{
 			Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Services: c.Services, Sole: c.Sole, Now: c.Now,
+		}),
+		aea.New(aea.Config{
+			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Now: c.Now, Log: c.Log,
 		}),
 	}
 }

@@ -29,6 +29,7 @@ func (l *loader) checkServices(c *Config) {
 		l.Errorf("services", "is empty: a gateway needs at least one service")
 	}
 	taken := claims{}
+	listeners := map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen}
 	for i := range c.Services {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
 		named := l.Has(path + ".id")
@@ -63,6 +64,10 @@ func (l *loader) checkServices(c *Config) {
 		}
 		if u := s.Doors.UAgents; u.Enabled && u.KeyFile.Path == "" && c.Store.Engine == Postgres {
 			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
+		}
+		l.checkAEA(path+".doors.aea", &s.Doors.AEA, listeners)
+		if a := s.Doors.AEA; a.Enabled && a.KeyFile.Path == "" && c.Store.Engine == Postgres {
+			l.Warnf(path+".doors.aea", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
 		}
 	}
 }

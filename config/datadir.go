@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -204,7 +205,7 @@ func endLine(f *os.File) error {
 // random bits. Whoever has it is the service to the agents of that protocol.
 func (d *DataDir) Seed(door, service string) (Secret, error) {
 	path := filepath.Join(d.path, door+"."+service+".seed")
-	text, err := d.made(path)
+	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)
 	if err != nil {
 		return Secret{}, fmt.Errorf("the seed of %s for %s: %w", door, service, err)
 	}
@@ -214,8 +215,27 @@ func (d *DataDir) Seed(door, service string) (Secret, error) {
 	return newSecret(text), nil
 }
 
+// PrivateKey is the private key of a door's identity for one service, as 64 hexadecimal digits: that in <door>.<service>.key
+// (0600), which is made once from 256 random bits.
+func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
+	path := filepath.Join(d.path, door+"."+service+".key")
+	text, err := d.made(path, hex.EncodeToString)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the key of %s for %s: %w", door, service, err)
+	}
+	if !privateKey.MatchString(text) {
+		return Secret{}, fmt.Errorf("%s holds no private key: want 64 hexadecimal digits", path)
+	}
+	return newSecret(text), nil
+}
+
+// CertificatePath is where the certificate of a door's listeners for one service is kept, with its private key.
+func (d *DataDir) CertificatePath(door, service string) string {
+	return filepath.Join(d.path, door+"."+service+".pem")
+}
+
 // made reads the secret in a private file, which is made once from 256 random bits.
-func (d *DataDir) made(path string) (string, error) {
+func (d *DataDir) made(path string, encode func([]byte) string) (string, error) {
 	text, err := readPrivate(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return string(bytes.TrimSpace(text)), err
@@ -224,7 +244,7 @@ func (d *DataDir) made(path string) (string, error) {
 	if _, err := rand.Read(random); err != nil {
 		return "", fmt.Errorf("making it: %w", err)
 	}
-	secret := base64.RawURLEncoding.EncodeToString(random)
+	secret := encode(random)
 	if err := writePrivate(path, []byte(secret+"\n")); err != nil {
 		return "", fmt.Errorf("making it: %w", err)
 	}
@@ -238,7 +258,7 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 		return configured, nil
 	}
 	path := filepath.Join(d.path, tokenFile)
-	token, err := d.made(path)
+	token, err := d.made(path, base64.RawURLEncoding.EncodeToString)
 	if err != nil {
 		return Secret{}, fmt.Errorf("the admin token: %w", err)
 	}

@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -155,6 +157,58 @@ func TestASeedIsMadeOnce(t *testing.T) {
 	}
 	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Error(err)
+	}
+}
+
+func TestAPrivateKeyIsMadeOnce(t *testing.T) {
+	path := t.TempDir()
+	d := open(t, path)
+	made, err := d.PrivateKey("aea", "shop")
+	if _, wrong := hex.DecodeString(made.Reveal()); err != nil || wrong != nil || len(made.Reveal()) != 64 {
+		t.Fatalf("%d characters, %v", len(made.Reveal()), err)
+	}
+	file := filepath.Join(path, "aea.shop.key")
+	if mode(t, file) != 0o600 {
+		t.Error("others can read the key")
+	}
+	if again, err := d.PrivateKey("aea", "shop"); err != nil || !again.Equal(made.Reveal()) {
+		t.Errorf("another key, %v", err)
+	}
+	if other, err := d.PrivateKey("aea", "books"); err != nil || other.Equal(made.Reveal()) {
+		t.Errorf("the key of another service, %v", err)
+	}
+	write(t, file, "short\n")
+	if _, err := d.PrivateKey("aea", "shop"); err == nil || !strings.Contains(err.Error(), "holds no private key") ||
+		strings.Contains(err.Error(), "short") {
+		t.Error(err)
+	}
+}
+
+func TestTheDoorOfAEAIsOpenWhereItsBlockStands(t *testing.T) {
+	dir := directory(t)
+	key := strings.Repeat("5", 64)
+	write(t, filepath.Join(dir, "key.txt"), "0x"+key+"\n")
+	for doors, want := range map[string]struct {
+		enabled bool
+		key     string
+		open    []config.AEAConnection
+	}{
+		"":                                   {},
+		"  doors: {mcp: {enabled: false}}\n": {},
+		"  doors: {aea: {}}\n":               {enabled: true},
+		"  doors: {aea: {key_file: key.txt, tcp: 127.0.0.1:0, delegate: ':9000', stub: files}}\n": {
+			true, key, []config.AEAConnection{config.AEADelegate, config.AEATCP, config.AEAStub},
+		},
+	} {
+		c, problems := load(t, dir, five+doors, config.Overrides{})
+		if c == nil {
+			t.Fatal(doors, problems)
+		}
+		a := c.Services[0].Doors.AEA
+		if a.Enabled != want.enabled || a.Key.Reveal() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil ||
+			!slices.Equal(a.Open(), want.open) || a.Stub != "" && a.Stub != filepath.Join(dir, "files") {
+			t.Errorf("%s: %+v", doors, a)
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ type Doors struct {
 	A2A A2ADoor `yaml:"a2a" doc:"Agent2Agent 1.0: intents are skills."`
 	// UAgents is open where its block stands in the file, even an empty one.
 	UAgents UAgentsDoor `yaml:"uagents" doc:"The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}."`
+	// AEA is open where its block stands in the file.
+	AEA AEADoor `yaml:"aea" doc:"The AEA framework: the service is an agent that negotiates and executes. Shut unless this block stands there."`
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.

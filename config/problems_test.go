@@ -386,6 +386,17 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is no address of an agent: want agent1 and 59 characters more`,
 		},
 	},
+	"doors of AEA that cannot open": {
+		"…  doors: {aea: {tcp: '9090', delegate: 127.0.0.1:8080, mailbox: ':9090', key_file: agents.json, default_connection: tcp,\n" +
+			"    default_routing: {'fetchai/http:1.0.0': stub, x: mailbox}}}\n",
+		[]string{
+			"uimgate.yaml:6: services[0].doors.aea.tcp: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
+			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is that of server.listen as well",
+			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json holds no private key: want 64 hexadecimal digits",
+			`uimgate.yaml:7: services[0].doors.aea.default_routing["fetchai/http:1.0.0"]: want a connection that is open: tcp, delegate, mailbox or stub`,
+			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is no specification id of a protocol, such as fetchai/default:1.0.0`,
+		},
+	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},
@@ -438,6 +449,22 @@ func TestAnAlmanacElsewhereReachesNothingOnThisMachine(t *testing.T) {
 		if c == nil || (len(problems) == 1) != warned || warned && !strings.Contains(texts(dir, problems)[0],
 			"services[0].doors.uagents.almanac: the service registers itself there with its public_url") {
 			t.Errorf("%s: %v", almanac, problems)
+		}
+	}
+}
+
+func TestSeveralGatewaysNeedOneKey(t *testing.T) {
+	dir := directory(t)
+	for store, want := range map[string][]string{
+		"": nil,
+		"store: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.aea: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := load(t, dir, five+"  doors: {aea: {}}\n"+store, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+			t.Error(c == nil, diff)
 		}
 	}
 }

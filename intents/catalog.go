@@ -14,6 +14,7 @@ type Catalog struct {
 	MCP        string // uim-mcp
 	A2A        string // uim-a2a
 	UAgents    UAgents
+	AEA        string // uim-aea: fetch1…
 	Issuer     string // uim-issuer
 	License    string // uim-license
 	Compliance Compliance

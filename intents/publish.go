@@ -29,6 +29,7 @@ type Fill struct {
 	// UAgentsAddress is no URL: agent1…
 	UAgentsAddress string // uim-uagents
 	UAgentsURL     string // uim-uagents-endpoint
+	AEAAddress     string // uim-aea: fetch1…
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -53,6 +54,7 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-a2a", fill.A2AURL},
 		{"uim-uagents", fill.UAgentsAddress},
 		{"uim-uagents-endpoint", fill.UAgentsURL},
+		{"uim-aea", fill.AEAAddress},
 	} {
 		if m.value == "" {
 			continue

@@ -26,6 +26,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
@@ -90,6 +91,7 @@ type Gate struct {
 	Logs      *observer.ObservedLogs // what Log was given
 	URL       string                 // of the public listener
 	Handler   http.Handler           // of the public listener
+	Settings  string                 // uimgate.yaml, as it was written first
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
 	Doors     []door.Door
@@ -155,7 +157,8 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if !strings.Contains(settings, "server:") {
 		settings = "server: {issue_per_address: 1000/second, per_address: 10000/second}\n" + settings
 	}
-	g.Write("uimgate.yaml", strings.ReplaceAll(settings, "UPSTREAM", upstream.URL))
+	g.Settings = strings.ReplaceAll(settings, "UPSTREAM", upstream.URL)
+	g.Write("uimgate.yaml", g.Settings)
 	cfg, loaded := g.load()
 	data, err := config.OpenDataDir(cfg.Data)
 	g.Must(err)
@@ -182,9 +185,16 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		seed, err := data.Seed(uagents.Name, service)
 		return seed.Reveal(), err
 	})
+	aeas := aea.NewKeys(aea.Files{
+		Key: func(service string) (string, error) {
+			key, err := data.PrivateKey(aea.Name, service)
+			return key.Reveal(), err
+		},
+		Certificate: func(service string) string { return data.CertificatePath(aea.Name, service) },
+	})
 	g.Directory, err = service.Open(t.Context(), service.State{
 		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View,
-		Log: g.Log, Now: g.Now, UAgents: identities.Address,
+		Log: g.Log, Now: g.Now, UAgents: identities.Address, AEA: aeas.Identity,
 	}, loaded)
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
@@ -196,18 +206,19 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if g.Memory == nil {
 		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
-	doors := bindings.Doors(bindings.Config{
+	g.Doors = bindings.Doors(bindings.Config{
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
-		UAgents: identities, Registrations: g.Store, Now: g.Now,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
+		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Now: g.Now, Log: g.Log,
+		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout },
 	})
-	g.Doors = doors
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: doors,
+		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: g.Doors,
 	})
-	g.run(doors)
 	g.Handler = server.Handler()
+	g.Must(g.open())
+	g.run(g.Doors)
 	public := httptest.NewServer(g.Handler)
 	t.Cleanup(public.Close)
 	g.URL = public.URL
@@ -265,8 +276,27 @@ func (g *Gate) load() (*config.Config, *service.Loaded) {
 // Reload serves the configuration as it is now.
 func (g *Gate) Reload() {
 	g.Helper()
+	g.Must(g.TryReload())
+}
+
+// TryReload is Reload where some door may stay shut.
+func (g *Gate) TryReload() error {
+	g.Helper()
 	_, loaded := g.load()
 	g.Must(g.Directory.Replace(g.Context(), loaded))
+	return g.open()
+}
+
+// open has doors listen that do it by themselves, as the services say it now.
+func (g *Gate) open() error {
+	for _, d := range g.Doors {
+		if opener, ok := d.(door.Opener); ok {
+			if err := opener.Open(g.Context(), g.Directory.Current().Services()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Write writes a file of the configuration.

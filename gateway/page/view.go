@@ -45,7 +45,9 @@ type frontView struct {
 	Consents  bool // people may agree for programs without a key
 }
 
-type frontLinks struct{ Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP, AgentCard, UAgents, UAgentsAddress string }
+type frontLinks struct {
+	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP, AgentCard, UAgents, UAgentsAddress, AEAAddress string
+}
 
 // A topicView is the rules of one topic.
 type topicView struct {
@@ -104,7 +106,7 @@ func newFrontView(s *service.Definition) frontView {
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search"),
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
 			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: s.MCPURL(), AgentCard: s.AgentCardURL(),
-			UAgents: s.UAgentsURL(), UAgentsAddress: s.Doors.UAgents.Address,
+			UAgents: s.UAgentsURL(), UAgentsAddress: s.Doors.UAgents.Address, AEAAddress: s.Doors.AEA.Address,
 		},
 		License: licenseOf(s.Catalog.License), Consents: s.Doors.MCP.Consent,
 		Keeps: complianceRules(s.Catalog.Compliance),

@@ -15,6 +15,8 @@ type Doors struct {
 	A2A A2ADoor
 	// UAgents has its Address from the moment at which the service is served.
 	UAgents UAgentsDoor
+	// AEA has its Address and NodeKey from that moment on as well.
+	AEA AEADoor
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.
@@ -45,6 +47,23 @@ type UAgentsDoor struct {
 	seed config.Secret // of the identity; empty: made once
 }
 
+// An AEADoor is where agents of the AEA framework come in. Empty addresses are shut.
+type AEADoor struct {
+	Open    bool
+	Address string // of the service among these agents: fetch1…
+	NodeKey string // its public key, by which agents know it as a node of their network
+
+	TCP, Delegate, Mailbox string // host:port to listen on
+	Stub                   string // directory
+	HTTP                   bool   // requests in messages are answered
+	Clear                  bool   // PATs are told over connections that others can read
+	// DefaultConnection and DefaultRouting, by specification id, name the connections of messages that answer none.
+	DefaultConnection string
+	DefaultRouting    map[string]string
+
+	key config.Secret // empty: made once
+}
+
 func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 	if c.MCP.Enabled {
 		d.MCP = MCPDoor{
@@ -57,6 +76,15 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 	}
 	if c.UAgents.Enabled {
 		d.UAgents = uagentsOf(&c.UAgents)
+	}
+	if a := &c.AEA; a.Enabled {
+		d.AEA = AEADoor{
+			Open: true, TCP: a.TCP, Delegate: a.Delegate, Mailbox: a.Mailbox, Stub: a.Stub, HTTP: a.HTTP, Clear: a.Clear,
+			DefaultConnection: string(a.DefaultConnection), DefaultRouting: a.DefaultRouting, key: a.Key,
+		}
+		if open := a.Open(); a.DefaultConnection == "" && len(open) > 0 {
+			d.AEA.DefaultConnection = string(open[0])
+		}
 	}
 	return d
 }

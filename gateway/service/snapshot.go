@@ -76,6 +76,9 @@ type State struct {
 	// UAgents returns the address of a service among agents of the uAgents protocol. seed is that of the configuration; empty: one
 	// that is made once. May be nil where no service has that door.
 	UAgents func(service, seed string) (address string, err error)
+	// AEA returns the address of a service among agents of the AEA framework, and its public key. key is the private one that the
+	// configuration has; empty: one that is made once. May be nil where no service has that door.
+	AEA func(service, key string) (address, public string, err error)
 }
 
 // Policies keep which policies were offered.
@@ -170,11 +173,20 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
 	if door := &definition.Doors.UAgents; door.Path != "" {
 		if d.state.UAgents == nil {
-			return nil, errNoUAgents
+			return nil, errNoIdentities
 		}
 		var err error
 		if door.Address, err = d.state.UAgents(definition.ID, door.seed.Reveal()); err != nil {
 			return nil, fmt.Errorf("the identity of %s among uAgents: %w", definition.ID, err)
+		}
+	}
+	if door := &definition.Doors.AEA; door.Open {
+		if d.state.AEA == nil {
+			return nil, errNoIdentities
+		}
+		var err error
+		if door.Address, door.NodeKey, err = d.state.AEA(definition.ID, door.key.Reveal()); err != nil {
+			return nil, fmt.Errorf("the identity of %s among agents of AEA: %w", definition.ID, err)
 		}
 	}
 	past, err := d.past(ctx, definition)
@@ -191,7 +203,7 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
 
-var errNoUAgents = errors.New("there are no identities for the door of uAgents")
+var errNoIdentities = errors.New("there are no identities for a door")
 
 // past reads the policies that a service offered before, newest first, also by other processes and before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
@@ -104,6 +105,7 @@ type process struct {
 	keys          *pat.Keyring
 	cards         []*pat.Keyring // sign agent cards, each with its own algorithm
 	uagents       *uagents.Keys
+	aea           *aea.Keys
 	directory     *service.Directory
 	executor      *execute.Executor
 	desk          *agree.Desk
@@ -153,9 +155,16 @@ func (p *process) open(ctx context.Context) (err error) {
 		seed, err := p.data.Seed(uagents.Name, service)
 		return seed.Reveal(), err
 	})
+	p.aea = aea.NewKeys(aea.Files{
+		Key: func(service string) (string, error) {
+			key, err := p.data.PrivateKey(aea.Name, service)
+			return key.Reveal(), err
+		},
+		Certificate: func(service string) string { return p.data.CertificatePath(aea.Name, service) },
+	})
 	p.directory, err = service.Open(ctx, service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
-		UAgents: p.uagents.Address,
+		UAgents: p.uagents.Address, AEA: p.aea.Identity,
 	}, loaded)
 	if err != nil {
 		return err
@@ -172,6 +181,9 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.takeOver(p.config, first)
+	if err := p.openDoors(ctx); err != nil {
+		return err
+	}
 	p.metrics.Watch(p.Now, p.state)
 	return nil
 }
@@ -188,6 +200,8 @@ func (p *process) build() {
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Now: p.Now, Version: p.Version,
+		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Log: p.Log,
+		DrainTimeout: func() time.Duration { return p.live.Load().drain },
 	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
@@ -394,6 +408,17 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+// openDoors has doors listen that do it by themselves, as the services say it now.
+func (p *process) openDoors(ctx context.Context) error {
+	var errs []error
+	for _, d := range p.doors {
+		if opener, ok := d.(door.Opener); ok {
+			errs = append(errs, opener.Open(ctx, p.directory.Current().Services()))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // runners are the doors that do something beside their requests.

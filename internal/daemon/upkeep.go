@@ -163,6 +163,11 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.report(problems)
 	p.config = next
 	p.takeOver(next, settings)
+	if err := p.openDoors(ctx); err != nil { // all else holds
+		shut := config.Problem{File: next.Source.Path, Level: problem.Warning, Message: "a door stays shut: " + err.Error()}
+		p.report(config.Problems{shut})
+		problems = append(problems, shut)
+	}
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems
 }

@@ -28,7 +28,7 @@ import (
 // ID names the skill inside of the agent of a service.
 var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
-// A Config is what a Skill is built on. All of it is required but Clear.
+// A Config is what a Skill is built on. All of it is required but HTTP and Clear.
 type Config struct {
 	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
 	ID      string                  // of the service
@@ -38,6 +38,8 @@ type Config struct {
 	Desk    *agree.Desk
 	Now     func() time.Time
 	Log     *zap.Logger
+	// HTTP: requests of the protocol http are answered.
+	HTTP bool
 	// Clear: PATs are told over connections that others can read as well.
 	Clear bool
 }
@@ -62,13 +64,15 @@ func (s *Skill) Close() { s.asked.Close() }
 
 // Skill returns what a runtime is given.
 func (s *Skill) Skill() runtime.Skill {
+	handlers := []runtime.Handler{
+		{Protocol: &protocol.FIPA, Handle: s.negotiate},
+		{Protocol: &protocol.Default, Handle: s.call},
+	}
+	if s.HTTP {
+		handlers = append(handlers, runtime.Handler{Protocol: &protocol.HTTP, Handle: s.request})
+	}
 	return runtime.Skill{
-		ID: ID,
-		Handlers: []runtime.Handler{
-			{Protocol: &protocol.FIPA, Handle: s.negotiate},
-			{Protocol: &protocol.HTTP, Handle: s.request},
-			{Protocol: &protocol.Default, Handle: s.call},
-		},
+		ID: ID, Handlers: handlers,
 		Behaviours: []runtime.Behaviour{{Name: "forget offers", Every: time.Minute, Act: func(context.Context) error {
 			s.offers.forgetOld()
 			return nil

@@ -1,0 +1,230 @@
+package aea_test
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/http"
+	gosched "runtime"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	members  = "agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved
+	settings = "services:\n- {" + members + ", doors: {aea: {tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}}}\n"
+)
+
+// addresses are where agents come in; nil: the door is shut.
+func addresses(g *gatetest.Gate) map[string]string {
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if s.Door == aea.Name {
+			return s.Addresses
+		}
+	}
+	return nil
+}
+
+// coming are the ways by which agents come in.
+var coming = map[string]func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way{
+	"tcp": func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
+		tb.Helper()
+		return aeatest.TCP(tb, at["tcp"], key.Public(identity.Fetchai).Address())
+	},
+	"delegate": func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
+		tb.Helper()
+		return aeatest.Delegate(tb, at["delegate"], at["node_key"], key, identity.Fetchai)
+	},
+	"mailbox": func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
+		tb.Helper()
+		return aeatest.Mailbox(tb, at["mailbox"], at["node_key"], key, identity.Fetchai)
+	},
+}
+
+// agent returns an agent with a key of its own, which comes in this way.
+func agent(g *gatetest.Gate, way string, n int) *aeatest.Agent {
+	g.Helper()
+	at, key := addresses(g), aeatest.Numbered(g.T, n)
+	return aeatest.NewAgent(coming[way](g.T, at, key), at["address"], key, identity.Fetchai)
+}
+
+func call(intent, token string) string {
+	parameters := `{"query": "lamp"}`
+	if intent == gatetest.Ordering {
+		parameters = `{"product": "lamp"}`
+	}
+	return fmt.Sprintf(`{"intent_uid": %q, "parameters": %s, "pat": %q}`, intent, parameters, token)
+}
+
+// TestWhatEveryDoorAnswers is the table of all doors, over each connection: in bytes and by requests.
+func TestWhatEveryDoorAnswers(t *testing.T) {
+	t.Parallel()
+	for way := range coming {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, settings, func(g *gatetest.Gate) {
+				g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
+					`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 3}]}`, 1))
+			})
+			a := agent(g, way, 2)
+			searching, ordering := a.Agrees(t, gatetest.Searching), a.Agrees(t, gatetest.Ordering)
+			expect := func(what, sent, want string) {
+				t.Helper()
+				if answer := a.Calls(t, sent); !strings.Contains(answer, want) {
+					t.Errorf("%s: %s, want %s", what, answer, want)
+				}
+			}
+			expect("a free call", call(gatetest.Searching, searching), `{"ok":true}`)
+			expect("a paid call", call(gatetest.Ordering, ordering), `{"ok":true}`)
+			accounts, err := g.Store.Accounts(t.Context(), store.Filter{Service: "default"})
+			if err != nil || len(accounts) != 1 || string(accounts[0].AgentID) != a.Address() || accounts[0].Captured.String() != "0.25 EUR" {
+				t.Errorf("%+v, %v", accounts, err)
+			}
+			expect("wrong parameters", strings.Replace(call(gatetest.Searching, searching), `"lamp"`, "1", 1), "INVALID_PARAMETER")
+			expect("an unknown intent", call("shop.example:sell:v1", searching), "INTENT_NOT_FOUND")
+			expect("no PAT", call(gatetest.Searching, ""), "MISSING_TOKEN")
+			expect("another's PAT", call(gatetest.Searching, g.Agreed("agent-2").Token), "INVALID_TOKEN")
+
+			request := protocol.HTTPMessage{
+				Performative: protocol.HTTPRequest, Method: http.MethodPost, URL: "http://shop/api/intents/execute",
+				Header: http.Header{"Authorization": {"Bearer " + searching}, "Content-Type": {"application/json"}},
+				Body:   []byte(fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}}`, gatetest.Searching)),
+			}
+			e := a.Start(t, &protocol.HTTP, request)
+			first, _ := a.Next(t).Content.(protocol.HTTPMessage)
+			if first.Status != http.StatusOK || string(first.Body) != `{"ok":true}` {
+				t.Errorf("%d %s", first.Status, first.Body)
+			}
+			a.Way.Send(t, e) // the same message again; the dialogue is over, so it is another one to the agent
+			again := a.Way.Next(t, a.Address())
+			if !bytes.Contains(again.Message, []byte("Idempotency-Replayed: true")) || !bytes.Contains(again.Message, []byte(`{"ok":true}`)) {
+				t.Errorf("a repeated message: %q", again.Message)
+			}
+			g.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
+			expect("the service is down", call(gatetest.Searching, searching), "UPSTREAM_ERROR")
+			expect("the limit is reached", call(gatetest.Searching, searching), "QUOTA_EXCEEDED")
+			g.Must(g.Directory.Current().Service("default").Issuance.RevokeToken(t.Context(), searching))
+			g.Must(g.View.Refresh(t.Context()))
+			expect("a revoked PAT", call(gatetest.Searching, searching), "REVOKED_TOKEN")
+			g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
+			g.Reload()
+			expect("a changed policy", call(gatetest.Ordering, ordering), "POLICY_REQUIRES_AGREEMENT")
+			expect("after another agreement", call(gatetest.Searching, a.Agrees(t, gatetest.Searching)), "UPSTREAM_ERROR")
+			if n := len(g.Logs.FilterField(zap.String("door", "aea")).All()); n == 0 {
+				t.Error("no line of the log names the door")
+			}
+		})
+	}
+}
+
+// A reload opens and shuts doors; what it does not touch goes on, with its connections.
+func TestReloadsOpenAndShut(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	first := addresses(g)
+	if first["address"] == "" || !strings.HasPrefix(first["address"], "fetch1") || len(first["node_key"]) != 66 || len(first) != 5 {
+		t.Fatal(first)
+	}
+	a := agent(g, "delegate", 2)
+	token := a.Agrees(t, gatetest.Searching)
+	if body := g.Get("/agents.json").Body; !bytes.Contains(body, []byte(`"uim-aea": "`+first["address"]+`"`)) {
+		t.Errorf("%s", body)
+	}
+	g.Reload()
+	if now := addresses(g); fmt.Sprint(now) != fmt.Sprint(first) {
+		t.Errorf("%v, was %v", now, first)
+	}
+	if answer := a.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
+		t.Error(answer)
+	}
+
+	// What is under way when the door is shut is answered.
+	called, goOn := make(chan struct{}), make(chan struct{})
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		close(called)
+		<-goOn
+		fmt.Fprint(w, `{"late":true}`)
+	}
+	a.Start(t, &protocol.Default, aeatest.Text(call(gatetest.Searching, token)))
+	<-called
+	g.Write("uimgate.yaml", strings.ReplaceAll(g.Settings, `delegate: '127.0.0.1:0', `, ""))
+	reloaded, before := make(chan struct{}), g.Directory.Current()
+	go func() { defer close(reloaded); g.Reload() }()
+	for g.Directory.Current() == before {
+		gosched.Gosched()
+	}
+	close(goOn)
+	if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || string(m.Bytes) != `{"late":true}` {
+		t.Errorf("%+v", m)
+	}
+	<-reloaded
+	second := addresses(g)
+	if second["delegate"] != "" || second["tcp"] == "" || second["address"] != first["address"] {
+		t.Errorf("%v, was %v", second, first)
+	}
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"ok":true}`) }
+	if answer := agent(g, "tcp", 2).Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
+		t.Error(answer)
+	}
+	g.Write("uimgate.yaml", strings.ReplaceAll(g.Settings, ", doors: {aea: {tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}}", ""))
+	g.Reload()
+	if at := addresses(g); at != nil || bytes.Contains(g.Get("/agents.json").Body, []byte("uim-aea")) {
+		t.Error(at)
+	}
+	if c, err := net.Dial("tcp", second["tcp"]); err == nil {
+		_ = c.Close()
+		t.Error("it listens")
+	}
+}
+
+// A door whose address is taken stays shut, and says so; the others are open.
+func TestAnAddressThatIsTaken(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	g := gatetest.New(t, "")
+	g.Write("uimgate.yaml", strings.Replace(g.Settings, gatetest.Unproved, gatetest.Unproved+", doors: {aea: {tcp: '"+taken.Addr().String()+"'}}", 1))
+	if err := g.TryReload(); err == nil || !strings.Contains(err.Error(), "the agent of default: tcp: ") {
+		t.Error(err)
+	}
+	if at := addresses(g); at != nil {
+		t.Error(at)
+	}
+	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// What operators see of the door counts what came, and holds nothing of it.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	a := agent(g, "tcp", 2)
+	a.Calls(t, call(gatetest.Searching, ""))
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if s.Door != aea.Name {
+			continue
+		}
+		status, ok := s.Activity.(runtime.Status)
+		if !ok || len(status.Connections) != 3 || status.Address != s.Addresses["address"] || len(status.Skills) != 1 ||
+			status.Skills[0].Handled == 0 {
+			t.Errorf("%+v", s.Activity)
+		}
+		return
+	}
+	t.Error("no status")
+}

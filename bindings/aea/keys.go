@@ -1,0 +1,56 @@
+package aea
+
+import (
+	"encoding/hex"
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+)
+
+// Files keep what a service has among agents of the AEA framework.
+type Files struct {
+	// Key returns the private key of a service that the operator gave none, as hexadecimal digits, the same each time.
+	Key func(service string) (digits string, err error)
+	// Certificate returns the path of the file in which the certificate of a service is kept.
+	Certificate func(service string) (path string)
+}
+
+// Keys are the identities of the services of this process. It is safe for concurrent use.
+type Keys struct {
+	files Files
+	mu    sync.RWMutex
+	keys  map[string]identity.Key // by address
+}
+
+// NewKeys makes Keys.
+func NewKeys(f Files) *Keys { return &Keys{files: f, keys: map[string]identity.Key{}} }
+
+// Identity returns the address of a service whose private key has these hexadecimal digits, and its public key; empty: the key
+// that is made once. The key is remembered, so that the Door can use it.
+func (k *Keys) Identity(service, digits string) (address, public string, err error) {
+	if digits == "" {
+		if digits, err = k.files.Key(service); err != nil {
+			return "", "", err
+		}
+	}
+	data, err := hex.DecodeString(digits)
+	if err != nil {
+		return "", "", identity.ErrKey
+	}
+	key, err := identity.NewKey(data)
+	if err != nil {
+		return "", "", err
+	}
+	own := key.Public(identity.Fetchai)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys[own.Address()] = key
+	return own.Address(), own.String(), nil
+}
+
+// of returns the key of an address; the zero Key, which signs nothing, where it is none of ours.
+func (k *Keys) of(address string) identity.Key {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.keys[address]
+}
