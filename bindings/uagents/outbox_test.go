@@ -225,6 +225,10 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 	if model, _ := in.told(p); model != "UIMPolicy" {
 		t.Error(model)
 	}
+	p.key = keyOf(t, "stranger 0")
+	if model, _ := p.ask("UIMPolicyRequest", "{}"); model != "UIMPolicy" { // who waits is answered at once
+		t.Error(model)
+	}
 }
 
 // What an Almanac says of an agent is followed, but not into the gateway's own network, unless the operator says so.

@@ -15,17 +15,82 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 )
 
+// TestTheEndDoesNotWaitForAnEndpoint ends while an endpoint keeps an answer without taking it.
+func TestTheEndDoesNotWaitForAnEndpoint(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-release
+	}))
+	t.Cleanup(endpoint.Close)
+	defer close(release)
+	a := startUAgent(t, endpoint.URL, strings.Replace(testConfig, "server: {", "server: {drain_timeout: 10ms, ", 1), nil)
+	if got := a.post("UIMPolicyRequest", "{}", ""); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	<-asked
+	a.g.cancel()
+	a.g.stop()
+	if log := a.g.log.String(); !strings.Contains(log, `"messages":1`) {
+		t.Errorf("the log does not tell what was left: %s", log)
+	}
+}
+
+// A uagent is an agent of the uAgents protocol before a gateway that is one too.
+type uagent struct {
+	t         *testing.T
+	g         *gate
+	key, shop identity.Key
+}
+
+// startUAgent starts a gateway that posts the answers to the agent to endpoint.
+func startUAgent(t *testing.T, endpoint, config string, upstream http.HandlerFunc) *uagent {
+	t.Helper()
+	a := &uagent{t: t}
+	var err, also error
+	a.key, err = identity.FromSeed("the seed of an agent", 0)
+	a.shop, also = identity.FromSeed("the seed of the shop", 0)
+	if err != nil || also != nil {
+		t.Fatal(err, also)
+	}
+	door := fmt.Sprintf("  doors: {uagents: {key_file: seed.txt, rules: {%s: %q}}}\n", a.key.Address(), endpoint)
+	a.g = startGate(t, setup{config: config + door, files: map[string]string{"seed.txt": "the seed of the shop\n"}, upstream: upstream})
+	return a
+}
+
+// post sends a message; connection is sync where the agent waits for the answer.
+func (a *uagent) post(model, message, connection string) answer {
+	a.t.Helper()
+	until := uint64(time.Now().Add(time.Minute).Unix())
+	body, err := json.Marshal(envelope.Envelope{
+		Target: a.shop.Address(), Session: envelope.NewSession(), SchemaDigest: protocol.Standard(model).Digest,
+		Payload: envelope.Pack([]byte(message)), Expires: &until,
+	}.Sign(a.key))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return a.g.do("POST", "/submit", body, header{"Content-Type": "application/json", "X-Uagents-Connection": connection})
+}
+
+// opened is the message in an envelope of the shop.
+func (a *uagent) opened(body []byte) (model string, message []byte) {
+	a.t.Helper()
+	e, err := envelope.Parse(body)
+	if err != nil || e.Verify() != nil || e.Sender != a.shop.Address() {
+		a.t.Fatalf("%v: %s", err, body)
+	}
+	model, _ = protocol.NameOf(e.SchemaDigest)
+	message, err = e.Message()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return model, message
+}
+
 // TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd takes an envelope, begins to end, and only then has the service answer.
 func TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd(t *testing.T) {
 	t.Parallel()
-	key, err := identity.FromSeed("the seed of an agent", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shop, err := identity.FromSeed("the seed of the shop", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	came := make(chan []byte, 2)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -33,59 +98,31 @@ func TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd(t *testing.T) {
 	}))
 	t.Cleanup(endpoint.Close)
 	called, goOn := make(chan struct{}), make(chan struct{})
-	door := fmt.Sprintf("  doors: {uagents: {key_file: seed.txt, rules: {%s: %q}}}\n", key.Address(), endpoint.URL)
-	g := startGate(t, setup{
-		config: testConfig + door, files: map[string]string{"seed.txt": "the seed of the shop\n"},
-		upstream: func(w http.ResponseWriter, _ *http.Request) {
-			close(called)
-			<-goOn
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"order_id":"o-1"}`)
-		},
+	a := startUAgent(t, endpoint.URL, testConfig, func(w http.ResponseWriter, _ *http.Request) {
+		close(called)
+		<-goOn
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"order_id":"o-1"}`)
 	})
-	post := func(model, message, connection string) answer {
-		until := uint64(time.Now().Add(time.Minute).Unix())
-		body, err := json.Marshal(envelope.Envelope{
-			Target: shop.Address(), Session: envelope.NewSession(), SchemaDigest: protocol.Standard(model).Digest,
-			Payload: envelope.Pack([]byte(message)), Expires: &until,
-		}.Sign(key))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return g.do("POST", "/submit", body, header{"Content-Type": "application/json", "X-Uagents-Connection": connection})
-	}
-	opened := func(body []byte) (model string, message []byte) {
-		t.Helper()
-		e, err := envelope.Parse(body)
-		if err != nil || e.Verify() != nil || e.Sender != shop.Address() {
-			t.Fatalf("%v: %s", err, body)
-		}
-		model, _ = protocol.NameOf(e.SchemaDigest)
-		message, err = e.Message()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return model, message
-	}
 	var policy struct{ Digest, Issuer string }
-	_, message := opened(post("UIMPolicyRequest", "{}", "sync").body)
+	_, message := a.opened(a.post("UIMPolicyRequest", "{}", "sync").body)
 	if err := json.Unmarshal(message, &policy); err != nil {
 		t.Fatal(err)
 	}
 	var agreed struct{ PAT string }
-	_, message = opened(post("UIMAgree", fmt.Sprintf(`{"policy_digest": %q, "issuer": %q}`, policy.Digest, policy.Issuer), "sync").body)
+	_, message = a.opened(a.post("UIMAgree", fmt.Sprintf(`{"policy_digest": %q, "issuer": %q}`, policy.Digest, policy.Issuer), "sync").body)
 	if err := json.Unmarshal(message, &agreed); err != nil || agreed.PAT == "" {
 		t.Fatalf("%v: %s", err, message)
 	}
 	sent := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product_id": "p"}, "pat": %q}`, order, agreed.PAT)
-	if a := post("UIMExecute", sent, ""); a.status != http.StatusOK || string(a.body) != "{}" {
-		t.Fatalf("%d %s", a.status, a.body)
+	if got := a.post("UIMExecute", sent, ""); got.status != http.StatusOK || string(got.body) != "{}" {
+		t.Fatalf("%d %s", got.status, got.body)
 	}
 	<-called
-	g.cancel()
+	a.g.cancel()
 	close(goOn)
-	g.stop()
-	model, message := opened(<-came)
+	a.g.stop()
+	model, message := a.opened(<-came)
 	if model != "UIMResult" || !strings.Contains(string(message), "o-1") {
 		t.Errorf("%s %s", model, message)
 	}
