@@ -126,6 +126,7 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 		status             int
 	}{
 		"the same again":               {"POST", "agents", good, 200},
+		"another of the same second":   {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first holds
 		"an older one":                 {"POST", "agents", first, 400},
 		"one of long ago":              {"POST", "agents", p.attest(p.key, old), 400},
 		"one of the future":            {"POST", "agents", p.attest(p.key, early), 400},
