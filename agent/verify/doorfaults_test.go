@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 )
 
 // Each of these services is our gateway with one fault in what it announces beside UIM.
@@ -253,6 +255,54 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 				}
 			})),
 			[]string{"a2a-refused"},
+		},
+
+		"an address that is none": {
+			onBoth(func(m map[string]any) { m["uim-uagents"] = "fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0" }),
+			[]string{"uagents-url"},
+		},
+		"envelopes go elsewhere": {
+			onBoth(func(m map[string]any) { m["uim-uagents-endpoint"] = "https://other.example/submit" }),
+			[]string{"uagents-url"},
+		},
+		"an agent that is never ready": {onPath(envelopePath, header("X-Uagents-Status", "not-ready")), []string{"uagents-here"}},
+		"envelopes are not answered":   {absent(envelopePath), []string{"uagents-here", "uagents-answers"}},
+		"answers that were changed": {
+			onPath(envelopePath, posted(func(m map[string]any) {
+				if m["session"] != nil {
+					m["session"] = "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f"
+				}
+			})),
+			[]string{"uagents-answers"},
+		},
+		"answers that are not signed": {
+			onPath(envelopePath, posted(func(m map[string]any) {
+				if m["signature"] != nil {
+					m["signature"] = nil
+				}
+			})),
+			[]string{"uagents-answers"},
+		},
+		"an address of somebody else": {
+			onBoth(func(m map[string]any) {
+				m["uim-uagents"] = "agent1qvjjle8dlf22ff7zsh6wr3gl8tdepzygftdxpc2vn8539ngt962a709c90s"
+			}),
+			[]string{"uagents-here", "uagents-answers"},
+		},
+		"a forged envelope is taken": {
+			onPath(envelopePath, only(http.StatusBadRequest, func(r *http.Response) error {
+				r.StatusCode = http.StatusOK
+				return nil
+			})),
+			[]string{"uagents-forged"},
+		},
+		"an expired envelope is answered": {
+			onPath(envelopePath, posted(func(m map[string]any) {
+				if m["schema_digest"] == string(protocol.Standard("ErrorMessage").Digest) {
+					m["schema_digest"] = string(protocol.Standard("UIMPolicy").Digest)
+				}
+			})),
+			[]string{"uagents-expired"},
 		},
 
 		"another error over HTTP+JSON": {

@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	mcpPath  = "/mcp"
-	a2aPath  = "/a2a"
-	cardPath = "/.well-known/agent-card.json"
+	mcpPath = "/mcp"
+	a2aPath = "/a2a"
+	// envelopePath is where agents of the uAgents protocol come in.
+	envelopePath = "/submit"
+	cardPath     = "/.well-known/agent-card.json"
 )
 
 // onMessage changes the answers to one method of JSON-RPC at a path.

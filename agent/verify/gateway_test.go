@@ -122,6 +122,7 @@ services:
   policy_file: policy.json
   public_url: %s
   upstream: {url: %s}
+  doors: {uagents: {}}
 `, issuePerMinute, front.URL, upstream.URL),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {

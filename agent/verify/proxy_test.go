@@ -90,6 +90,16 @@ func members(change func(map[string]any)) func(*http.Response) error {
 	return func(r *http.Response) error { return edited(r, change) }
 }
 
+// posted changes the answer to a message that was posted.
+func posted(change func(map[string]any)) func(*http.Response) error {
+	return func(r *http.Response) error {
+		if r.Request.Method != http.MethodPost {
+			return nil
+		}
+		return edited(r, change)
+	}
+}
+
 func anIntent(tree map[string]any) map[string]any {
 	return tree["intents"].([]any)[0].(map[string]any)
 }

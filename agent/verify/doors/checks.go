@@ -102,6 +102,24 @@ var Checks = []Check{
 	},
 
 	{
+		"uagents-url", "uim-uagents", point.Must, "uim-uagents is an address of an agent, and its endpoint is at the same site",
+		"agents-readable", (*Doors).uagentsURL,
+	},
+	{"uagents-here", "uAgents exchange", point.Should, "HEAD says whether an agent is there", "uagents-url", (*Doors).uagentsHere},
+	{
+		"uagents-answers", "UIMProtocol 1.0.0", point.Must, "UIMPolicyRequest is answered, signed by the key that the address is",
+		"uagents-url", (*Doors).uagentsAnswers,
+	},
+	{
+		"uagents-forged", "uAgents exchange", point.Must, "an envelope that was changed is refused with 400",
+		"uagents-answers", (*Doors).uagentsForged,
+	},
+	{
+		"uagents-expired", "uAgents exchange", point.Must, "an envelope that has expired is not answered like any other",
+		"uagents-answers", (*Doors).uagentsExpired,
+	},
+
+	{
 		"ai-catalog", "AI Catalog 1.0", point.Should, "the AI catalog has its form, and what it names is there",
 		"agents-readable", (*Doors).aiCatalog,
 	},

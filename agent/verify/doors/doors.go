@@ -1,7 +1,7 @@
 // Package doors checks what a UIM service announces beside the endpoints of UIM itself: its endpoints of the Model Context
-// Protocol and of Agent2Agent, which agents.json names as uim-mcp and uim-a2a, and the documents by which others find them. Only
-// what is announced is judged: a door that is not offered is skipped. The list of points is checks.go; package verify runs them
-// among its own.
+// Protocol, of Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the
+// documents by which others find them. Only what is announced is judged: a door that is not offered is skipped. The list of
+// points is checks.go; package verify runs them among its own.
 //
 // Of what is called, the rules are those of package verify: calls that would be carried out are those of its sample alone. The
 // PAT goes to endpoints that agents.json and the agent card name at the service's own site, and nowhere else. All answers are
@@ -68,7 +68,9 @@ type Doors struct {
 	client Client
 	mcp    mcp
 	a2a    a2a
-	asked  int // messages
+	// of the uAgents protocol
+	uagents uagents
+	asked   int // messages
 }
 
 // New makes the Doors of a service, of which nothing is known yet.

@@ -1,0 +1,167 @@
+package doors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// uagents is what is known of the service among agents of the uAgents protocol.
+type uagents struct {
+	url     string
+	address identity.Address
+}
+
+// The header fields of the protocol.
+const (
+	uagentsAddress    = "X-Uagents-Address"
+	uagentsStatus     = "X-Uagents-Status"
+	uagentsConnection = "X-Uagents-Connection"
+)
+
+// verifierSeed is that of whoever checks: what it asks for is public.
+const verifierSeed = "uimgate verify asks for what is public"
+
+func (d *Doors) uagentsURL(context.Context) point.Finding {
+	text, isText := d.Named["uim-uagents"].(string)
+	if d.Named["uim-uagents"] == nil {
+		return notOffered("agents.json names no uim-uagents")
+	}
+	address, err := identity.ParseAddress(text)
+	if !isText || err != nil || !address.Agent() {
+		return point.Wrong.Because("uim-uagents is no address of an agent, agent1…")
+	}
+	d.uagents.address = address
+	var f point.Finding
+	if d.uagents.url, f = d.named("uim-uagents-endpoint"); d.uagents.url == "" && f.Outcome == point.Skipped {
+		return point.Skipped.Because("agents.json names no uim-uagents-endpoint: rules or an Almanac say where envelopes go")
+	}
+	return f
+}
+
+// uagentsHere asks whether the agent is there, and one that is not.
+func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
+	nobody, err := identity.FromSeed(verifierSeed, 1)
+	if err != nil {
+		return point.Failed(err)
+	}
+	for _, c := range []struct {
+		address identity.Address
+		want    string
+	}{{d.uagents.address, "ready"}, {nobody.Address(), "not-ready"}} {
+		a, err := d.client.Ask(ctx, http.MethodHead, d.uagents.url, http.Header{uagentsAddress: {string(c.address)}}, nil)
+		switch {
+		case err != nil:
+			return point.Failed(err)
+		case a.Status != http.StatusOK || a.Header.Get(uagentsStatus) != c.want:
+			return point.Wrong.Because("HEAD for %s is answered %d with x-uagents-status %q, not %s", shortAddress(c.address), a.Status,
+				a.Header.Get(uagentsStatus), c.want)
+		}
+	}
+	return point.Pass
+}
+
+func shortAddress(a identity.Address) string {
+	const ends = 10
+	return string(a[:ends]) + "…" + string(a[len(a)-ends:])
+}
+
+// asks sends an envelope that asks for the policy, once it was changed, and returns it with what is answered.
+func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identity.Key)) (envelope.Envelope, fetch.Answer, error) {
+	key, err := identity.FromSeed(verifierSeed, 0)
+	if err != nil {
+		return envelope.Envelope{}, fetch.Answer{}, err
+	}
+	const goodFor = time.Minute
+	until := uint64(d.client.Now().Add(goodFor).Unix())
+	e := envelope.Envelope{
+		Target: d.uagents.address, Session: envelope.Session(uuid.NewString()), SchemaDigest: protocol.Standard("UIMPolicyRequest").Digest,
+		ProtocolDigest: protocol.UIM().Digest, Payload: envelope.Pack([]byte("{}")), Expires: &until,
+	}.Sign(key)
+	change(&e, key)
+	body, err := json.Marshal(e)
+	if err != nil {
+		return e, fetch.Answer{}, fmt.Errorf("writing the envelope: %w", err)
+	}
+	a, err := d.client.Ask(ctx, http.MethodPost, d.uagents.url, http.Header{
+		"Content-Type": {"application/json"}, uagentsConnection: {"sync"},
+	}, body)
+	return e, a, err
+}
+
+// uagentsAnswers asks for the policy, whose answer has to be signed by the address.
+func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
+	sent, a, err := d.asks(ctx, func(*envelope.Envelope, identity.Key) {})
+	switch {
+	case err != nil:
+		return point.Failed(err)
+	case a.Status >= http.StatusInternalServerError:
+		return point.ServerError(a)
+	case a.Status != http.StatusOK:
+		return point.Wrong.Because("an envelope is answered %d, where agents take 200 alone", a.Status)
+	}
+	e, err := envelope.Parse(a.Body)
+	switch {
+	case err != nil:
+		return point.Wrong.Because("the answer is no envelope")
+	case e.Verify() != nil:
+		return point.Wrong.Because("no key of an agent signed the answer")
+	case e.Sender != d.uagents.address || e.Target != sent.Sender || e.Session != sent.Session:
+		return point.Wrong.Because("the answer is of another agent, for another, or in another session")
+	case e.SchemaDigest != protocol.Standard("UIMPolicy").Digest:
+		return point.Wrong.Because("UIMPolicyRequest is not answered with UIMPolicy")
+	}
+	text, err := e.Message()
+	if err != nil {
+		return point.Wrong.Because("the answer holds no message")
+	}
+	told, err := strictjson.DecodeObject(text)
+	if err != nil {
+		return point.Wrong.Because("the message of the answer is no JSON object")
+	}
+	if digest, err := pat.PolicyDigest([]byte(told.Text("document"))); err != nil || digest != told.Text("digest") {
+		return point.Wrong.Because("the digest of UIMPolicy is not that of its document")
+	}
+	return point.Pass
+}
+
+// uagentsForged sends an envelope that was changed after it was signed.
+func (d *Doors) uagentsForged(ctx context.Context) point.Finding {
+	_, a, err := d.asks(ctx, func(e *envelope.Envelope, _ identity.Key) { e.Session = envelope.NewSession() })
+	switch {
+	case err != nil:
+		return point.Failed(err)
+	case a.Status != http.StatusBadRequest:
+		return point.Wrong.Because("an envelope that was changed after it was signed is answered %d, not 400", a.Status)
+	}
+	return point.Pass
+}
+
+// uagentsExpired sends an envelope whose time is over.
+func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
+	_, a, err := d.asks(ctx, func(e *envelope.Envelope, key identity.Key) {
+		const over = time.Hour
+		until := uint64(d.client.Now().Add(-over).Unix())
+		e.Expires = &until
+		*e = e.Sign(key)
+	})
+	if err != nil {
+		return point.Failed(err)
+	}
+	if e, err := envelope.Parse(a.Body); err == nil && e.SchemaDigest == protocol.Standard("UIMPolicy").Digest {
+		return point.Wrong.Because("an envelope that expired an hour ago is answered like any other")
+	}
+	return point.Pass
+}
