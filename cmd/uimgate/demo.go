@@ -9,21 +9,25 @@ import (
 )
 
 func demoCommand() *cobra.Command {
-	var once bool
+	var once, doors bool
 	c := &cobra.Command{
 		Use: "demo", Short: "See an agent discover, agree and execute, against a real gateway and shop", Args: usageArgs(cobra.NoArgs),
 		Long: `Demo starts the example shop and a gateway in front of it on free ports, and walks an agent through
 everything: discover, policy, agree, execute, the same order through MCP and A2A, an assistant with
 a budget, a person without a key, the ledger, a refused call, a limit, renew, revoke. It prints each
-exchange, and then stays up to be tried until it is interrupted. Nothing is left behind.`,
+exchange, and then stays up to be tried until it is interrupted. Nothing is left behind. With --doors
+it shows agents of other networks instead: one of uAgents and one of the AEA framework, each of which
+agrees with the key it has, executes, meets a limit and is revoked.`,
 		Example: `  uimgate demo
+  uimgate demo --doors
   uimgate demo --once   # ends after the walk: exit code 0 if every step did what it should`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return demo.Run(c.Context(), demo.Options{
-				Out: c.OutOrStdout(), Once: once, Program: "go run ./cmd/uimgate", Version: readVersion().Version, Now: time.Now,
+				Out: c.OutOrStdout(), Once: once, Doors: doors, Program: "go run ./cmd/uimgate", Version: readVersion().Version, Now: time.Now,
 			})
 		},
 	}
 	c.Flags().BoolVar(&once, "once", false, "end after the walk")
+	c.Flags().BoolVar(&doors, "doors", false, "show agents of other networks: uAgents and AEA")
 	return c
 }

@@ -73,7 +73,7 @@ func newShop(t *testing.T) *openShop {
 			},
 		})
 	}
-	cfg, err := demo.Config(s.dir, upstream.URL)
+	cfg, err := demo.Config(s.dir, upstream.URL, false)
 	if err != nil {
 		t.Fatal(err)
 	}

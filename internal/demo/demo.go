@@ -4,6 +4,7 @@
 package demo
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -29,6 +30,7 @@ import (
 type Options struct {
 	Out     io.Writer
 	Once    bool   // ends after the walk; else the gateway stays up until the context ends
+	Doors   bool   // shows agents of other networks instead: of uAgents and of the AEA framework
 	Program string // how people call this program
 	Version string
 	Now     func() time.Time
@@ -49,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := Config(dir, shop)
+	cfg, err := Config(dir, shop, o.Doors)
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	tour := &tour{Options: o, gateway: addresses.Listen, shop: shop, data: cfg.Data, key: key}
+	tour := &tour{Options: o, gateway: addresses.Listen, doors: addresses.Doors, shop: shop, data: cfg.Data, key: key}
 	walked := tour.walk(ctx)
 	if walked == nil && !o.Once {
 		tour.stay(addresses, filepath.Join(cfg.Data, "admin.token"))
@@ -80,12 +82,22 @@ func Run(ctx context.Context, o Options) error {
 	return walked
 }
 
-// Config writes the example shop's own files into a directory, and reads them with the shop's address of now.
-func Config(dir, shop string) (*config.Config, error) {
+// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements, and no
+// calls, so orders have to be possible without a proof of key.
+const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}}
+    intents: {"` + orderUID + `": {proof: optional}}
+    agents_file:`
+
+// Config writes the example shop's own files into a directory, and reads them with the shop's address of now. doors opens those
+// that are shut by default.
+func Config(dir, shop string, doors bool) (*config.Config, error) {
 	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
 		text, err := examples.Files.ReadFile("shop/" + name)
 		if err != nil {
 			return nil, err
+		}
+		if doors {
+			text = bytes.Replace(text, []byte("  - agents_file:"), []byte(otherDoors), 1)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return nil, err

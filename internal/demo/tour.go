@@ -23,16 +23,21 @@ const (
 type tour struct {
 	Options
 	gateway, shop string
-	data          string // directory of the gateway's state
+	doors         map[string]map[string]string // where agents of other networks come in
+	data          string                       // directory of the gateway's state
 	key           crypto.Signer
 	shown         *exchanges
 	step          int
 	service       *agent.Service
 	policy        agent.Policy
 	orders        []order // that were charged
+	quiet         bool    // messages of guests are not printed
 }
 
 func (t *tour) walk(ctx context.Context) error {
+	if t.Doors {
+		return t.networks(ctx)
+	}
 	t.shown = &exchanges{out: t.Out}
 	client, err := agent.New(agent.Options{
 		Key: t.key, AgentID: "demo-agent", MaxAttempts: 1, Now: t.Now, Wrap: t.shown.wrap,
@@ -42,10 +47,7 @@ func (t *tour) walk(ctx context.Context) error {
 	}
 	defer client.Close()
 	t.printf("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
-	for _, step := range []struct {
-		title string
-		do    func(context.Context, *agent.Client) error
-	}{
+	if err := t.take(ctx, client, []step{
 		{"Discover: what does the service offer?", t.discover},
 		{"Policy: on which terms?", t.readPolicy},
 		{"Agree: sign exactly that policy, and get a Policy Adherence Token (PAT)", t.agree},
@@ -61,14 +63,28 @@ func (t *tour) walk(ctx context.Context) error {
 		{"The limit: 30 searches a minute, and not one more", t.limit},
 		{"Renew the PAT with a proof of key: the counts stay", t.renew},
 		{"Revoke it: from then on it opens nothing", t.revoke},
-	} {
+	}); err != nil {
+		return err
+	}
+	t.printf("\nEvery step did what it should.\n")
+	return nil
+}
+
+// A step is one part of a tour.
+type step struct {
+	title string
+	do    func(context.Context, *agent.Client) error
+}
+
+// take takes the steps in turn.
+func (t *tour) take(ctx context.Context, client *agent.Client, steps []step) error {
+	for _, step := range steps {
 		t.step++
 		t.printf("\n%d. %s\n", t.step, step.title)
 		if err := step.do(ctx, client); err != nil {
 			return fmt.Errorf("step %d (%s) did not do what it should: %w", t.step, step.title, err)
 		}
 	}
-	t.printf("\nEvery step did what it should.\n")
 	return nil
 }
 
