@@ -154,7 +154,8 @@ func TestHTTPAlone(t *testing.T) {
 		}
 	}
 	inside := fetch.New(fetch.Options{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1", "10.0.0.1")})
-	if _, err := inside.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: "http://shop.example/", From: foreign}); !errors.Is(err, fetch.ErrRefused) {
+	request := fetch.Request{Method: http.MethodPost, URL: "http://shop.example/", From: foreign}
+	if _, err := inside.Do(t.Context(), request); !errors.Is(err, fetch.ErrRefused) {
 		t.Errorf("a name that leads inside: %v", err)
 	}
 }
