@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -46,8 +47,10 @@ type Config struct {
 	API func() http.Handler
 	// DrainTimeout is how long what is under way may last once a door is shut.
 	DrainTimeout func() time.Duration
-	Now          func() time.Time
-	Log          *zap.Logger
+	// Shed counts what is refused because there is too much to do.
+	Shed func(reason.Cause)
+	Now  func() time.Time
+	Log  *zap.Logger
 	// Version is that of the program.
 	Version string
 }
@@ -63,7 +66,7 @@ func Doors(c Config) []door.Door {
 			Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Services: c.Services, Sole: c.Sole, Now: c.Now,
 		}),
 		aea.New(aea.Config{
-			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Now: c.Now, Log: c.Log,
+			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed, Now: c.Now, Log: c.Log,
 		}),
 	}
 }

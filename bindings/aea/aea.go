@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
@@ -34,6 +35,7 @@ type Config struct {
 	Services func() []*service.Service
 	// DrainTimeout is how long what is under way may last once an agent ends.
 	DrainTimeout func() time.Duration
+	Shed         func(reason.Cause) // counts what is refused because there is too much to do
 	Now          func() time.Time
 	Log          *zap.Logger
 }

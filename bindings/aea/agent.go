@@ -88,7 +88,7 @@ func (d *Door) open(ctx context.Context, s *service.Service) (_ *agent, err erro
 	}
 	a.skill = skill.New(skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return d.serving(s.ID) }, API: d.API(), Desk: d.Desk,
-		Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
+		Shed: d.Shed, Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
 	})
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }

@@ -210,7 +210,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Now: g.Now, Log: g.Log,
-		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout },
+		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed,
 	})
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,

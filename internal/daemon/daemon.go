@@ -201,7 +201,7 @@ func (p *process) build() {
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Now: p.Now, Version: p.Version,
 		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Log: p.Log,
-		DrainTimeout: func() time.Duration { return p.live.Load().drain },
+		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed,
 	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,

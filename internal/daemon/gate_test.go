@@ -34,6 +34,7 @@ type gate struct {
 	dir      string
 	url      string
 	admin    string
+	doors    map[string]map[string]string
 	upstream *upstream
 	log      *safeBuffer
 	cancel   context.CancelFunc
@@ -87,7 +88,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {
 	case a := <-ready:
-		g.url, g.admin = a.Listen, a.Admin
+		g.url, g.admin, g.doors = a.Listen, a.Admin, a.Doors
 	case err := <-g.done:
 		var refused *daemon.ProblemsError
 		if asProblems(err, &refused) {

@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	aeawire "github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -36,8 +37,15 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 		return nil
 	}
 	answer := &response{header: http.Header{}}
-	if target, err := url.Parse(asked.URL); err != nil || target.Opaque != "" {
-		s.refuse(answer, reason.MalformedRequest.Refusal("The url of the request cannot be read."))
+	target, err := url.Parse(asked.URL)
+	switch {
+	case err != nil || target.Opaque != "":
+		err = reason.MalformedRequest.Refusal("The url of the request cannot be read.")
+	case strings.HasSuffix(target.Path, "/pat/issue"):
+		err = s.mayAgree()
+	}
+	if err != nil {
+		s.refuse(answer, refusal.For(err))
 	} else {
 		s.serve(ctx, m, answer, target, &asked)
 	}

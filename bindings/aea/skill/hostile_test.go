@@ -2,9 +2,11 @@ package skill_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/identity"
@@ -120,5 +122,29 @@ func TestWrongSignaturesWithoutEnd(t *testing.T) {
 	}
 	if token := good.Agrees(t, gatetest.Searching); !strings.Contains(token, ".") {
 		t.Error("no PAT for another")
+	}
+}
+
+// TestAgreementsUnderManyNames: names of agents cost nothing, so what all of them agree to is bounded together, however it comes.
+func TestAgreementsUnderManyNames(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "")
+	told := map[string]int{}
+	for n := range 30 {
+		a := s.other(n)
+		turn, offer := a.Asks(t, gatetest.Searching)
+		a.Reply(t, turn, accept(a.Info(offer)))
+		if m, ok := a.Next(t).Content.(protocol.FIPAMessage); ok && m.Performative == protocol.FIPADecline {
+			_, uim := a.Refusal(t)
+			told[refusal(uim)]++
+		}
+	}
+	answer := s.other(40).Requests(t, protocol.HTTPMessage{Method: "POST", URL: "/pat/issue"})
+	if told["OVERLOADED"] != 10 || len(told) != 1 || answer.Status != http.StatusServiceUnavailable {
+		t.Errorf("%v, %d %s", told, answer.Status, answer.Body)
+	}
+	s.Pass(time.Second)
+	if token := s.other(41).Agrees(t, gatetest.Searching); token == "" {
+		t.Error("no PAT a second later")
 	}
 }

@@ -119,6 +119,7 @@ func (t *turn) offered(intent string, terms service.Outlook, rounds int) protoco
 // admitted bounds how often an agent is made an offer.
 func (t *turn) admitted() error {
 	if !t.asked.Admit(t.Sender, t.Now()) {
+		t.Shed(reason.ShedRequestsAddress)
 		return reason.TooManyConnections.Refusal("Too many calls for proposals from this agent.").After(t.asked.Wait()).
 			ShedFor(reason.ShedRequestsAddress)
 	}
@@ -175,6 +176,9 @@ func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) 
 // agreed answers an acceptance that is signed with a PAT.
 func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.FIPAMessage, error) {
 	if err := t.confidential(); err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
 	issued, err := t.Desk.IssueNegotiated(ctx, t.atDesk(), t.acceptance)

@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // ID names the skill inside of the agent of a service.
@@ -36,6 +37,7 @@ type Config struct {
 	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
 	API     http.Handler            // answers requests whose context has a door.Arrival
 	Desk    *agree.Desk
+	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
 	Now     func() time.Time
 	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.
@@ -49,18 +51,34 @@ type Skill struct {
 	Config
 	offers *offers
 	asked  *bucket.Set // by sender, of calls for proposals and counter-offers
+	agrees *bucket.Set // of agreements, of all senders: names of agents cost nothing
 }
 
 // proposals bounds how often one agent is made a proposal: each has the policy evaluated.
 var proposals = limit.Rate{Max: 120, Period: limit.Minute}
 
+// agreements bounds those of all agents of one service, so that they leave most of what the desk takes to other doors.
+var agreements = limit.Rate{Max: 20, Period: limit.Second}
+
 // New makes a Skill.
 func New(c Config) *Skill {
-	return &Skill{Config: c, offers: newOffers(c.Now), asked: bucket.NewSet(proposals)}
+	return &Skill{Config: c, offers: newOffers(c.Now), asked: bucket.NewSet(proposals), agrees: bucket.NewSet(agreements)}
 }
 
 // Close ends what the skill does by itself. It answers nothing any more.
-func (s *Skill) Close() { s.asked.Close() }
+func (s *Skill) Close() {
+	s.asked.Close()
+	s.agrees.Close()
+}
+
+// mayAgree bounds agreements. The error is a *reason.Refusal.
+func (s *Skill) mayAgree() error {
+	if !s.agrees.Admit(s.ID, s.Now()) {
+		s.Shed(reason.ShedAgreements)
+		return reason.Overloaded.Refusal("Too many agreements at once by this door.").After(time.Second).ShedFor(reason.ShedAgreements)
+	}
+	return nil
+}
 
 // Skill returns what a runtime is given.
 func (s *Skill) Skill() runtime.Skill {

@@ -1,0 +1,115 @@
+package aea_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestHalfOpenDialogues has many agents begin thousands of dialogues by tcp that they never go on with. What is kept stays bounded, and
+// an agent of the delegate and the public listener are served as if nothing had been.
+func TestHalfOpenDialogues(t *testing.T) {
+	t.Parallel()
+	const floods, each = 40, 250
+	g := gatetest.New(t, settings)
+	at := addresses(g)
+	good := agent(g, "delegate", 2)
+	token := good.Agrees(t, gatetest.Searching)
+	var flooding sync.WaitGroup
+	for n := range floods {
+		flooding.Go(func() {
+			a := aeatest.TCP(t, at["tcp"], fmt.Sprintf("flood-%d", n))
+			for i := range each {
+				c := protocol.Content(aeatest.CFP(gatetest.Searching))
+				spec := protocol.FIPA.Specs[0]
+				if i%2 == 1 {
+					c, spec = aeatest.Text("{"), protocol.Default.Specs[0]
+				}
+				data, err := wire.Message{ID: 1, StarterRef: fmt.Sprint(i), Content: c.Encode()}.Encode()
+				if err == nil {
+					data, err = wire.Envelope{To: at["address"], Sender: a.Address, Protocol: spec, Message: data}.Encode()
+				}
+				if err == nil {
+					data, err = wire.TCP.Append(nil, data)
+				}
+				if err == nil {
+					_, err = a.Raw.Write(data)
+				}
+				if err != nil { // it takes nothing of what is answered, and may be dropped
+					return
+				}
+			}
+		})
+	}
+	for range 20 {
+		if answer := good.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
+			t.Error(answer)
+		}
+		if a := g.Get("/api/intents/search"); a.Status != http.StatusOK {
+			t.Errorf("%d", a.Status)
+		}
+	}
+	flooding.Wait()
+	good.Agrees(t, gatetest.Ordering)
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if status, ok := s.Activity.(runtime.Status); ok && (status.Dialogues.HalfOpen > runtime.DefaultLimits.Dialogues.HalfOpen ||
+			status.Dialogues.HalfOpen > (floods+1)*runtime.DefaultLimits.Dialogues.PerOpponent) {
+			t.Errorf("%+v", status.Dialogues)
+		}
+	}
+}
+
+// TestPATsOfOthers replays the messages of an agent under another name: nothing reaches the service.
+func TestPATsOfOthers(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	var reached atomic.Int64
+	victim := agent(g, "delegate", 2)
+	token := victim.Agrees(t, gatetest.Searching)
+	g.Upstream = func(http.ResponseWriter, *http.Request) { reached.Add(1) }
+	at := addresses(g)
+	for name, thief := range map[string]*aeatest.Agent{"tcp": agent(g, "tcp", 3), "delegate": agent(g, "delegate", 4), "mailbox": agent(g, "mailbox", 5)} {
+		if answer := thief.Calls(t, call(gatetest.Searching, token)); !strings.Contains(answer, "INVALID_TOKEN") {
+			t.Errorf("%s: %s", name, answer)
+		}
+		answer := thief.Requests(t, protocol.HTTPMessage{
+			Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}},
+			Body: []byte(`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`),
+		})
+		if answer.Status != http.StatusUnauthorized || !strings.Contains(string(answer.Body), "INVALID_TOKEN") {
+			t.Errorf("%s: %d %s", name, answer.Status, answer.Body)
+		}
+		// What the victim would sign for its own offer is nothing in this negotiation.
+		turn, offer := thief.Asks(t, gatetest.Searching)
+		signed := victim.Info(offer)
+		thief.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: signed})
+		thief.FIPA(t, protocol.FIPADecline)
+		if _, uim := thief.Refusal(t); !strings.Contains(uim, "BAD_SIGNATURE") {
+			t.Errorf("%s: %s", name, uim)
+		}
+	}
+	// By tcp an agent says itself who it is: it has that agent's name, and without its PAT nothing else.
+	alias := aeatest.NewAgent(aeatest.TCP(t, at["tcp"], victim.Address()), at["address"], aeatest.Numbered(t, 6), identity.Fetchai)
+	e := wire.Envelope{To: at["address"], Sender: victim.Address(), Protocol: protocol.Default.Specs[0]}
+	var err error
+	e.Message, err = wire.Message{ID: 1, StarterRef: "x", Content: aeatest.Text(call(gatetest.Searching, "x")).Encode()}.Encode()
+	g.Must(err)
+	alias.Way.Send(t, e)
+	if answer := alias.Way.Next(t, victim.Address()); !strings.Contains(string(answer.Message), "INVALID_TOKEN") {
+		t.Errorf("%q", answer.Message)
+	}
+	if n := reached.Load(); n != 0 {
+		t.Errorf("%d calls reached the service", n)
+	}
+}
