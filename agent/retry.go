@@ -77,7 +77,7 @@ func (c *call) lost(err error) error {
 // service that accepted a fresh agreement implements the specification that defines the key; for any other service only
 // the caller can judge whether it honours keys, and states that by giving one.
 func (c *call) repeatableUnderKey(session Session) bool {
-	return c.key != "" && (!c.ownKey || session.Form.fresh())
+	return c.key != "" && (!c.ownKey || session.Form.Fresh())
 }
 
 // temporary reports whether a failed exchange may succeed next time.

@@ -33,8 +33,8 @@ const (
 	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
 )
 
-// fresh reports whether an agreement of the form is good once.
-func (f Form) fresh() bool { return f == FormFresh || f == FormEnvelope }
+// Fresh reports whether an agreement of the form is good once: nobody who sees it can make it again.
+func (f Form) Fresh() bool { return f == FormFresh || f == FormEnvelope }
 
 // staticForms in the order they are tried.
 var staticForms = []Form{FormPolicyJWS, FormDetached, FormDetachedPython, FormDetachedCompact}

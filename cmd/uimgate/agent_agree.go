@@ -221,7 +221,7 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	} else {
 		s.printNote(c, "%s", what)
 	}
-	if a.Form != agent.FormFresh {
+	if !a.Form.Fresh() {
 		s.printNote(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
 	}
 	if len(a.ScopeOmitted) > 0 {
