@@ -79,7 +79,8 @@ func TestPATsOfOthers(t *testing.T) {
 	token := victim.Agrees(t, gatetest.Searching)
 	g.Upstream = func(http.ResponseWriter, *http.Request) { reached.Add(1) }
 	at := addresses(g)
-	for name, thief := range map[string]*aeatest.Agent{"tcp": agent(g, "tcp", 3), "delegate": agent(g, "delegate", 4), "mailbox": agent(g, "mailbox", 5)} {
+	for n, name := range []string{"tcp", "delegate", "mailbox"} {
+		thief := agent(g, name, 3+n)
 		if answer := thief.Calls(t, call(gatetest.Searching, token)); !strings.Contains(answer, "INVALID_TOKEN") {
 			t.Errorf("%s: %s", name, answer)
 		}
@@ -100,7 +101,7 @@ func TestPATsOfOthers(t *testing.T) {
 		}
 	}
 	// By tcp an agent says itself who it is: it has that agent's name, and without its PAT nothing else.
-	alias := aeatest.NewAgent(aeatest.TCP(t, at["tcp"], victim.Address()), at["address"], aeatest.Numbered(t, 6), identity.Fetchai)
+	alias := aeatest.NewAgent(aeatest.TCP(t, at["tcp"], victim.Address()), at["address"], aeatest.Numbered(t, 9), identity.Fetchai)
 	e := wire.Envelope{To: at["address"], Sender: victim.Address(), Protocol: protocol.Default.Specs[0]}
 	var err error
 	e.Message, err = wire.Message{ID: 1, StarterRef: "x", Content: aeatest.Text(call(gatetest.Searching, "x")).Encode()}.Encode()
