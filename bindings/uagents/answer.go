@@ -59,19 +59,19 @@ func (x *submission) write(status int, body []byte) {
 const goodFor = 30 * time.Second
 
 // reply is a message of a standard model, in an envelope that the service signed, in the session of what is answered.
-func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) []envelope.Envelope {
+func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) envelope.Envelope {
 	until := uint64(x.d.now().Add(x.goodFor).Unix())
-	return []envelope.Envelope{envelope.Envelope{
+	return envelope.Envelope{
 		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
 		Payload: envelope.Pack(message), Expires: &until,
-	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address))}
+	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address))
 }
 
 // told answers with a message of UIMProtocol.
-func (x *exchange) told(model string, message any) ([]envelope.Envelope, error) {
+func (x *exchange) told(model string, message any) (envelope.Envelope, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
 	return x.reply(model, protocol.UIM().Digest, text), nil
 }
@@ -88,7 +88,7 @@ func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.R
 }
 
 // refuse answers with the refusal as every door has it: code, reason, message and details.
-func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
+func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	f := x.refused(err, advice)
 	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
 	w := strictjson.NewWriter(nil)
@@ -98,19 +98,19 @@ func (x *exchange) refuse(err error) ([]envelope.Envelope, error) {
 	w.Object("details", told.Object("error").Object("details"))
 	message, unwritten := w.End()
 	if err != nil || unwritten != nil {
-		return nil, errors.Join(err, unwritten)
+		return envelope.Envelope{}, errors.Join(err, unwritten)
 	}
 	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
 // explain answers with ErrorMessage, which every agent of the protocol takes: what is asked for is none of what is answered here.
-func (x *exchange) explain(f *reason.Refusal, text string) ([]envelope.Envelope, error) {
+func (x *exchange) explain(f *reason.Refusal, text string) (envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)
 	w.Text("error", text)
 	message, err := w.End()
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	return x.reply("ErrorMessage", "", message), nil
 }

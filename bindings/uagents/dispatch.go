@@ -28,9 +28,8 @@ type exchange struct {
 	ahead func(envelope.Envelope)
 }
 
-// An operation answers one kind of message: with one envelope, or with several in their order, of which the last is the answer to
-// a caller that waits for one. The error is told as UIMFault.
-type operation func(x *exchange, message strictjson.Object) ([]envelope.Envelope, error)
+// An operation answers one kind of message. The error is told as UIMFault.
+type operation func(x *exchange, message strictjson.Object) (envelope.Envelope, error)
 
 // operations are those that are answered, by the name of the request's model.
 var operations = map[string]operation{
@@ -51,8 +50,8 @@ func answered(kind envelope.ModelDigest) bool {
 	return name != "ErrorMessage" && name != "ChatAcknowledgement"
 }
 
-// answer answers the envelope, by the kind of its message. There is at least one answer, unless there is a fault.
-func (x *exchange) answer() ([]envelope.Envelope, *fault) {
+// answer answers the envelope, by the kind of its message.
+func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
 	// An agreement says until when it is good, and the desk judges that.
 	if text := x.untimely(); text != "" && name != "UIMAgree" {
@@ -60,7 +59,7 @@ func (x *exchange) answer() ([]envelope.Envelope, *fault) {
 	}
 	message, err := x.Message()
 	if err != nil {
-		return nil, malformed("unable to decode payload", err.Error())
+		return envelope.Envelope{}, malformed("unable to decode payload", err.Error())
 	}
 	if name == "HealthCheck" {
 		return x.written(x.healthy())
@@ -69,11 +68,11 @@ func (x *exchange) answer() ([]envelope.Envelope, *fault) {
 	if !known {
 		return x.written(x.explain(reason.NoSuchPath.Refusal("The type of message is not answered here."), unknown))
 	}
-	answers, err := x.operated(do, message)
+	answer, err := x.operated(do, message)
 	if err != nil {
 		return x.written(x.refuse(err))
 	}
-	return answers, nil
+	return answer, nil
 }
 
 // untimely says what is wrong with the time of the envelope; empty: nothing.
@@ -89,23 +88,23 @@ func (x *exchange) untimely() string {
 }
 
 // operated is what an operation answers, once its message was read.
-func (x *exchange) operated(do operation, message []byte) ([]envelope.Envelope, error) {
+func (x *exchange) operated(do operation, message []byte) (envelope.Envelope, error) {
 	if err := wire.Affords(x.r.Context(), message); err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	tree, err := strictjson.DecodeObjectOf(message, wire.MaxValues)
 	if err != nil {
-		return nil, wire.Malformed(err)
+		return envelope.Envelope{}, wire.Malformed(err)
 	}
 	return do(x, tree)
 }
 
-// written are answers, if they could be written.
-func (x *exchange) written(answers []envelope.Envelope, err error) ([]envelope.Envelope, *fault) {
+// written is an answer, if it could be written.
+func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelope, *fault) {
 	if err != nil {
-		return nil, unwritable(err)
+		return envelope.Envelope{}, unwritable(err)
 	}
-	return answers, nil
+	return answer, nil
 }
 
 // unknown is what a sender is told of a type of message that is not answered.
@@ -113,13 +112,13 @@ const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is
 	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
 // healthy says that the service is here; what it leans on is not looked at.
-func (x *exchange) healthy() ([]envelope.Envelope, error) {
+func (x *exchange) healthy() (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("agent_name", x.Service.Issuer)
 	w.Text("status", "healthy")
 	message, err := w.End()
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }

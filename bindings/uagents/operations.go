@@ -19,21 +19,21 @@ import (
 
 // search answers UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP has them with view=full, since no other
 // message tells of their parameters. A cursor is good for the query that it was told for.
-func (x *exchange) search(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	asked := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-			return nil, m.Wrong("cursor", "is none that was told here")
+			return envelope.Envelope{}, m.Wrong("cursor", "is none that was told here")
 		}
 		asked["page"] = []string{cursor}
 	}
 	if err := m.Done(); err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	query, err := intents.ParseQuery(asked)
 	if err != nil {
-		return nil, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+		return envelope.Envelope{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
 	}
 	page := x.Service.Catalog.Search(query)
 	list := make([]json.RawMessage, 0, len(page.Intents))
@@ -52,9 +52,9 @@ func (x *exchange) search(message strictjson.Object) ([]envelope.Envelope, error
 }
 
 // policy answers UIMPolicyRequest with the policy that is offered, to the byte.
-func (x *exchange) policy(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) {
 	if err := wire.NewMembers(message).Done(); err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	offer := x.Service.Offer()
 	return x.told("UIMPolicy", struct {
@@ -67,10 +67,10 @@ func (x *exchange) policy(message strictjson.Object) ([]envelope.Envelope, error
 
 // agree answers UIMAgree: the envelope that carries it is the agreement. What it has to be is judged where the evidence is kept,
 // which reads the envelope itself.
-func (x *exchange) agree(strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	issued, err := x.issue()
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	return x.agreed(issued)
 }
@@ -91,7 +91,7 @@ func (x *exchange) issue() (pat.Issued, error) {
 }
 
 // agreed answers with UIMAgreed.
-func (x *exchange) agreed(issued pat.Issued) ([]envelope.Envelope, error) {
+func (x *exchange) agreed(issued pat.Issued) (envelope.Envelope, error) {
 	return x.told("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
 		PAT         string          `json:"pat"`
@@ -101,17 +101,17 @@ func (x *exchange) agreed(issued pat.Issued) ([]envelope.Envelope, error) {
 }
 
 // execute answers UIMExecute: a call under a PAT of the sender's own. The same envelope again is the same call, and done once.
-func (x *exchange) execute(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
 	named, key := m.Text("pat", false), m.Text("idempotency_key", false)
 	result, err := x.call(named, cmp.Or(key, x.messageKey()), request, m.Done())
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
-	answers, err := x.executed(request.IntentUID, &result)
+	answer, err := x.executed(request.IntentUID, &result)
 	result.Sent()
-	return answers, err
+	return answer, err
 }
 
 // call makes a call under the PAT that a message names, or else the sender's newest. malformed is what is wrong with the message.
@@ -135,10 +135,10 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 }
 
 // executed answers with UIMResult. An output that is no object is the member output of one, since the model wants an object.
-func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.Envelope, error) {
+func (x *exchange) executed(intent string, result *execute.Result) (envelope.Envelope, error) {
 	output, err := x.output(result)
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	if !strictjson.IsObject(output) {
 		output = append(append([]byte(`{"output":`), output...), '}')
@@ -152,7 +152,7 @@ func (x *exchange) executed(intent string, result *execute.Result) ([]envelope.E
 	w.JSON("replayed", strconv.AppendBool(nil, result.Replayed))
 	message, err := w.End()
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err).Charged(result.Charge)
+		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err).Charged(result.Charge)
 	}
 	return x.reply("UIMResult", protocol.UIM().Digest, message), nil
 }

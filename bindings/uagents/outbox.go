@@ -40,7 +40,7 @@ const (
 	fullWait = 5 * time.Second // until a sender is told to come again
 
 	delivered = "delivered"
-	noMemory  = "memory"   // the answers were too large for what requests may hold
+	noMemory  = "memory"   // the answer was too large for what requests may hold
 	unwritten = "internal" // there was no answer to send
 )
 
@@ -180,7 +180,7 @@ func (d *Door) Drain(ctx context.Context) (left int) {
 	return left
 }
 
-// answer answers one envelope and delivers the answers.
+// answer answers one envelope and delivers the answer.
 func (o *outbox) answer(ctx context.Context, m *postponed) {
 	defer o.pending.Done()
 	defer m.leave()
@@ -189,11 +189,11 @@ func (o *outbox) answer(ctx context.Context, m *postponed) {
 	m.Later(door.Delivery{Outcome: m.Outcome, Door: Name, Became: became})
 }
 
-// answered returns what became of the answers to an envelope, and the error why they were not delivered.
+// answered returns what became of the answer to an envelope, and the error why it was not delivered.
 func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err error) {
-	bodies := o.bodies(ctx, m)
+	body := o.body(ctx, m)
 	m.share.Close()
-	if len(bodies) == 0 {
+	if len(body) == 0 {
 		return unwritten, nil
 	}
 	if m.early != nil {
@@ -202,37 +202,31 @@ func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err
 		}
 	}
 	m.raw, m.Payload = nil, ""
-	held := m.share.Beside() // for the answers alone, as long as they are delivered
+	held := m.share.Beside() // for the answer alone, as long as it is delivered
 	defer held.Close()
-	for _, body := range bodies {
-		if held.Take(int64(len(body))) != nil {
-			return noMemory, memory.ErrExhausted
-		}
+	if held.Take(int64(len(body))) != nil {
+		return noMemory, memory.ErrExhausted
 	}
-	if err := o.deliver(ctx, &m.exchange, bodies...); err != nil {
+	if err := o.deliver(ctx, &m.exchange, body); err != nil {
 		return m.lost(err)
 	}
 	return delivered, nil
 }
 
-// deliver delivers envelopes to the sender of an exchange, one after the other. The error is a *delivery.Error, or says why nobody
-// knows an endpoint.
-func (o *outbox) deliver(ctx context.Context, x *exchange, bodies ...[]byte) error {
+// deliver delivers an envelope to the sender of an exchange. The error is a *delivery.Error, or says why nobody knows an endpoint.
+func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	route, err := o.route(ctx, x)
 	if err != nil {
 		return err
 	}
 	route.Stranger = !o.knows(x.Sender)
-	for _, body := range bodies {
-		if err := o.courier.Deliver(ctx, route, body, o.closing); err != nil {
-			o.lost(x)
-			return err
-		}
+	if err = o.courier.Deliver(ctx, route, body, o.closing); err != nil {
+		o.lost(x)
 	}
-	return nil
+	return err
 }
 
-// lost is what became of answers that were not delivered.
+// lost is what became of an answer that was not delivered.
 func (m *postponed) lost(err error) (became string, _ error) {
 	if failed, ok := errors.AsType[*delivery.Error](err); ok {
 		return string(failed.Cause), err
@@ -252,37 +246,34 @@ func (o *outbox) sendAhead(ctx context.Context, m *postponed, e envelope.Envelop
 	}()
 }
 
-// bodies are the answers to an envelope as they are posted, in their order; none: there is nothing that could be.
-func (o *outbox) bodies(ctx context.Context, m *postponed) (bodies [][]byte) {
+// body is the answer to an envelope as it is posted; empty: there is none that could be.
+func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 	defer func() {
 		if p := recover(); p != nil {
-			m.Refusal, bodies = refusal.Panic(p), nil
+			m.Refusal, body = refusal.Panic(p), nil
 		}
 	}()
 	m.r = m.r.WithContext(memory.With(ctx, m.share))
 	m.ahead = func(e envelope.Envelope) { o.sendAhead(ctx, m, e) }
-	var answers []envelope.Envelope
+	var answer envelope.Envelope
 	var f *fault
 	if leave, err := o.turns.Take(ctx, m.party); err != nil {
-		answers, f = m.written(m.refuse(reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)))
+		answer, f = m.written(m.refuse(reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)))
 	} else {
 		defer leave()
-		answers, f = m.answer() //nolint:contextcheck // its request carries it
+		answer, f = m.answer() //nolint:contextcheck // its request carries it
 		o.learn(&m.exchange)
 	}
 	if f != nil {
 		m.Refusal = f.refusal
 		return nil
 	}
-	for _, a := range answers {
-		body, err := json.Marshal(a)
-		if err != nil {
-			m.Refusal = unwritable(err).refusal
-			return nil
-		}
-		bodies = append(bodies, body)
+	body, err := json.Marshal(answer)
+	if err != nil {
+		m.Refusal = unwritable(err).refusal
+		return nil
 	}
-	return bodies
+	return body
 }
 
 // learn notes that a sender is known, where its PAT was accepted or issued.

@@ -56,7 +56,7 @@ func (x *exchange) own(call execute.Call) error {
 }
 
 // renew answers UIMRenew: the envelope proves the key of the PAT, so it has to expire, and is good once.
-func (x *exchange) renew(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("pat", false)
 	malformed := m.Done()
@@ -72,7 +72,7 @@ func (x *exchange) renew(message strictjson.Object) ([]envelope.Envelope, error)
 		return pat.RenewRequest{Token: token, Proved: proved}, err
 	})
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	return x.agreed(issued)
 }

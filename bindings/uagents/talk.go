@@ -62,10 +62,10 @@ const sayAgree = "Say policy, read it, and agree with the words that stand there
 
 // chat answers ChatMessage: that it came, where that can be told ahead, and then what there is to say. What only ends a session is
 // acknowledged.
-func (x *exchange) chat(strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	raw, err := x.Message()
 	if err != nil {
-		return nil, err
+		return envelope.Envelope{}, err
 	}
 	m, err := chat.Parse(raw)
 	if err != nil {
@@ -73,18 +73,18 @@ func (x *exchange) chat(strictjson.Object) ([]envelope.Envelope, error) {
 	}
 	taken, err := chat.Acknowledge(m.ID, x.d.now())
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
 	acknowledged := x.reply("ChatAcknowledgement", protocol.Chat().Digest, taken)
 	if m.Ends && m.Text == "" {
 		return acknowledged, nil
 	}
 	if x.ahead != nil { // a call may take its time
-		x.ahead(acknowledged[0])
+		x.ahead(acknowledged)
 	}
 	said, err := chat.Say(x.say(m), false, x.d.now())
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
 	return x.reply("ChatMessage", protocol.Chat().Digest, said), nil
 }

@@ -14,7 +14,7 @@ import (
 const maxTools = 1 << 20
 
 // listTools answers ListTools with the tools that the endpoint of MCP lists.
-func (x *exchange) listTools(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) listTools(message strictjson.Object) (envelope.Envelope, error) {
 	if err := wire.NewMembers(message).Done(); err != nil {
 		return x.toolFailed("ListToolsResponse", err)
 	}
@@ -37,7 +37,7 @@ func (x *exchange) listTools(message strictjson.Object) ([]envelope.Envelope, er
 }
 
 // callTool answers CallTool with the output as text: a call under the newest PAT of the sender.
-func (x *exchange) callTool(message strictjson.Object) ([]envelope.Envelope, error) {
+func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("tool", true)
 	request := execute.Request{
@@ -53,22 +53,22 @@ func (x *exchange) callTool(message strictjson.Object) ([]envelope.Envelope, err
 	}
 	w := strictjson.NewWriter(nil)
 	w.Text("result", string(output))
-	answers, err := x.tool("CallToolResponse", w)
+	answer, err := x.tool("CallToolResponse", w)
 	result.Sent()
-	return answers, err
+	return answer, err
 }
 
 // toolFailed answers with what is wrong in words, since the models have nothing else.
-func (x *exchange) toolFailed(model string, err error) ([]envelope.Envelope, error) {
+func (x *exchange) toolFailed(model string, err error) (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("error", refusal.Sentence(x.refused(err, advice)))
 	return x.tool(model, w)
 }
 
-func (x *exchange) tool(model string, w strictjson.Writer) ([]envelope.Envelope, error) {
+func (x *exchange) tool(model string, w strictjson.Writer) (envelope.Envelope, error) {
 	message, err := w.End()
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
 	return x.reply(model, protocol.MCP().Digest, message), nil
 }

@@ -177,13 +177,13 @@ func (x *submission) dispatch() {
 		x.postpone()
 		return
 	}
-	answers, f := x.answer()
+	answer, f := x.answer()
 	x.d.outbox.learn(&x.exchange)
 	if f != nil {
 		x.fail(f)
 		return
 	}
-	body, err := json.Marshal(answers[len(answers)-1]) // the response holds one
+	body, err := json.Marshal(answer)
 	if err != nil {
 		x.fail(unwritable(err))
 		return
