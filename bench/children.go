@@ -46,6 +46,7 @@ const (
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
 	UAgent                          string // the gateway among agents of the uAgents protocol
+	AEA                             map[string]string
 }
 
 type usage struct {
@@ -218,7 +219,7 @@ func runGateway(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"]})
+		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"]})
 	}})
 	stop()
 	return errors.Join(err, <-served)
@@ -317,7 +318,7 @@ services:
 - agents_file: agents.json
   policy_file: policy.json
   upstream: {url: ` + upstream + `}
-  doors: {uagents: {}}
+  doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}}
   intents: {` + strings.Join(proofs, ", ") + `} # without the agent's signature and its check
 `,
 	} {

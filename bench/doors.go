@@ -7,7 +7,7 @@ import (
 )
 
 // doors measures the same call by each protocol, on answers whose outputs are declared. A2A keeps each call under the key that its
-// message is, and uAgents under the envelope, as a call over HTTP with a key does.
+// message is, uAgents under the envelope, and AEA under the message, as a call over HTTP with a key does.
 func doors(ctx context.Context, p plan) error {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {
@@ -22,6 +22,13 @@ func doors(ctx context.Context, p plan) error {
 	if err := agreeInEnvelopes(ctx, agents, gate.addresses); err != nil {
 		return err
 	}
+	var uids []string
+	for _, size := range p.sizes {
+		uids = append(uids, uidOf("declared", size.products))
+	}
+	if err := negotiate(ctx, agents, gate.addresses, uids); err != nil {
+		return err
+	}
 	ec, err := curve()
 	if err != nil {
 		return err
@@ -29,9 +36,10 @@ func doors(ctx context.Context, p plan) error {
 	execute, mcp, a2a := gate.addresses.Gateway+"/api/intents/execute", gate.addresses.Gateway+"/mcp", gate.addresses.Gateway+"/a2a"
 	table := newTable("answer\tconnections\t\tcalls/s\tp50\tp99\tCPU s/1000\tx HTTP\tallocations\t")
 	for _, size := range p.sizes {
+		uid, body := uidOf("declared", size.products), callOf("declared", size.products)
 		tool := fmt.Sprintf("declared-%d_v1", size.products)
 		targets := []target{
-			{name: "HTTP", url: execute, body: callOf("declared", size.products), of: gate},
+			{name: "HTTP", url: execute, body: body, of: gate},
 			{name: "MCP 2025-11-25", url: mcp, body: toolCallOf(tool, ""), of: gate, header: map[string]string{
 				"MCP-Protocol-Version": "2025-11-25", "Accept": "application/json, text/event-stream",
 			}},
@@ -39,11 +47,12 @@ func doors(ctx context.Context, p plan) error {
 				"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool,
 				"Accept": "application/json, text/event-stream",
 			}},
-			{name: "HTTP, with a key", url: execute, body: callOf("declared", size.products), of: gate, keyed: true},
+			{name: "HTTP, with a key", url: execute, body: body, of: gate, keyed: true},
 			{name: "A2A 1.0", url: a2a, body: messageOf("declared", size.products), of: gate, keyed: true, header: map[string]string{
 				"A2A-Version": "1.0",
 			}},
-			{name: "uAgents", body: callOf("declared", size.products), of: gate, keyed: true, uid: uidOf("declared", size.products)},
+			{name: "uAgents", body: body, of: gate, keyed: true, uid: uid, way: inEnvelopes},
+			{name: "AEA, tcp", body: body, of: gate, keyed: true, uid: uid, way: inMessages},
 		}
 		for _, connections := range p.connections {
 			best, err := compare(ctx, targets, agents, connections, p.rounds, max(2*connections, p.calls/size.rarer))
@@ -53,7 +62,7 @@ func doors(ctx context.Context, p plan) error {
 			for i, m := range best {
 				fmt.Fprintf(table, "%s\t%d\t%s\t%.0f\t%s\t%s\t%.4f\t%s\t%.0f\t\n", size.name, connections, targets[i].name, m.rate,
 					m.p50.Round(time.Microsecond), m.p99.Round(time.Microsecond), m.cpu, besideHTTP(targets, best, i), m.allocs)
-				if targets[i].uid != "" {
+				if targets[i].name == "uAgents" {
 					fmt.Fprintf(table, "\t\t without the curve\t\t\t\t%.4f\t%.2f (%.2f with a key)\t\t\n", m.cpu-ec, (m.cpu-ec)/best[0].cpu,
 						(m.cpu-ec)/best[kept].cpu)
 				}

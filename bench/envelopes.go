@@ -59,14 +59,15 @@ func submit(ctx context.Context, m via.Message) ([]byte, error) {
 	return fetchWith(ctx, http.MethodPost, m.URL, m.Header, m.Body)
 }
 
-// send sends a call in an envelope.
-func (a *agent) send(ctx context.Context, client *http.Client, t target) error {
+// inEnvelopes is the way of an agent of the uAgents protocol.
+func inEnvelopes(ctx context.Context, a *agent, t target, client *http.Client) (send func() error, stop func(), err error) {
 	call, err := strictjson.DecodeObject([]byte(t.body))
-	if err != nil {
-		return err
-	}
+	return func() error { return a.submits(ctx, client, t.uid, call.Object("parameters")) }, func() {}, err
+}
+
+func (a *agent) submits(ctx context.Context, client *http.Client, uid string, parameters map[string]any) error {
 	m, err := a.envelopes.Message(via.Call{
-		ID: uuid.NewString(), UID: t.uid, Parameters: call.Object("parameters"),
+		ID: uuid.NewString(), UID: uid, Parameters: parameters,
 		Header: http.Header{"Authorization": {"Bearer " + a.envelopesToken}},
 	})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -41,6 +42,9 @@ type agent struct {
 	// envelopes writes its calls as an agent of the uAgents protocol, who has a PAT of its own.
 	envelopes      via.UAgents
 	envelopesToken string
+	// negotiating is its key as an agent of the AEA framework, who has a PAT for each intent that it negotiated.
+	negotiating identity.Key
+	negotiated  map[string]string
 }
 
 // proof is one of the agent's key for one call.
@@ -70,6 +74,15 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 	for worker := range connections {
 		by := &agents[worker%len(agents)]
 		group.Go(func() error {
+			send := func(proof string) error { return post(ctx, client, t, by.token, proof) }
+			if t.way != nil {
+				one, stop, err := t.way(ctx, by, t, client)
+				if err != nil {
+					return err
+				}
+				defer stop()
+				send = func(string) error { return one() }
+			}
 			for {
 				i := next.Add(1) - 1
 				if i >= int64(calls) {
@@ -83,9 +96,9 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 					}
 				}
 				began := time.Now()
-				err := post(ctx, client, t, by, proof)
+				err := send(proof)
 				for errors.Is(err, io.ErrUnexpectedEOF) && t.mayBreak && ctx.Err() == nil {
-					err = post(ctx, client, t, by, proof)
+					err = send(proof)
 				}
 				if err != nil {
 					return err
@@ -97,10 +110,7 @@ func load(ctx context.Context, t target, agents []agent, connections, calls int)
 	return times, group.Wait()
 }
 
-func post(ctx context.Context, client *http.Client, t target, by *agent, proof string) error {
-	if t.uid != "" {
-		return by.send(ctx, client, t)
-	}
+func post(ctx context.Context, client *http.Client, t target, token, proof string) error {
 	body := t.body
 	if t.keyed {
 		body = strings.Replace(body, `"KEY"`, `"`+rand.Text()+`"`, 1)
@@ -110,7 +120,7 @@ func post(ctx context.Context, client *http.Client, t target, by *agent, proof s
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+by.token)
+	r.Header.Set("Authorization", "Bearer "+token)
 	if t.keyed && body == t.body {
 		r.Header.Set("Idempotency-Key", rand.Text())
 	}

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime"
@@ -131,8 +132,12 @@ type target struct {
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
 	keyed     bool   // each call has an idempotency key of its own: "KEY" in the body, else a header
-	uid       string // of the intent, where each call is an envelope of the uAgents protocol; empty: none is
+	uid       string // of the intent, where each call is a message of another network by way; empty: none is
+	way       way
 }
+
+// A way opens what an agent sends such calls by. send makes one.
+type way func(ctx context.Context, by *agent, t target, client *http.Client) (send func() error, stop func(), err error)
 
 // figures are the best values of all rounds: noise only makes values worse.
 type figures struct {

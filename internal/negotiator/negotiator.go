@@ -1,0 +1,191 @@
+// Package negotiator is a small agent of the AEA framework, over the framework's plain TCP: it negotiates by FIPA, and calls by
+// messages of http and default. It shows and measures the door; it is for gateways of this machine, which it trusts.
+package negotiator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/search"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// answersWithin bounds the time to the next message.
+const answersWithin = 20 * time.Second
+
+// An Agent waits for one answer at a time: it is not for concurrent use.
+type Agent struct {
+	key       identity.Key
+	gateway   string // its address
+	conn      net.Conn
+	dialogues *dialogue.Dialogues
+	now       func() time.Time
+	shown     func(arrow, message string)
+}
+
+// Options say who the agent is, and where the gateway. All but Shown is required.
+type Options struct {
+	Key     identity.Key
+	Gateway string // address of the service, fetch1…
+	TCP     string // address and port of its connection tcp
+	Now     func() time.Time
+	Shown   func(arrow, message string) // called with each message that is sent (>) or comes (<); may be nil
+}
+
+// Dial connects an agent with the gateway.
+func Dial(ctx context.Context, o Options) (*Agent, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.TCP)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{key: o.Key, gateway: o.Gateway, conn: conn, now: o.Now, shown: o.Shown}
+	if a.shown == nil {
+		a.shown = func(string, string) {}
+	}
+	a.dialogues = dialogue.New(a.Address(), dialogue.DefaultLimits, o.Now)
+	if err := a.write([]byte(a.Address())); err != nil { // who it is, before any envelope
+		return nil, errors.Join(err, conn.Close())
+	}
+	return a, nil
+}
+
+// Address is that of the agent.
+func (a *Agent) Address() string { return a.key.Public(identity.Fetchai).Address() }
+
+// Close ends the connection.
+func (a *Agent) Close() error { return a.conn.Close() }
+
+func (a *Agent) write(content []byte) error {
+	frame, err := wire.TCP.Append(nil, content)
+	if err == nil {
+		err = a.conn.SetDeadline(a.now().Add(answersWithin))
+	}
+	if err == nil {
+		_, err = a.conn.Write(frame)
+	}
+	return err
+}
+
+// send sends a message, in answer to another or first in a dialogue.
+func (a *Agent) send(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content) error {
+	var e wire.Envelope
+	var err error
+	if to == nil {
+		_, e, err = a.dialogues.Start(p.Specs[0], a.gateway, c)
+	} else {
+		e, err = to.Dialogue.Reply(to.Message.ID, c)
+	}
+	if err != nil {
+		return err
+	}
+	data, err := e.Encode()
+	if err != nil {
+		return err
+	}
+	a.shown(">", p.Specs[0].Name+" "+string(c.Says()))
+	return a.write(data)
+}
+
+// next is the next message that comes to the agent.
+func (a *Agent) next() (dialogue.Turn, error) {
+	frame, err := wire.TCP.Read(a.conn)
+	if err != nil {
+		return dialogue.Turn{}, err
+	}
+	e, err := wire.DecodeEnvelope(frame)
+	if err != nil {
+		return dialogue.Turn{}, err
+	}
+	turn, err := a.dialogues.Receive(e)
+	if err != nil {
+		return dialogue.Turn{}, err
+	}
+	a.shown("<", e.Protocol.Name+" "+string(turn.Content.Says()))
+	return turn, nil
+}
+
+func (a *Agent) ask(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content) (dialogue.Turn, error) {
+	if err := a.send(p, to, c); err != nil {
+		return dialogue.Turn{}, err
+	}
+	return a.next()
+}
+
+var errAnswer = errors.New("the gateway answered otherwise than it should")
+
+// Negotiate agrees to what is offered for an intent, and returns the PAT and its scope.
+func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
+	wanted := search.Query{Constraints: []search.Expr{
+		search.Constraint{Attribute: "intent_uid", Test: search.Relation{Value: search.Text(intent)}},
+	}}
+	turn, err := a.ask(&protocol.FIPA, nil, protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: wanted})
+	if err != nil {
+		return "", "", err
+	}
+	offer, _ := turn.Content.(protocol.FIPAMessage)
+	if offer.Performative != protocol.FIPAPropose {
+		return "", "", a.refused(turn)
+	}
+	told := func(name string) string { text, _ := offer.Proposal.Value(name).(search.Text); return string(text) }
+	agreement := identity.Agreement{Gateway: a.gateway, Agent: a.Address(), PolicySHA256: told("policy_sha256"), Nonce: told("tx_nonce")}
+	turn, err = a.ask(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: map[string]string{
+		"public_key": a.key.Public(identity.Fetchai).String(), "signature": a.key.Sign(identity.Fetchai, agreement.Text()),
+		"policy_sha256": agreement.PolicySHA256, "tx_nonce": agreement.Nonce,
+	}})
+	if err != nil {
+		return "", "", err
+	}
+	match, _ := turn.Content.(protocol.FIPAMessage)
+	if match.Info["pat"] == "" {
+		return "", "", a.refused(turn)
+	}
+	return match.Info["pat"], told("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
+}
+
+// refused is the error of a negotiation that ended; why is said in a message of its own.
+func (a *Agent) refused(turn dialogue.Turn) error {
+	if m, ok := turn.Content.(protocol.FIPAMessage); ok && (m.Performative == protocol.FIPADecline || m.Performative == protocol.FIPAEnd) {
+		if next, err := a.next(); err == nil {
+			turn = next
+		}
+	}
+	if m, ok := turn.Content.(protocol.DefaultMessage); ok && m.Performative == protocol.DefaultError {
+		return fmt.Errorf("%w: %s", errAnswer, m.Text)
+	}
+	return fmt.Errorf("%w: %s", errAnswer, turn.Content.Says())
+}
+
+// Request sends a request of HTTP, and returns the response.
+func (a *Agent) Request(method, url string, header http.Header, body []byte) (protocol.HTTPMessage, error) {
+	turn, err := a.ask(&protocol.HTTP, nil, protocol.HTTPMessage{
+		Performative: protocol.HTTPRequest, Method: method, URL: url, Header: header, Body: body,
+	})
+	if err != nil {
+		return protocol.HTTPMessage{}, err
+	}
+	answer, ok := turn.Content.(protocol.HTTPMessage)
+	if !ok {
+		return protocol.HTTPMessage{}, errAnswer
+	}
+	return answer, nil
+}
+
+// Call sends a call as bytes of default, and returns those of the answer.
+func (a *Agent) Call(call []byte) ([]byte, error) {
+	turn, err := a.ask(&protocol.Default, nil, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: call})
+	if err != nil {
+		return nil, err
+	}
+	answer, ok := turn.Content.(protocol.DefaultMessage)
+	if !ok || answer.Performative != protocol.DefaultBytes {
+		return nil, errAnswer
+	}
+	return answer.Bytes, a.send(&protocol.Default, &turn, protocol.DefaultMessage{Performative: protocol.DefaultEnd})
+}
