@@ -32,19 +32,22 @@ func TestTranscripts(t *testing.T) {
 	}
 	for name, talk := range map[string]func(*testing.T, *aeatest.Agent){
 		"acceptance": func(t *testing.T, a *aeatest.Agent) {
+			t.Helper()
 			a.Calls(t, call(a.Agrees(t, gatetest.Searching)))
 		},
 		"plain-acceptance": func(t *testing.T, a *aeatest.Agent) {
+			t.Helper()
 			turn, offer := a.Asks(t, gatetest.Ordering)
 			a.Reply(t, turn, says(protocol.FIPAAccept, nil))
 			turn, _ = a.FIPA(t, protocol.FIPAMatchAcceptWInform)
 			a.Reply(t, turn, says(protocol.FIPAInform, a.Info(offer)))
 			turn, m := a.FIPA(t, protocol.FIPAInform)
 			a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": m.Info["pat"]}))
-			turn, _ = a.FIPA(t, protocol.FIPAEnd) // of what charges, only with a proof of key
+			a.FIPA(t, protocol.FIPAEnd) // of what charges, only with a proof of key
 			a.Refusal(t)
 		},
 		"counter-offers": func(t *testing.T, a *aeatest.Agent) {
+			t.Helper()
 			turn, _ := a.Asks(t, gatetest.Ordering)
 			a.Reply(t, turn, propose(20))
 			turn, _ = a.FIPA(t, protocol.FIPAPropose)
@@ -53,6 +56,7 @@ func TestTranscripts(t *testing.T) {
 			a.Reply(t, turn, says(protocol.FIPADecline, nil))
 		},
 		"refusals": func(t *testing.T, a *aeatest.Agent) {
+			t.Helper()
 			a.Start(t, &protocol.FIPA, aeatest.CFP("shop.example:sell:v1"))
 			a.FIPA(t, protocol.FIPADecline)
 			a.Refusal(t)
@@ -67,6 +71,7 @@ func TestTranscripts(t *testing.T) {
 			a.Next(t)
 		},
 		"http": func(t *testing.T, a *aeatest.Agent) {
+			t.Helper()
 			a.Requests(t, protocol.HTTPMessage{Method: "GET", URL: "http://shop/api/policy"})
 			a.Requests(t, protocol.HTTPMessage{
 				Method: "POST", URL: "http://shop/api/intents/execute", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte("{}"),
