@@ -144,9 +144,10 @@ func (s *Skill) refuse(answer *response, f *reason.Refusal) {
 
 // reply sends an answer. One that is too long for an envelope is said to be: the call was made.
 func (s *Skill) reply(m runtime.Message, answer *response, content func() protocol.Content) error {
-	err := m.Reply(content())
-	if !errors.Is(err, aeawire.ErrUnsendable) {
-		return err
+	if !answer.long {
+		if err := m.Reply(content()); !errors.Is(err, aeawire.ErrUnsendable) {
+			return err
+		}
 	}
 	f := reason.ResponseInvalid.Refusal("The answer is longer than an envelope, which holds " + strconv.Itoa(aeawire.MaxEnvelope) + " bytes.")
 	if answer.status < http.StatusBadRequest {
@@ -156,11 +157,12 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	return m.Reply(content())
 }
 
-// A response keeps what the API answers.
+// A response keeps what the API answers, as far as an envelope can hold it.
 type response struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
+	long   bool // there was more
 }
 
 // Header returns the header fields.
@@ -175,5 +177,9 @@ func (w *response) WriteHeader(status int) {
 
 func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
+	if w.long = w.long || w.body.Len()+len(p) > aeawire.MaxEnvelope; w.long {
+		w.body = bytes.Buffer{}
+		return len(p), nil
+	}
 	return w.body.Write(p)
 }
