@@ -192,13 +192,16 @@ func TestTheDoorOfAEAIsOpenWhereItsBlockStands(t *testing.T) {
 		enabled bool
 		key     string
 		open    []config.AEAConnection
+		relay   string
 	}{
 		"":                                   {},
 		"  doors: {mcp: {enabled: false}}\n": {},
 		"  doors: {aea: {}}\n":               {enabled: true},
 		"  doors: {aea: {key_file: key.txt, tcp: 127.0.0.1:0, delegate: ':9000', stub: files}}\n": {
-			true, key, []config.AEAConnection{config.AEADelegate, config.AEATCP, config.AEAStub},
+			true, key, []config.AEAConnection{config.AEADelegate, config.AEATCP, config.AEAStub}, "",
 		},
+		"  doors: {aea: {mailbox: ':0', relay: {}}}\n":                    {true, "", []config.AEAConnection{config.AEAMailbox}, "600/minute"},
+		"  doors: {aea: {mailbox: ':0', relay: {per_agent: 5/second}}}\n": {true, "", []config.AEAConnection{config.AEAMailbox}, "5/second"},
 	} {
 		c, problems := load(t, dir, five+doors, config.Overrides{})
 		if c == nil {
@@ -206,7 +209,8 @@ func TestTheDoorOfAEAIsOpenWhereItsBlockStands(t *testing.T) {
 		}
 		a := c.Services[0].Doors.AEA
 		if a.Enabled != want.enabled || a.Key.Reveal() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil ||
-			!slices.Equal(a.Open(), want.open) || a.Stub != "" && a.Stub != filepath.Join(dir, "files") {
+			!slices.Equal(a.Open(), want.open) || a.Relay.Enabled != (want.relay != "") ||
+			a.Relay.Enabled && a.Relay.PerAgent.String() != want.relay || a.Stub != "" && a.Stub != filepath.Join(dir, "files") {
 			t.Errorf("%s: %+v", doors, a)
 		}
 	}

@@ -6,16 +6,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // An AEADoor is where agents of the AEA framework come in. An address without a host is that of this machine alone.
 type AEADoor struct {
-	KeyFile  File   `yaml:"key_file" doc:"File with the private key of the service among agents, as the framework keeps keys: 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
-	TCP      string `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nobody proves who it is: PATs are told there on this machine alone. Empty: none."`
-	Delegate string `yaml:"delegate" doc:"Address and port at which agents connect as to a node of their network (p2p_libp2p_client), by TLS. Empty: none."`
-	Mailbox  string `yaml:"mailbox" doc:"Address and port of a mailbox from which agents take their messages (p2p_libp2p_mailbox), by HTTPS. Empty: none."`
-	Stub     string `yaml:"stub" doc:"Directory of the files by which an agent of this machine comes (fetchai/stub). Empty: none."`
-	HTTP     bool   `yaml:"http" default:"true" doc:"Whether requests of the protocol http in messages are answered, as over HTTP."`
+	KeyFile  File     `yaml:"key_file" doc:"File with the private key of the service among agents, as the framework keeps keys: 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
+	TCP      string   `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nobody proves who it is: PATs are told there on this machine alone. Empty: none."`
+	Delegate string   `yaml:"delegate" doc:"Address and port at which agents connect as to a node of their network (p2p_libp2p_client), by TLS. Empty: none."`
+	Mailbox  string   `yaml:"mailbox" doc:"Address and port of a mailbox from which agents take their messages (p2p_libp2p_mailbox), by HTTPS. Empty: none."`
+	Stub     string   `yaml:"stub" doc:"Directory of the files by which an agent of this machine comes (fetchai/stub). Empty: none."`
+	HTTP     bool     `yaml:"http" default:"true" doc:"Whether requests of the protocol http in messages are answered, as over HTTP."`
+	Relay    AEARelay `yaml:"relay" doc:"Whether agents that are connected here by delegate or mailbox may write to each other: the gateway hands on, unread, what one sends to the other. Not unless this block stands there."`
 	// Clear is about connections that are not confidential.
 	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are told by tcp to other machines as well, where everybody on the way can read them. Only for closed networks."`
 	DefaultConnection AEAConnection     `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection of messages that answer none. Empty: the first that is open."`
@@ -23,6 +26,13 @@ type AEADoor struct {
 
 	Enabled bool   `yaml:"-"`
 	Key     Secret `yaml:"-"` // of KeyFile, whose Data is not kept; empty: made in the data directory
+}
+
+// An AEARelay hands on what agents write to each other.
+type AEARelay struct {
+	PerAgent limit.Rate `yaml:"per_agent" default:"600/minute" doc:"Messages of one agent to others."`
+
+	Enabled bool `yaml:"-"`
 }
 
 // An AEAConnection is a way by which agents of the AEA framework come.
@@ -80,6 +90,9 @@ func (l *loader) checkAEA(at string, d *AEADoor, listeners map[string]string) {
 	l.aeaListener(at+".delegate", d.Delegate, listeners)
 	l.aeaListener(at+".mailbox", d.Mailbox, listeners)
 	open := d.Open()
+	if d.Relay.Enabled = l.Has(at + ".relay"); d.Relay.Enabled && len(open) > 0 && d.Delegate == "" && d.Mailbox == "" {
+		l.Errorf(at+".relay", "neither delegate nor mailbox is open: only there is it known for certain who writes")
+	}
 	if d.DefaultConnection != "" && !slices.Contains(open, d.DefaultConnection) {
 		l.Errorf(at+".default_connection", "%s is not open", d.DefaultConnection)
 	}

@@ -397,6 +397,10 @@ var problemCases = map[string]struct {
 			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is no specification id of a protocol, such as fetchai/default:1.0.0`,
 		},
 	},
+	"a relay of AEA whose agents nobody knows": {
+		"…  doors: {aea: {tcp: 127.0.0.1:0, stub: files, relay: {}}}\n",
+		[]string{"uimgate.yaml:6: services[0].doors.aea.relay: neither delegate nor mailbox is open: only there is it known for certain who writes"},
+	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},

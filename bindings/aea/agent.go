@@ -46,6 +46,10 @@ func (d *Door) open(ctx context.Context, s *service.Service) (_ *agent, err erro
 	set := s.Doors.AEA
 	limits := runtime.DefaultLimits
 	limits.Drain = d.DrainTimeout()
+	relays := set.Relay.Max > 0
+	if relays {
+		limits.Relay = set.Relay
+	}
 	a := &agent{
 		service: s.ID, settings: set, listeners: map[string]listener{}, stopped: make(chan struct{}), ended: make(chan struct{}),
 		runtime: runtime.New(set.Address, runtime.Options{Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(&set)}),
@@ -77,7 +81,8 @@ func (d *Door) open(ctx context.Context, s *service.Service) (_ *agent, err erro
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
 		a.listeners[l.name] = opened
-		if err := a.runtime.Connect(opened, runtime.ConnectionOptions{}); err != nil {
+		proven := l.name != "tcp" // who comes by it
+		if err := a.runtime.Connect(opened, runtime.ConnectionOptions{Relay: relays && proven}); err != nil {
 			return nil, err
 		}
 	}

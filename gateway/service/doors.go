@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/limit"
 )
 
 // Doors are the other protocols by which agents may come to a service.
@@ -53,10 +54,11 @@ type AEADoor struct {
 	Address string // of the service among these agents: fetch1…
 	NodeKey string // its public key, by which agents know it as a node of their network
 
-	TCP, Delegate, Mailbox string // host:port to listen on
-	Stub                   string // directory
-	HTTP                   bool   // requests in messages are answered
-	Clear                  bool   // PATs are told over connections that others can read
+	TCP, Delegate, Mailbox string     // host:port to listen on
+	Stub                   string     // directory
+	HTTP                   bool       // requests in messages are answered
+	Relay                  limit.Rate // messages of one agent to others, through the service; zero: none
+	Clear                  bool       // PATs are told over connections that others can read
 	// DefaultConnection and DefaultRouting, by specification id, name the connections of messages that answer none.
 	DefaultConnection string
 	DefaultRouting    map[string]string
@@ -81,6 +83,9 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 		d.AEA = AEADoor{
 			Open: true, TCP: a.TCP, Delegate: a.Delegate, Mailbox: a.Mailbox, Stub: a.Stub, HTTP: a.HTTP, Clear: a.Clear,
 			DefaultConnection: string(a.DefaultConnection), DefaultRouting: a.DefaultRouting, key: a.Key,
+		}
+		if a.Relay.Enabled {
+			d.AEA.Relay = a.Relay.PerAgent
 		}
 		if open := a.Open(); a.DefaultConnection == "" && len(open) > 0 {
 			d.AEA.DefaultConnection = string(open[0])

@@ -42,6 +42,9 @@ type ConnectionOptions struct {
 	Restricted, Excluded []wire.PublicID
 	// Inside: the connection answers skills, component to component, and no agent comes by it.
 	Inside bool
+	// Relay: agents that come by this connection and others with Relay may write to each other. The connection has to know for
+	// certain who they are.
+	Relay bool
 }
 
 // A Port is the way of one connection to the mailbox, and where it says what becomes of its envelopes.

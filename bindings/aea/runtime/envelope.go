@@ -26,7 +26,8 @@ type Limits struct {
 	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. One counts as 64 KiB at
 	// least, so these bound their number as well.
 	InBox, PerSender int64
-	// OutBox bounds the envelopes that wait to be sent, in bytes, and PerPeer those to one peer. One counts as 4 KiB at least.
+	// OutBox bounds the envelopes that wait to be sent, in bytes, and PerPeer those to one peer. One counts as 4 KiB at least. Those
+	// that are relayed take at most half of OutBox; of them, PerPeer bounds those to one peer as well, and those of one sender.
 	OutBox, PerPeer int64
 	// Reading bounds what has come of frames that are not yet whole, beyond the first 64 KiB of each.
 	Reading int64
@@ -38,7 +39,9 @@ type Limits struct {
 	Routes   int
 	RouteAge time.Duration
 	// Errors bounds the errors that one sender is sent.
-	Errors    limit.Rate
+	Errors limit.Rate
+	// Relay bounds the envelopes of one sender to other agents.
+	Relay     limit.Rate
 	Dialogues dialogue.Limits
 	// Drain bounds how long the runtime, once it is to stop, works on what it has taken, and waits for tasks to end; then, for three
 	// seconds, it waits for what was sent to leave.
@@ -50,8 +53,9 @@ type Limits struct {
 var DefaultLimits = Limits{
 	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Reading: 64 << 20,
 	Workers: 64, Tasks: 256, TaskWorkers: 16,
-	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: "minute"}, Dialogues: dialogue.DefaultLimits,
-	Drain: 20 * time.Second,
+	Routes: 16384, RouteAge: time.Hour, Errors: limit.Rate{Max: 10, Period: limit.Minute}, Relay: limit.Rate{Max: 600, Period: limit.Minute},
+	Dialogues: dialogue.DefaultLimits,
+	Drain:     20 * time.Second,
 }
 
 // within bounds what is held by the memory of the process.

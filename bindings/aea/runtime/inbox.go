@@ -226,6 +226,13 @@ func (b *InBox) stop() {
 	b.changed.Broadcast()
 }
 
+// stopped reports whether stop was called.
+func (b *InBox) stopped() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.shut
+}
+
 // drop drops what waits.
 func (b *InBox) drop() {
 	b.mu.Lock()

@@ -50,6 +50,7 @@ func (r *Runtime) loop(ctx context.Context) {
 	disconnect()
 	connections.Wait()
 	r.errors.perSender.Close()
+	r.multiplexer.relay.perSender.Close()
 }
 
 // act has behaviours act when they are due, until ctx ends.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
 )
 
 // Errors of sending, beside ErrNoPeer, ErrFull and wire.ErrUnsendable.
@@ -39,6 +40,7 @@ type Multiplexer struct {
 	box     MailBox
 	reading *semaphore.Weighted
 	routes  *routes
+	relay   relay
 	now     func() time.Time
 
 	unserved atomic.Uint64 // envelopes for another agent, or from outside for a component
@@ -50,10 +52,12 @@ type Multiplexer struct {
 }
 
 func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer {
-	return &Multiplexer{
-		address: address, box: MailBox{newInBox(l), newOutBox(l)}, routes: newRoutes(l.Routes, l.RouteAge), now: now,
+	m := &Multiplexer{
+		address: address, box: MailBox{newInBox(l), newOutBox(address, l)}, routes: newRoutes(l.Routes, l.RouteAge), now: now,
 		reading: semaphore.NewWeighted(max(l.Reading, 2*wire.MaxEnvelope)),
 	}
+	m.relay.m, m.relay.perSender = m, bucket.NewSet(l.Relay)
+	return m
 }
 
 // add adds a connection, and starts it where the others have been started.
@@ -118,7 +122,14 @@ func (p *Port) keepUp(ctx context.Context) {
 // receive is Port.Receive.
 func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope) error {
 	p.received.Add(1)
-	if e.ToComponent() != p.options.Inside || !p.options.Inside && e.To != m.address {
+	switch {
+	case e.ToComponent() != p.options.Inside:
+		m.unserved.Add(1)
+		return nil
+	case p.options.Inside || e.To == m.address:
+	case p.options.Relay:
+		return m.relay.pass(p, e)
+	default:
 		m.unserved.Add(1)
 		return nil
 	}

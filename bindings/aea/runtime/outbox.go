@@ -18,37 +18,64 @@ type MailBox struct {
 }
 
 // An OutBox holds the envelopes that wait to be sent, in one Queue for each peer: one that reads nothing fills its own. A queue
-// may hold more as long as it holds less than is free, so that many such peers leave room for others.
+// may hold more as long as it holds less than is free, so that many such peers leave room for others. Envelopes that are relayed
+// have bounds of their own, so that they take no room from those of this agent.
 type OutBox struct {
+	address       string
 	perPeer, size int64
 
-	mu      sync.Mutex
-	emptied sync.Cond
-	held    int64
+	mu       sync.Mutex
+	emptied  sync.Cond
+	held     int64            // by all
+	relayed  int64            // by those that are relayed
+	bySender map[string]int64 // of those
 }
 
-func newOutBox(l Limits) *OutBox {
-	b := &OutBox{perPeer: max(l.PerPeer, wire.MaxEnvelope), size: max(l.OutBox, 2*wire.MaxEnvelope)}
+func newOutBox(address string, l Limits) *OutBox {
+	b := &OutBox{
+		address: address, perPeer: max(l.PerPeer, wire.MaxEnvelope), size: max(l.OutBox, 2*wire.MaxEnvelope), bySender: map[string]int64{},
+	}
 	b.emptied.L = &b.mu
 	return b
 }
 
-// take takes room for an envelope into a queue that holds some already.
-func (b *OutBox) take(n, held int64) bool {
+// relays reports whether an envelope is another agent's.
+func (b *OutBox) relays(e wire.Envelope) bool { return !e.ToComponent() && e.Sender != b.address }
+
+// take takes room for an envelope into a queue that holds some of its kind already.
+func (b *OutBox) take(e wire.Envelope, held int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if held+n > b.perPeer || held+n > b.size-b.held {
+	n := weight(e, minSent)
+	free := b.size - b.held
+	if b.relays(e) {
+		if free = min(free, b.size/2-b.relayed); b.bySender[e.Sender]+n > b.perPeer {
+			return false
+		}
+	}
+	if held+n > b.perPeer || held+n > free {
 		return false
 	}
-	b.held += n
+	b.add(e, n)
 	return true
 }
 
-func (b *OutBox) give(n int64) {
+func (b *OutBox) give(e wire.Envelope) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held -= n; b.held == 0 {
+	if b.add(e, -weight(e, minSent)); b.held == 0 {
 		b.emptied.Broadcast()
+	}
+}
+
+func (b *OutBox) add(e wire.Envelope, n int64) {
+	b.held += n
+	if !b.relays(e) {
+		return
+	}
+	b.relayed += n
+	if b.bySender[e.Sender] += n; b.bySender[e.Sender] == 0 {
+		delete(b.bySender, e.Sender)
 	}
 }
 
@@ -68,12 +95,13 @@ func (b *OutBox) drain(ctx context.Context) {
 
 // A Queue holds the envelopes that wait to be sent to one peer. It is safe for concurrent use.
 type Queue struct {
-	box  *OutBox
-	mu   sync.Mutex
-	held int64 // by those that wait, and by the one that was taken
-	list []wire.Envelope
-	more chan struct{} // has an element when there may be more
-	shut bool
+	box     *OutBox
+	mu      sync.Mutex
+	held    int64 // by those that wait, and by the one that was taken, of this agent
+	relayed int64 // by those of others
+	list    []wire.Envelope
+	more    chan struct{} // has an element when there may be more
+	shut    bool
 }
 
 // Queue makes a queue for a peer. It is closed with Close.
@@ -83,17 +111,25 @@ func (b *OutBox) Queue() *Queue { return &Queue{box: b, more: make(chan struct{}
 func (q *Queue) Put(e wire.Envelope) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := weight(e, minSent)
+	held := q.of(e)
 	switch {
 	case q.shut:
 		return ErrNoPeer
-	case !q.box.take(n, q.held):
+	case !q.box.take(e, *held):
 		return ErrFull
 	}
-	q.held += n
+	*held += weight(e, minSent)
 	q.list = append(q.list, e)
 	q.wake()
 	return nil
+}
+
+// of is what those of the kind of an envelope hold.
+func (q *Queue) of(e wire.Envelope) *int64 {
+	if q.box.relays(e) {
+		return &q.relayed
+	}
+	return &q.held
 }
 
 func (q *Queue) wake() {
@@ -112,7 +148,7 @@ func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err err
 			return wire.Envelope{}, nil, err
 		}
 		if found {
-			return e, func() { q.free(weight(e, minSent)) }, nil
+			return e, func() { q.free(e) }, nil
 		}
 		select {
 		case <-q.more:
@@ -128,7 +164,7 @@ func (q *Queue) First() (e wire.Envelope, sent func(), ok bool) {
 	if err != nil || !ok {
 		return wire.Envelope{}, nil, false
 	}
-	return e, func() { q.free(weight(e, minSent)) }, true
+	return e, func() { q.free(e) }, true
 }
 
 func (q *Queue) first() (e wire.Envelope, found bool, err error) {
@@ -148,11 +184,15 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 	return e, true, nil
 }
 
-func (q *Queue) free(n int64) {
+func (q *Queue) free(e wire.Envelope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.held -= n
-	q.box.give(n)
+	q.give(e)
+}
+
+func (q *Queue) give(e wire.Envelope) {
+	*q.of(e) -= weight(e, minSent)
+	q.box.give(e)
 }
 
 // Len returns how many envelopes wait.
@@ -168,8 +208,7 @@ func (q *Queue) Close() int {
 	defer q.mu.Unlock()
 	n := len(q.list)
 	for _, e := range q.list {
-		q.held -= weight(e, minSent)
-		q.box.give(weight(e, minSent))
+		q.give(e)
 	}
 	q.list, q.shut = nil, true
 	q.wake()

@@ -63,6 +63,7 @@ func New(address string, o Options) *Runtime {
 	r.multiplexer.routing = o.Routing
 	r.filter = &Filter{r.resources}
 	r.errors = newErrorHandler(o.Limits, r.multiplexer.Send, o.Now)
+	r.multiplexer.relay.tell = r.errors.send
 	r.skills = skillDialogues{limits: o.Limits.Dialogues, now: o.Now, of: map[wire.PublicID]*dialogue.Dialogues{}}
 	return r
 }

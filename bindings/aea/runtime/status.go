@@ -14,9 +14,10 @@ type Status struct {
 	InBox       InBoxStatus        `json:"inbox"`
 	Dialogues   dialogue.Counts    `json:"dialogues"`
 	Errors      ErrorStatus        `json:"errors"`
-	Unserved    uint64             `json:"unserved"` // envelopes to others, or from outside to a component
-	Routes      int                `json:"routes"`   // peers of whom it is known by which connection they come
-	Tasks       int                `json:"tasks"`    // that wait
+	Unserved    uint64             `json:"unserved"`        // envelopes to others, or from outside to a component
+	Relay       *RelayStatus       `json:"relay,omitempty"` // nil: no connection relays
+	Routes      int                `json:"routes"`          // peers of whom it is known by which connection they come
+	Tasks       int                `json:"tasks"`           // that wait
 }
 
 // A ConnectionStatus is how one connection is.
@@ -47,6 +48,7 @@ func (r *Runtime) Status() Status {
 	s := Status{
 		Address: r.address, Skills: r.resources.status(), InBox: m.box.InBox.Status(), Dialogues: r.dialogues.Counts(),
 		Errors: r.errors.Status(), Unserved: m.unserved.Load(), Routes: m.routes.len(), Tasks: len(r.tasks),
+		Relay: m.relay.status(),
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -1,0 +1,151 @@
+package aea_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/aea/acn"
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+var relaying = strings.Replace(settings, "aea: {", "aea: {relay: {per_agent: 5/hour}, ", 1)
+
+// activity is the status of the agent of the service.
+func activity(g *gatetest.Gate) runtime.Status {
+	g.Helper()
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if s, ok := s.Activity.(runtime.Status); ok && s.Address != "" {
+			return s
+		}
+	}
+	g.Fatal("no status of " + aea.Name)
+	return runtime.Status{}
+}
+
+// TestAgentsWriteToEachOther: a stock negotiation between two agents, of which the gateway is only the way, by each pair of connections.
+func TestAgentsWriteToEachOther(t *testing.T) {
+	t.Parallel()
+	for _, ways := range [][2]string{{"delegate", "delegate"}, {"delegate", "mailbox"}, {"mailbox", "delegate"}, {"mailbox", "mailbox"}} {
+		t.Run(ways[0]+" to "+ways[1], func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, relaying)
+			at := addresses(g)
+			buying, selling := aeatest.Numbered(t, 2), aeatest.Numbered(t, 3)
+			buyer := aeatest.NewAgent(coming[ways[0]](t, at, buying), selling.Public(identity.Fetchai).Address(), buying, identity.Fetchai)
+			seller := aeatest.NewAgent(coming[ways[1]](t, at, selling), buyer.Address(), selling, identity.Fetchai)
+			buyer.Start(t, &protocol.FIPA, aeatest.CFP("a lamp"))
+			asked, _ := seller.FIPA(t, protocol.FIPACFP)
+			seller.Reply(t, asked, protocol.FIPAMessage{Performative: protocol.FIPAPropose})
+			offered, _ := buyer.FIPA(t, protocol.FIPAPropose)
+			buyer.Reply(t, offered, protocol.FIPAMessage{Performative: protocol.FIPAAccept})
+			accepted, _ := seller.FIPA(t, protocol.FIPAAccept)
+			seller.Reply(t, accepted, protocol.FIPAMessage{Performative: protocol.FIPAMatchAccept})
+			matched, _ := buyer.FIPA(t, protocol.FIPAMatchAccept)
+			buyer.Reply(t, matched, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
+			seller.FIPA(t, protocol.FIPAEnd)
+			if s := activity(g); s.Relay.Relayed != 5 || s.Dialogues.HalfOpen+s.Dialogues.Open+s.Dialogues.Ended != 0 {
+				t.Errorf("%+v, %+v", s, s.Relay)
+			}
+
+			// As the gateway is to its own agents, so it stays, and it is the gateway that says when there is too much.
+			own := aeatest.NewAgent(buyer.Way, at["address"], buying, identity.Fetchai)
+			if token := own.Agrees(t, gatetest.Searching); token == "" {
+				t.Error("no PAT")
+			}
+			for range 3 {
+				buyer.Start(t, &protocol.Default, aeatest.Text("more"))
+			}
+			e := buyer.Way.Next(t, buyer.Address())
+			if e.Sender != at["address"] || activity(g).Relay.Held != 1 {
+				t.Errorf("%+v, %+v", e, activity(g).Relay)
+			}
+		})
+	}
+}
+
+// TestWhoIsNotRelayed: who did not prove its address, who writes in the name of another, and whoever, where the operator did not say so.
+func TestWhoIsNotRelayed(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		settings, way string
+		n             int // of the sender's key
+		as            int // of the key of the sender that is named
+		unserved      uint64
+		refused       uint64
+	}{
+		"off by default":             {settings: settings, way: "delegate", n: 2, as: 2, unserved: 1},
+		"by tcp":                     {settings: relaying, way: "tcp", n: 2, as: 2, unserved: 1},
+		"another's name by tcp":      {settings: relaying, way: "tcp", n: 2, as: 4, refused: 1},
+		"to nobody":                  {settings: relaying, way: "mailbox", n: 3, as: 3, unserved: 1},
+		"by tcp, as who is by proof": {settings: relaying, way: "tcp", n: 3, as: 3, unserved: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, row.settings)
+			at, key := addresses(g), aeatest.Numbered(t, row.n)
+			to := aeatest.Numbered(t, 3).Public(identity.Fetchai).Address()
+			receiver := agent(g, "delegate", 3)
+			if name == "to nobody" {
+				to = aeatest.Numbered(t, 9).Public(identity.Fetchai).Address()
+			}
+			way := coming[row.way](t, at, key)
+			_, e, err := newDialogues(t, row.as).Start(protocol.Default.Specs[0], to, aeatest.Text("hello"))
+			g.Must(err)
+			way.Send(t, e)
+			own := aeatest.NewAgent(way, at["address"], key, identity.Fetchai)
+			own.Calls(t, call(gatetest.Searching, "")) // so that what came before has been taken
+			s := activity(g)
+			var refused uint64
+			for _, c := range s.Connections {
+				refused += c.Refused
+			}
+			if s.Unserved != row.unserved || refused != row.refused || s.Relay != nil && s.Relay.Relayed != 0 {
+				t.Errorf("%+v, %+v", s, s.Relay)
+			}
+			if row.way != "tcp" || row.n != 3 {
+				receiver.Calls(t, call(gatetest.Searching, "")) // and is the first that came to it
+			}
+		})
+	}
+	t.Run("another's name by delegate and mailbox", func(t *testing.T) {
+		t.Parallel()
+		g := gatetest.New(t, relaying)
+		at := addresses(g)
+		receiver, key := agent(g, "delegate", 3), aeatest.Numbered(t, 2)
+		_, e, err := newDialogues(t, 4).Start(protocol.Default.Specs[0], receiver.Address(), aeatest.Text("hello"))
+		g.Must(err)
+		data, err := e.Encode()
+		g.Must(err)
+		config, record := aeatest.Trusting(t, at["mailbox"]), aeatest.Record(at["node_key"], key, identity.Fetchai)
+		token := string(aeatest.HTTPS(t, config, at["mailbox"], "", "POST", "/register", record.Encode()))
+		if status, _ := aeatest.TryHTTPS(t, config, at["mailbox"], token, "POST", "/send_envelope", data); status != 400 {
+			t.Errorf("by mailbox: %d", status)
+		}
+		conn, _ := aeatest.Connect(t, at["delegate"])
+		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
+		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode())
+		if first, second := aeatest.Status(t, conn), aeatest.Status(t, conn); first != acn.Success || second != acn.WrongAgentAddress {
+			t.Errorf("by delegate: %d, %d", first, second)
+		}
+		receiver.Calls(t, call(gatetest.Searching, ""))
+		if s := activity(g); s.Relay.Relayed != 0 {
+			t.Errorf("%+v", s.Relay)
+		}
+	})
+}
+
+// newDialogues are those of the agent with a key.
+func newDialogues(t *testing.T, n int) *dialogue.Dialogues {
+	t.Helper()
+	address := aeatest.Numbered(t, n).Public(identity.Fetchai).Address()
+	return dialogue.New(address, dialogue.DefaultLimits, time.Now)
+}

@@ -1,0 +1,104 @@
+package runtime
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+)
+
+// A relay hands on what agents that are connected here write to each other: from a connection that relays to one that does,
+// unread. Nothing is kept for an agent that is not connected.
+type relay struct {
+	m         *Multiplexer
+	perSender *bucket.Set
+	// tell sends the sender of an envelope an error.
+	tell func(Envelope, wire.Message) bool
+
+	relayed, undelivered, held atomic.Uint64
+}
+
+// A RelayStatus counts envelopes from one agent to another. Those whose receiver is not connected are in Status.Unserved.
+type RelayStatus struct {
+	Relayed     uint64 `json:"relayed"`     // put into the queue of their receiver
+	Undelivered uint64 `json:"undelivered"` // of which as many waited as may, for their receiver or of their sender
+	Held        uint64 `json:"held"`        // of senders that sent more than Limits.Relay
+}
+
+// pass hands on an envelope that came by a connection, which knows its sender for certain. The sender is told where its receiver is
+// connected, and does not get it. The error is ErrStopped.
+func (r *relay) pass(from *Port, e wire.Envelope) error {
+	if r.m.box.InBox.stopped() {
+		return ErrStopped
+	}
+	r.m.routes.set(e.Sender, from.connection.ID(), r.m.now())
+	if !r.perSender.Admit(e.Sender, r.m.now()) {
+		r.held.Add(1)
+		r.refuse(from, e, "The gateway relays no more messages of this sender now.")
+		return nil
+	}
+	switch err := r.send(e); {
+	case err == nil:
+		r.relayed.Add(1)
+	case errors.Is(err, ErrNoPeer), errors.Is(err, ErrDown):
+		r.m.unserved.Add(1)
+	default:
+		r.undelivered.Add(1)
+		r.refuse(from, e, "The receiver takes no more messages now.")
+	}
+	return nil
+}
+
+// send puts an envelope into the queue of its receiver, at the connection by which that was heard last, or at another one. Only
+// those that relay are asked: at others, whoever wants can have the address of the receiver.
+func (r *relay) send(e wire.Envelope) error {
+	heard := r.m.routes.get(e.To, r.m.now())
+	err := ErrNoPeer
+	for _, last := range []bool{true, false} {
+		for _, p := range r.m.relaying() {
+			if (p.connection.ID() == heard) != last || !p.up.Load() {
+				continue
+			}
+			if err = p.connection.Send(e); !errors.Is(err, ErrNoPeer) {
+				return err
+			}
+		}
+	}
+	return err
+}
+
+// refuse tells the sender of an envelope that it does not arrive, and which dialogue it was of.
+func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
+	of := Envelope{e, EnvelopeContext{from.connection.ID()}}
+	if mayBeFinal(of) {
+		return
+	}
+	said := protocol.DefaultMessage{Performative: protocol.DefaultError, Code: protocol.CodeInvalidDialogue, Text: text}
+	if m, err := wire.DecodeMessage(e.Message); err == nil {
+		said.Data = map[string][]byte{"dialogue": []byte(m.StarterRef)}
+	}
+	of.To = r.m.address
+	r.tell(of, wire.Message{ID: 1, Content: said.Encode()})
+}
+
+// status returns the counts; nil: no connection relays.
+func (r *relay) status() *RelayStatus {
+	if len(r.m.relaying()) == 0 {
+		return nil
+	}
+	return &RelayStatus{Relayed: r.relayed.Load(), Undelivered: r.undelivered.Load(), Held: r.held.Load()}
+}
+
+// relaying returns the ports of the connections that relay.
+func (m *Multiplexer) relaying() (ports []*Port) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, p := range m.ports {
+		if p.options.Relay {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}

@@ -1,0 +1,248 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/limit"
+)
+
+// A knowing line is one on which only those who have joined are connected.
+type knowing struct{ *line }
+
+func (k knowing) Send(e wire.Envelope) error {
+	k.mu.Lock()
+	queue := k.queues[e.To]
+	k.mu.Unlock()
+	if queue == nil {
+		return runtime.ErrNoPeer
+	}
+	return queue.Put(e)
+}
+
+// relaying starts a runtime with lines that relay, and one that does not.
+func relaying(t *testing.T, l runtime.Limits, proven [2]*line, other *line) *runtime.Runtime {
+	t.Helper()
+	r := runtime.New(self, runtime.Options{Now: time.Now, Limits: l})
+	for _, line := range proven {
+		if err := r.Connect(knowing{line}, runtime.ConnectionOptions{Relay: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Connect(knowing{other}, runtime.ConnectionOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Resources().Add(echo()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+	for _, line := range append(proven[:], other) {
+		<-line.ready
+	}
+	return r
+}
+
+func between(t *testing.T, from, to, ref, said string) wire.Envelope {
+	t.Helper()
+	e := message(t, from, ref, 1, 0, defaultSpec, text(said))
+	e.To = to
+	return e
+}
+
+// told returns the error that came to an agent.
+func told(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
+	t.Helper()
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := protocol.Default.Decode(m.Content)
+	d, ok := c.(protocol.DefaultMessage)
+	if err != nil || !ok || d.Performative != protocol.DefaultError || e.Sender != self {
+		t.Fatalf("%+v from %s, %v", c, e.Sender, err)
+	}
+	return d
+}
+
+// TestWhoIsRelayedToWhom: only between connections that know who comes, in the bytes that came.
+func TestWhoIsRelayedToWhom(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		from, to string
+		come     func(e *wire.Envelope)
+		want     bool
+	}{
+		"within one connection":             {from: "ann", to: "bob", want: true},
+		"from one connection to another":    {from: "ann", to: "cid", want: true},
+		"and back":                          {from: "cid", to: "ann", want: true},
+		"with an URI, of any protocol":      {from: "ann", to: "bob", come: unknownProtocol, want: true},
+		"to oneself":                        {from: "ann", to: "ann", want: true},
+		"to nobody":                         {from: "ann", to: "nobody"},
+		"to one whom the connection trusts": {from: "ann", to: "tim"},
+		"from one whom it trusts":           {from: "tim", to: "ann"},
+		"to a component":                    {from: "ann", to: "bob", come: func(e *wire.Envelope) { e.To, e.Sender = skillID.String(), "shop/x:1.0.0" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
+			r := relaying(t, limits(), proven, other)
+			at := map[string]*line{"ann": proven[0], "bob": proven[0], "cid": proven[1], "tim": other}
+			for agent, line := range at {
+				line.queue(agent)
+			}
+			e := between(t, row.from, row.to, "a1", "hello")
+			if row.come != nil {
+				row.come(&e)
+			}
+			at[row.from].put(t, e)
+			s := r.Status()
+			if row.want {
+				came := at[row.to].sent(t, row.to)
+				if came.To != e.To || came.Sender != e.Sender || came.URI != e.URI || string(came.Message) != string(e.Message) ||
+					s.Relay.Relayed != 1 || s.Unserved != 0 {
+					t.Errorf("%+v, %+v", came, s)
+				}
+			} else if s.Relay.Relayed != 0 || s.Unserved != 1 {
+				t.Errorf("%+v %+v", s, s.Relay)
+			}
+			// Whoever wrote is answered by the gateway as before, and of what was relayed it has seen nothing.
+			at[row.from].put(t, message(t, row.from, "z1", 1, 0, defaultSpec, text("hello")))
+			if answer := at[row.from].sent(t, row.from); answer.Sender != self || r.Status().Dialogues.HalfOpen != 1 {
+				t.Errorf("%+v, %+v", answer, r.Status())
+			}
+		})
+	}
+}
+
+func unknownProtocol(e *wire.Envelope) {
+	e.Protocol = wire.PublicID{Author: "their", Name: "own", Version: "0.3.0"}
+	e.URI, e.Message = "http://x/y", []byte("anything")
+}
+
+// TestNothingIsRelayedUnlessAConnectionDoes is the door as it is by default.
+func TestNothingIsRelayedUnlessAConnectionDoes(t *testing.T) {
+	t.Parallel()
+	l := newLine("first")
+	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, l)
+	<-l.ready
+	l.queue("bob")
+	l.put(t, between(t, "ann", "bob", "a1", "hello"))
+	if s := r.Status(); s.Relay != nil || s.Unserved != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestTheReceiverIsWhereItWasHeardLast for one that is connected twice.
+func TestTheReceiverIsWhereItWasHeardLast(t *testing.T) {
+	t.Parallel()
+	proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
+	relaying(t, limits(), proven, other)
+	proven[0].queue("ann")
+	for _, heard := range []int{1, 0, 1} {
+		proven[0].queue("bob")
+		proven[1].queue("bob")
+		proven[heard].put(t, between(t, "bob", "ann", "b", "I am here"))
+		proven[0].sent(t, "ann")
+		proven[0].put(t, between(t, "ann", "bob", "a", "hello"))
+		proven[heard].sent(t, "bob")
+	}
+}
+
+// TestARelayedMessageThatFindsNoRoom is told, and takes none from what the gateway itself has to say.
+func TestARelayedMessageThatFindsNoRoom(t *testing.T) {
+	t.Parallel()
+	l := limits()
+	l.Relay = limit.Rate{Max: 1_000_000, Period: limit.Minute}
+	proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
+	r := relaying(t, l, proven, other)
+	line := proven[0]
+	line.queue("ann")
+	line.queue("bob")
+	large := string(make([]byte, 1<<20))
+	for n := 0; r.Status().Relay.Undelivered == 0; n++ {
+		if n > 10 {
+			t.Fatalf("%d messages of a MiB wait for one agent", n)
+		}
+		line.put(t, between(t, "ann", "bob", fmt.Sprintf("a%d", n), large))
+	}
+	if d := told(t, line.sent(t, "ann")); d.Code != protocol.CodeInvalidDialogue || len(d.Data["dialogue"]) == 0 {
+		t.Errorf("%+v", d)
+	}
+	fault := between(t, "ann", "bob", "f1", "")
+	fault.Message = message(t, "ann", "", 1, 0, defaultSpec,
+		protocol.DefaultMessage{Performative: protocol.DefaultError, Data: map[string][]byte{"envelope": []byte(large)}}).Message
+	answered := r.Status().Errors.Answered
+	line.put(t, fault)
+	if s := r.Status(); s.Relay.Undelivered != 2 || s.Errors.Answered != answered {
+		t.Errorf("an error was answered: %+v %+v", s.Errors, s.Relay)
+	}
+	line.put(t, message(t, "bob", "b1", 1, 0, defaultSpec, text("hello")))
+	for e := line.sent(t, "bob"); e.Sender != self; e = line.sent(t, "bob") {
+		if e.Sender != "ann" {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// TestManyThatAreRelayedLeaveRoom: agents that read nothing, and are written to by others, do not keep the gateway from answering.
+func TestManyThatAreRelayedLeaveRoom(t *testing.T) {
+	t.Parallel()
+	l := limits()
+	l.OutBox, l.PerPeer = 4*wire.MaxEnvelope, wire.MaxEnvelope
+	l.Relay = limit.Rate{Max: 1_000_000, Period: limit.Minute}
+	proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
+	r := relaying(t, l, proven, other)
+	line := proven[0]
+	large := string(make([]byte, 512<<10))
+	for n := range 200 {
+		from, to := fmt.Sprintf("from%d", n), fmt.Sprintf("to%d", n%20)
+		line.queue(to)
+		line.put(t, between(t, from, to, "a1", large))
+	}
+	if s := r.Status().Relay; s.Relayed == 0 || s.Relayed*512<<10 > 2*wire.MaxEnvelope || s.Relayed+s.Undelivered != 200 {
+		t.Errorf("%+v", s)
+	}
+	line.queue("bob")
+	line.put(t, message(t, "bob", "b1", 1, 0, defaultSpec, text(large)))
+	if e := line.sent(t, "bob"); len(e.Message) < 512<<10 {
+		t.Errorf("%d bytes", len(e.Message))
+	}
+}
+
+// TestASenderIsRelayedOnlySoOften, whoever it writes to, and others are not held back by it.
+func TestASenderIsRelayedOnlySoOften(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limits()
+		l.Relay = limit.Rate{Max: 60, Period: limit.Minute}
+		proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
+		r := relaying(t, l, proven, other)
+		line := proven[0]
+		for _, agent := range []string{"ann", "bob", "cid"} {
+			line.queue(agent)
+		}
+		for n := range 100 {
+			line.put(t, between(t, "ann", []string{"bob", "cid"}[n%2], fmt.Sprintf("a%d", n), "hello"))
+		}
+		if s := r.Status(); s.Relay.Relayed != 60 || s.Relay.Held != 40 || s.Errors.Answered != uint64(l.Errors.Max) {
+			t.Errorf("%+v %+v", s.Relay, s.Errors)
+		}
+		told(t, line.sent(t, "ann"))
+		line.put(t, between(t, "cid", "bob", "c1", "hello"))
+		time.Sleep(10 * time.Second) // of the clock of this test alone
+		line.put(t, between(t, "ann", "bob", "a1", "hello"))
+		if s := r.Status(); s.Relay.Relayed != 62 {
+			t.Errorf("%+v", s.Relay)
+		}
+	})
+}
