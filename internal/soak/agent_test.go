@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -60,11 +61,7 @@ func (w *world) newAgent(id string, tokens int) (*agent, error) {
 
 // agree makes a fresh agreement on a gateway, and keeps the PAT.
 func (a *agent) agree(g *gateway) error {
-	status, _, body, err := a.w.do(http.MethodGet, g.url()+"/api/policy", nil, nil)
-	if err != nil || status != http.StatusOK {
-		return fmt.Errorf("policy: %d %.200s %w", status, body, err)
-	}
-	digest, err := pat.PolicyDigest(body)
+	digest, err := a.w.policyDigest(g)
 	if err != nil {
 		return err
 	}
@@ -79,6 +76,14 @@ func (a *agent) agree(g *gateway) error {
 	return a.take(a.w.do(http.MethodPost, g.url()+"/api/pat/issue", mustJSON(map[string]string{
 		"agent_id": a.id, "signed_policy": signed, "agent_public_key": base64.RawURLEncoding.EncodeToString(public),
 	}), nil))
+}
+
+func (w *world) policyDigest(g *gateway) (string, error) {
+	status, _, body, err := w.do(http.MethodGet, g.url()+"/api/policy", nil, nil)
+	if err != nil || status != http.StatusOK {
+		return "", fmt.Errorf("policy: %d %.200s %w", status, body, err)
+	}
+	return pat.PolicyDigest(body)
 }
 
 // renew renews the newest PAT.
@@ -157,6 +162,7 @@ type call struct {
 	ref    string
 	key    string // Idempotency-Key
 	proof  string
+	by     way // how it comes; nil: over HTTP
 }
 
 // prove signs the call.
@@ -172,19 +178,16 @@ func (c *call) prove() error {
 // at makes one attempt at a gateway and records it.
 func (c call) at(g *gateway) attempt {
 	w := c.agent.w
-	header := map[string]string{"Authorization": "Bearer " + c.token.text}
-	if c.key != "" {
-		header["Idempotency-Key"] = c.key
+	if c.by == nil {
+		c.by = overHTTP{}
 	}
-	if c.proof != "" {
-		header["UIM-Proof"] = c.proof
+	a := attempt{
+		Ref: c.ref, Key: c.key, Proof: c.proof, Way: c.by.name(), Gateway: g.name, Agent: c.agent.id, Token: c.token.id, Intent: c.intent,
 	}
-	a := attempt{Ref: c.ref, Key: c.key, Proof: c.proof, Gateway: g.name, Agent: c.agent.id, Token: c.token.id, Intent: c.intent}
-	body := mustJSON(map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}})
 	a.Sent = w.clock.now()
-	status, h, answer, err := w.do(http.MethodPost, g.url()+"/api/intents/execute", body, header)
+	status, h, answer, err := c.by.send(c, g)
 	a.Answered = w.clock.now()
-	a.Status, a.Lost = status, err != nil
+	a.Status, a.Lost, a.Taken = status, err != nil, errors.Is(err, errTaken)
 	if err == nil {
 		a.read(h, answer)
 	}
@@ -197,11 +200,42 @@ func (c call) at(g *gateway) attempt {
 	return a
 }
 
+// A way is how a call comes to a gateway.
+type way interface {
+	name() string
+	// send sends a call, and returns what the execute endpoint would have answered.
+	send(c call, g *gateway) (status int, h http.Header, body []byte, err error)
+}
+
+type overHTTP struct{}
+
+func (overHTTP) name() string { return "HTTP" }
+
+func (overHTTP) send(c call, g *gateway) (int, http.Header, []byte, error) {
+	header := map[string]string{"Authorization": "Bearer " + c.token.text}
+	if c.key != "" {
+		header["Idempotency-Key"] = c.key
+	}
+	if c.proof != "" {
+		header["UIM-Proof"] = c.proof
+	}
+	return c.agent.w.do(http.MethodPost, g.url()+"/api/intents/execute", c.body(), header)
+}
+
+func (c call) body() []byte {
+	return mustJSON(map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}})
+}
+
+// read reads an answer. What header fields say stands in the body of a refusal, too, and some ways have no header.
 func (a *attempt) read(h http.Header, body []byte) {
 	var answer struct {
 		Serial int
 		Error  struct {
-			Details struct{ Reason, Outcome string }
+			Details struct {
+				Reason, Outcome string
+				Charge          struct{ ID, State string }
+				RetryAfter      json.Number `json:"retry_after"`
+			}
 		}
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
@@ -209,7 +243,9 @@ func (a *attempt) read(h http.Header, body []byte) {
 		return
 	}
 	a.Serial, a.Reason, a.Outcome = answer.Serial, answer.Error.Details.Reason, answer.Error.Details.Outcome
-	a.RetryAfter, a.Replayed = h.Get("Retry-After"), h.Get("Idempotency-Replayed") == "true"
+	details := &answer.Error.Details
+	a.RetryAfter, a.Replayed = cmp.Or(h.Get("Retry-After"), details.RetryAfter.String()), h.Get("Idempotency-Replayed") == "true"
+	a.Execution, a.Charge = details.Charge.ID, details.Charge.State
 	for part := range strings.SplitSeq(h.Get("UIM-Charge"), "; ") {
 		if v, is := strings.CutPrefix(part, "id="); is {
 			a.Execution = v

@@ -40,6 +40,7 @@ type attempt struct {
 	Ref      string // of the call; several attempts are one call only under one idempotency key, or with one proof
 	Key      string // Idempotency-Key
 	Proof    string
+	Way      string // how it came
 	Gateway  string
 	Agent    string
 	Token    string
@@ -47,6 +48,7 @@ type attempt struct {
 	Sent     time.Duration // just before
 	Answered time.Duration // just after; of a lost one, when it was given up
 	Lost     bool          // without an answer
+	Taken    bool          // the gateway said that it would answer later; Lost: it did not
 
 	Status     int
 	Reason     string

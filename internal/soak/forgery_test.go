@@ -294,6 +294,15 @@ var forgeries = []forgery{
 		a := e.attempt("search-0.works")
 		a.Sent, a.Answered = 25*time.Second, 26*time.Second
 	}},
+	{"taken, and never told", "told", func(e *evidence) {
+		a := e.attempt("order-4.works")
+		a.Taken, a.Lost, a.Status = true, true, 0
+	}},
+	{"told in bytes that it was done, and released", "charges", func(e *evidence) {
+		a := e.attempt("order-0.works")
+		a.Way, a.Execution, a.Charge = wayBytes, "", ""
+		e.Executions[0].State = store.Released
+	}},
 	{"a panic", "logs", func(e *evidence) { e.Logs["a"] += `{"level":"error","msg":"panic"}` }},
 }
 

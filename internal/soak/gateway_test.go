@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 )
@@ -81,7 +82,9 @@ func newGateway(t *testing.T, name, config string) *gateway {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"uimgate.yaml": config, "agents.json": agentsFile(), "policy.json": policyFile()} {
+	for name, text := range map[string]string{
+		"uimgate.yaml": config, "agents.json": agentsFile(), "policy.json": policyFile(), seedFile: seed, keyFile: aeatest.KeyPublished,
+	} {
 		if err := g.write(name, text); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
 		}
 	}
-	reported := e.judgeReported(records, breach)
+	reported := e.judgeReported(records, arrived, breach)
 	e.judgeUnreported(records, arrived, reported, breach)
 }
 
@@ -79,9 +79,18 @@ func fits(did effect, s store.State) bool {
 
 // judgeReported compares the charges in answers to agents with the records. It returns the executions that were
 // reported as captured.
-func (e *evidence) judgeReported(records map[string]store.Execution, breach func(string, ...any)) map[string]bool {
+func (e *evidence) judgeReported(records map[string]store.Execution, arrived map[string]arrival,
+	breach func(string, ...any),
+) map[string]bool {
 	captured, byKey := map[string]bool{}, map[string]string{}
+	executions := map[int]string{}
+	for id, a := range arrived {
+		executions[a.Serial] = id
+	}
 	for _, a := range e.Attempts {
+		if id := executions[a.Serial]; a.Way == wayBytes && a.Status == 200 && id != "" { // it is the output alone, so it was done and is paid
+			a.Execution, a.Charge = id, "captured"
+		}
 		if a.Charge == "" {
 			if a.Status == 200 && !prices[a.Intent].IsZero() {
 				breach("%s was answered without a word of its charge", a.Ref)

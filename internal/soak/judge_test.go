@@ -21,6 +21,7 @@ var judges = []judge{
 	{"credit", (*evidence).judgeCredit},
 	{"revocations", (*evidence).judgeEndings},
 	{"answers", (*evidence).judgeAnswers},
+	{"told", (*evidence).judgeTold},
 	{"readiness", (*evidence).judgeReadiness},
 	{"logs", (*evidence).judgeLogs},
 }
@@ -63,6 +64,9 @@ func (e *evidence) count() floor {
 		default:
 			n[fmt.Sprintf("answered %d", a.Status)]++
 		}
+		if a.Status == 200 && !a.Lost {
+			n["done by "+a.Way]++
+		}
 		if a.Charge != "" && !a.Replayed {
 			n["told "+a.Charge]++
 		}
@@ -74,6 +78,7 @@ func (e *evidence) count() floor {
 		n["execution "+string(x.State)]++
 	}
 	n["revoked"] = len(e.Endings)
+	n["told when sent again"] = e.toldAgain()
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
 	n["locks"] = e.Locks

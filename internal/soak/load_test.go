@@ -41,6 +41,7 @@ func (w *world) load() {
 		w.worker(w.over, fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
 	}
 	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.addToken(pick(append(regular, hot, greedy))) })
+	w.loadGuests()
 	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
 }
 
@@ -74,20 +75,7 @@ var singles, purchases atomic.Int64
 // in various ways.
 func (w *world) buy(a *agent, intent, ref string) {
 	n := purchases.Add(1)
-	does := effectDone
-	switch {
-	case n%100 == 99:
-		does = effectNoAnswer
-	case n%17 == 0:
-		does = effectError
-	case n%19 == 0:
-		does = effectConflict
-	case n%23 == 0:
-		does = effectInvalidAnswer
-	case n%29 == 0:
-		does = effectBrokenAnswer
-	}
-	c := call{agent: a, intent: intent, ref: ref + "." + string(does)}
+	c := call{agent: a, intent: intent, ref: ref + "." + string(effectOfPurchase(n))}
 	if n%3 == 0 {
 		if g := w.anyGateway(); g != nil {
 			c.token = a.token()
@@ -96,21 +84,53 @@ func (w *world) buy(a *agent, intent, ref string) {
 		return
 	}
 	c.key = "key-" + ref
-	for try := range 60 {
+	w.insist(w.over, int(n%2)+1, func(try int) (attempt, bool) { // every other one is sent once more than necessary
 		g, other := w.anyGateway(), w.anyGateway()
-		if g != nil {
-			c.token = a.token()
-			if try == 0 && n%5 == 0 {
-				w.loading.Go(func() { c.at(other) })
-			}
-			if c.at(g).final() && try > int(n%2) { // every other one is sent once more than necessary
-				return
-			}
+		if g == nil {
+			return attempt{}, false
 		}
-		if !pause(w.over, random(0, 50*time.Millisecond)) {
+		c.token = a.token()
+		if try == 0 && n%5 == 0 {
+			w.loading.Go(func() { c.at(other) })
+		}
+		return c.at(g), true
+	})
+}
+
+// insist makes attempts of one call until an answer is final that comes after this many others, or over is closed.
+func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a attempt, made bool)) {
+	for try, end := 0, w.clock.now()+triedFor; try < 60 && w.clock.now() < end; {
+		a, made := once(try)
+		if made && a.final() && try >= others {
+			return
+		}
+		if made {
+			try++
+		}
+		if !pause(over, random(0, 50*time.Millisecond)) {
 			return
 		}
 	}
+}
+
+// triedFor is how long one call is repeated: an envelope is good for a minute.
+const triedFor = 30 * time.Second
+
+// effectOfPurchase is what the upstream does with the nth charged call.
+func effectOfPurchase(n int64) effect {
+	switch {
+	case n%100 == 99:
+		return effectNoAnswer
+	case n%17 == 0:
+		return effectError
+	case n%19 == 0:
+		return effectConflict
+	case n%23 == 0:
+		return effectInvalidAnswer
+	case n%29 == 0:
+		return effectBrokenAnswer
+	}
+	return effectDone
 }
 
 // sendSealed sends one call with its proof to two gateways at the same time.

@@ -12,10 +12,11 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// Three gateways share one PostgreSQL, and one of them is killed about every second.
+// Three gateways share one PostgreSQL, and one of them is killed about every second. Agents come through all doors.
 func TestReplicasKilledUnderLoad(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
-	w.runAndJudge(usualFloor(), w.killLoop)
+	w.invite()
+	w.runAndJudge(guestsFloor(), w.killLoop)
 }
 
 // The clocks of two of three gateways are five seconds off, one fast and one slow. It changes nothing.
@@ -100,7 +101,7 @@ func postgresWorldOn(t *testing.T, server *pgtest.Cluster, offsets ...time.Durat
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := newGateway(t, string(rune('a'+i)), configFile(w.upstream.server.URL, dsn))
+		g := newGateway(t, string(rune('a'+i)), w.config(dsn))
 		if i < len(offsets) {
 			g.offset = offsets[i]
 		}

@@ -13,7 +13,7 @@ import (
 func TestReloadedUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
-	config := configFile(w.upstream.server.URL, "")
+	config := w.config("")
 	reloads := 0
 	w.runAndJudge(usualFloor(), func() {
 		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {

@@ -2,8 +2,9 @@ package soak
 
 import "testing"
 
-// One gateway on SQLite is killed about every second.
+// One gateway on SQLite is killed about every second. Agents come through all doors.
 func TestSQLiteKilledUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
-	w.runAndJudge(usualFloor(), w.killLoop)
+	w.invite()
+	w.runAndJudge(guestsFloor(), w.killLoop)
 }

@@ -34,7 +34,7 @@ func TestStrangersWithin256MiB(t *testing.T) {
 	g := newGateway(t, "a", strings.NewReplacer(
 		"per_address: 1000000/second", "per_address: 5000/second",
 		"issue_per_address: 100000/minute", "issue_per_address: 3000/minute, trusted_proxies: [127.0.0.1/32]", // others' connections are bounded
-	).Replace(configFile(w.upstream.server.URL, "")))
+	).Replace(w.config("")))
 	g.memory = memoryLimit
 	w.gateways = []*gateway{g}
 	w.open = sqliteRecords(g)

@@ -20,13 +20,15 @@ const (
 	sealed  = "shop.example:sealed:v1"  // free, each call proved
 	order   = "shop.example:order:v1"   // 0.01 EUR
 	reserve = "shop.example:reserve:v1" // 10 EUR, 40 an hour
+	pledge  = "shop.example:pledge:v1"  // 0.01 EUR, each call proved
 )
 
 var (
-	intents = []string{browse, pulse, search, lookup, ceiled, details, sealed, order, reserve}
+	intents = []string{browse, pulse, search, lookup, ceiled, details, sealed, order, reserve, pledge}
 	prices  = map[string]money.Amount{
 		order:   {Nano: money.Unit / 100, Currency: "EUR"},
 		reserve: {Nano: 10 * money.Unit, Currency: "EUR"},
+		pledge:  {Nano: money.Unit / 100, Currency: "EUR"},
 	}
 	credit = money.Amount{Nano: 100 * money.Unit, Currency: "EUR"}
 	// newcomers is the credit of one agent that is not approved: two of them want more than all may owe together.
@@ -112,8 +114,8 @@ func unit(period time.Duration) string {
 	}
 }
 
-// configFile returns the configuration of every gateway of a run. store is empty for a SQLite file of its own.
-func configFile(upstream, store string) string {
+// config returns the configuration of every gateway of a run. store is empty for a SQLite file of its own.
+func (w *world) config(store string) string {
 	if store != "" {
 		store = fmt.Sprintf("store: %q\n", store)
 	}
@@ -127,8 +129,9 @@ services:
   policy_file: policy.json
   upstream: {url: %s, timeout: %s, breaker: {failures: 10000, open_for: 100ms}}
   public_url: `+publicURL+`
+  doors: {uagents: {key_file: `+seedFile+`, rules: %s}, aea: {key_file: `+keyFile+`, tcp: 127.0.0.1:0, delegate: 127.0.0.1:0}}
   intents: {%q: {ceiling: 60/minute}, %q: {proof: optional}, %q: {proof: optional}}
-`, adminToken, credit, newcomers, patRate, upstream, upstreamTimeout, ceiled, order, reserve)
+`, adminToken, credit, newcomers, patRate, w.upstream.server.URL, upstreamTimeout, w.inbox.rules(), ceiled, order, reserve)
 }
 
 const (

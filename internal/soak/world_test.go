@@ -25,6 +25,7 @@ type world struct {
 	t        *testing.T
 	clock    clock
 	upstream *upstream
+	inbox    *inbox
 	gateways []*gateway
 	proxies  []*pgtest.Proxy // of each gateway to the database; none for SQLite
 	client   *http.Client
@@ -33,6 +34,7 @@ type world struct {
 	over       chan struct{} // closed when the load is
 	loading    sync.WaitGroup
 	known      []*agent // regular ones
+	guests     []*guest // that load the doors, too
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // agents do not select it
 	attacked   bool
@@ -59,7 +61,7 @@ type records interface {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, clock: newClock(), unapproved: map[string]bool{}}
-	w.upstream = newUpstream(t, w.clock)
+	w.upstream, w.inbox = newUpstream(t, w.clock), newInbox(t)
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	w.client = &http.Client{Transport: transport}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -70,7 +72,7 @@ func newWorld(t *testing.T) *world {
 func sqliteWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	g := newGateway(t, "a", configFile(w.upstream.server.URL, ""))
+	g := newGateway(t, "a", w.config(""))
 	w.gateways = []*gateway{g}
 	w.open = sqliteRecords(g)
 	w.startAll()

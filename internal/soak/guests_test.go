@@ -1,0 +1,100 @@
+package soak
+
+import (
+	"fmt"
+	"time"
+)
+
+// A guest is an agent of another protocol. Its PAT is good over HTTP, too.
+type guest struct {
+	*agent
+	hungry bool // it wants more than it may have, and nothing else
+	// agrees makes an agreement by the guest's protocol, on any gateway or on this one.
+	agrees func(g *gateway) error
+	// token returns a PAT that permits an intent.
+	token func(intent string) token
+	// ways return the ways of one call, each of which may send it several times.
+	ways []func(c call) way
+	paid string // the charged intent that it calls
+	// at returns the gateway at which the next call is made; nil: none runs.
+	at func() *gateway
+}
+
+// invite makes agents of other protocols, so that all doors are loaded. Every gateway has all doors.
+func (w *world) invite() {
+	w.t.Helper()
+	w.guests = append(w.inbox.guests(w), w.negotiators()...)
+	for _, a := range w.guests {
+		if err := w.retry(a.agrees); err != nil {
+			w.t.Fatal(err)
+		}
+		w.approve(a.agent)
+	}
+}
+
+// guestsFloor is usualFloor, and what guests do at least.
+func guestsFloor() floor {
+	least := usualFloor()
+	for _, way := range []string{wayEnvelope, wayLater, wayRequest, wayBytes} {
+		least["done by "+way] = 5 * floorTimes
+	}
+	least["upstream "+pledge], least["told when sent again"] = 10*floorTimes, 1
+	return least
+}
+
+func (w *world) loadGuests() {
+	for i, a := range w.guests {
+		if a.hungry { // at once by its protocol and over HTTP, under the same limits
+			w.worker(w.over, fmt.Sprintf("hungry%d", i), 2*time.Millisecond, func(ref string) {
+				w.onceAs(a, pick([]string{browse, browse, ceiled}), ref)
+			})
+			continue
+		}
+		w.worker(w.over, fmt.Sprintf("guest%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
+		w.worker(w.over, fmt.Sprintf("anew%d", i), 500*time.Millisecond, func(string) {
+			if g := a.at(); g != nil {
+				_ = a.agrees(g) // or the next time
+			}
+		})
+	}
+}
+
+// onceAs makes one attempt of a free call, by any way.
+func (w *world) onceAs(a *guest, intent, ref string) {
+	g := a.at()
+	if g == nil {
+		pause(w.over, 10*time.Millisecond)
+		return
+	}
+	c := call{agent: a.agent, token: a.token(intent), intent: intent, ref: ref + "." + string(effectDone)}
+	if by := pick(append(a.ways, nil)); by != nil {
+		c.by = by(c)
+	}
+	c.at(g)
+}
+
+// buyAs makes one charged call, which is repeated by the same way until an answer is final, and once more than necessary. Some are
+// sent twice at the same time: over HTTP, under the same key, or the same envelope.
+func (w *world) buyAs(a *guest, ref string) {
+	n := purchases.Add(1)
+	c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, key: "key-" + ref, ref: ref + "." + string(effectOfPurchase(n))}
+	c.by = pick(a.ways)(c)
+	over := w.over
+	if c.by.name() == wayLater { // what was taken is told, also after the load
+		over = nil
+	}
+	w.insist(over, 1, func(try int) (attempt, bool) {
+		g, other := a.at(), w.anyGateway()
+		if g == nil || other == nil {
+			return attempt{}, false
+		}
+		if try == 0 && n%5 == 0 {
+			beside := c
+			if a.paid == order { // which needs no proof
+				beside.by = nil
+			}
+			w.loading.Go(func() { beside.at(other) })
+		}
+		return c.at(g), true
+	})
+}

@@ -1,0 +1,220 @@
+package soak
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// The ways of agents of the AEA framework.
+const (
+	wayRequest = "AEA http"
+	wayBytes   = "AEA bytes"
+)
+
+// keyFile holds the identity of the gateways among those agents.
+const keyFile = "aea.key"
+
+// A negotiator is an agent of the AEA framework, with one connection at a time.
+type negotiator struct {
+	*agent
+	key     identity.Key
+	connect func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way
+
+	mu      sync.Mutex
+	gateway *gateway
+	process *daemon.Addresses // the one that it is connected to; nil: none
+	trial   *trial
+	line    *aeatest.Agent
+	since   time.Duration // it has been connected
+
+	granted sync.Map // intent → token
+}
+
+// The connections of those agents.
+var connections = []func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way{
+	func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
+		tb.Helper()
+		return aeatest.TCP(tb, at["tcp"], key.Public(identity.Fetchai).Address())
+	},
+	func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
+		tb.Helper()
+		return aeatest.Delegate(tb, at["delegate"], at["node_key"], key, identity.Fetchai)
+	},
+}
+
+// negotiators makes two guests for each connection, of which one is hungry.
+func (w *world) negotiators() []*guest {
+	w.t.Helper()
+	guests := make([]*guest, 0, 2*len(connections))
+	for i := range 2 * len(connections) {
+		digits := make([]byte, 32)
+		_, _ = rand.Read(digits)
+		key, err := identity.NewKey(digits)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		a := &negotiator{
+			agent: &agent{w: w, id: key.Public(identity.Fetchai).Address()}, key: key, connect: connections[i%len(connections)],
+		}
+		w.t.Cleanup(a.hangUp)
+		hungry, wanted := i >= len(connections), []string{order}
+		if hungry {
+			wanted = []string{browse, ceiled}
+		}
+		guests = append(guests, &guest{
+			agent: a.agent, hungry: hungry, paid: order, at: a.near,
+			agrees: func(g *gateway) error { return a.agrees(g, wanted) },
+			token: func(intent string) token {
+				t, _ := a.granted.Load(intent)
+				granted, _ := t.(token)
+				return granted
+			},
+			ways: []func(call) way{func(call) way { return &message{a, wayRequest} }, func(call) way { return &message{a, wayBytes} }},
+		})
+	}
+	return guests
+}
+
+// near returns the gateway that it is connected to, as long as that lives, or any other.
+func (a *negotiator) near() *gateway {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.process != nil && a.gateway.addresses.Load() == a.process {
+		return a.gateway
+	}
+	return a.w.anyGateway()
+}
+
+// agrees negotiates about intents, one after the other.
+func (a *negotiator) agrees(g *gateway, wanted []string) error {
+	for _, intent := range wanted {
+		var text string
+		if err := a.talk(g, func(t *trial, line *aeatest.Agent) { text = line.Agrees(t, intent) }); err != nil {
+			return err
+		}
+		id, err := tokenID(text)
+		if err != nil {
+			return err
+		}
+		a.granted.Store(intent, token{id, text})
+	}
+	return nil
+}
+
+// A trial is the test, as agents of aeatest are given it: what fails here is the exchange, and not the test.
+type trial struct {
+	testing.TB
+	last []func()
+}
+
+// failed is what an exchange is left by.
+type failed struct{ why string }
+
+func (t *trial) Cleanup(do func()) { t.last = append(t.last, do) }
+
+func (t *trial) Fatal(args ...any) { panic(failed{fmt.Sprint(args...)}) }
+
+func (t *trial) Fatalf(format string, args ...any) { panic(failed{fmt.Sprintf(format, args...)}) }
+
+// connectedFor is how long one connection is used: those of aeatest are good for half a minute.
+const connectedFor = 5 * time.Second
+
+// talk has an exchange with a gateway over its connection, which ends with the first failure: the gateway was killed.
+func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent)) (err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := g.addresses.Load()
+	if at == nil {
+		return errNoGateway
+	}
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case failed:
+			if a.hangUp(); g.addresses.Load() == at {
+				a.w.t.Errorf("%s has left %s, which was not killed: %s", a.id, g.name, p.why)
+			}
+			err = errors.New(p.why)
+		default:
+			panic(p)
+		}
+	}()
+	if now := a.w.clock.now(); a.process != at || now > a.since+connectedFor {
+		a.hangUp()
+		a.gateway, a.trial = g, &trial{TB: a.w.t}
+		own := at.Doors["aea"]
+		a.line = aeatest.NewAgent(a.connect(a.trial, own, a.key), own["address"], a.key, identity.Fetchai)
+		a.process, a.since = at, now
+	}
+	do(a.trial, a.line)
+	return nil
+}
+
+func (a *negotiator) hangUp() {
+	if a.trial != nil {
+		for _, do := range a.trial.last {
+			do()
+		}
+	}
+	a.process, a.trial, a.line = nil, nil, nil
+}
+
+// A message is a call as a message of one of two protocols.
+type message struct {
+	of  *negotiator
+	way string
+}
+
+func (m *message) name() string { return m.way }
+
+func (m *message) send(c call, g *gateway) (status int, h http.Header, body []byte, err error) {
+	err = m.of.talk(g, func(t *trial, line *aeatest.Agent) {
+		if m.way == wayRequest {
+			status, h, body = requested(t, line, c)
+		} else {
+			status, h, body = sent(t, line, c)
+		}
+	})
+	return status, h, body, err
+}
+
+func requested(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte) {
+	header := http.Header{"Authorization": {"Bearer " + c.token.text}, "Content-Type": {"application/json"}}
+	if c.key != "" {
+		header.Set("Idempotency-Key", c.key)
+	}
+	answer := line.Requests(t, protocol.HTTPMessage{
+		Method: http.MethodPost, URL: publicURL + "/api/intents/execute", Header: header, Body: c.body(),
+	})
+	return answer.Status, answer.Header, answer.Body
+}
+
+// sent sends a call as bytes. The answer is nothing but the output, or the error.
+func sent(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte) {
+	said := map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}, "pat": c.token.text}
+	if c.key != "" {
+		said["idempotency_key"] = c.key
+	}
+	body := []byte(line.Calls(t, string(mustJSON(said))))
+	var refused struct {
+		Error struct {
+			Details struct{ Reason reason.Reason }
+		}
+	}
+	if err := json.Unmarshal(body, &refused); err == nil && refused.Error.Details.Reason != "" {
+		return refused.Error.Details.Reason.Status(), http.Header{}, body
+	}
+	return http.StatusOK, http.Header{}, body
+}
