@@ -193,13 +193,14 @@ func (o *outbox) answer(ctx context.Context, m *postponed) {
 func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err error) {
 	body := o.body(ctx, m)
 	m.share.Close()
-	if len(body) == 0 {
-		return unwritten, nil
-	}
 	if m.early != nil {
-		if err := <-m.early; err != nil { // who was not reached then is not reached now
-			return m.lost(err)
-		}
+		err = <-m.early
+	}
+	switch {
+	case len(body) == 0:
+		return unwritten, nil
+	case err != nil: // who was not reached then is not reached now
+		return m.lost(err)
 	}
 	m.raw, m.Payload = nil, ""
 	held := m.share.Beside() // for the answer alone, as long as it is delivered
@@ -257,10 +258,16 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 	m.ahead = func(e envelope.Envelope) { o.sendAhead(ctx, m, e) }
 	var answer envelope.Envelope
 	var f *fault
-	if leave, err := o.turns.Take(ctx, m.party); err != nil {
-		answer, f = m.written(m.refuse(reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)))
-	} else {
+	leave, err := o.turns.Take(ctx, m.party)
+	if err == nil {
 		defer leave()
+	}
+	switch {
+	case err != nil:
+		answer, f = m.written(m.refuse(reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)))
+	case !m.current():
+		answer, f = m.written(m.explain(reason.NoSuchPath.Refusal(moved), moved))
+	default:
 		answer, f = m.answer() //nolint:contextcheck // its request carries it
 		o.learn(&m.exchange)
 	}
@@ -268,8 +275,7 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 		m.Refusal = f.refusal
 		return nil
 	}
-	body, err := json.Marshal(answer)
-	if err != nil {
+	if body, err = json.Marshal(answer); err != nil {
 		m.Refusal = unwritable(err).refusal
 		return nil
 	}

@@ -44,3 +44,17 @@ func (o *outbox) lost(x *exchange) {
 		o.almanac.Forget(base, x.Sender)
 	}
 }
+
+// moved is what the sender of an envelope is told that waited while its target ceased to be one.
+const moved = "The service is not here any more."
+
+// current has the exchange answered by the service as it is served now: its policy and its rules may be others than those with which
+// the envelope came. false: it is not this service to which envelopes to the target are.
+func (m *postponed) current() bool {
+	now := m.Serving()
+	if now == nil || now.Doors.UAgents.Address != string(m.Target) {
+		return false
+	}
+	m.Service = now
+	return true
+}

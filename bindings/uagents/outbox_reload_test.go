@@ -1,0 +1,74 @@
+package uagents_test
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// What waited while the configuration was read anew is answered by the service as it is served then: by its policy and its
+// admission, and where envelopes are not for it any more, not at all.
+func TestEnvelopesThatWaitMeetTheServiceOfTheMoment(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(p *peer)
+		sent   [2]string
+		want   string
+		told   string
+	}{
+		"another policy": {
+			change: func(p *peer) { p.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1)) },
+			sent:   [2]string{"UIMAgree"}, want: "UIMFault", told: "POLICY_MISMATCH",
+		},
+		"another identity": {
+			change: func(p *peer) { p.Write("seed.txt", "another seed of the shop, in one line\n") },
+			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", told: "not here any more",
+		},
+		"a shut door": {
+			change: func(p *peer) {
+				without, _, _ := strings.Cut(p.Settings, ", doors: ")
+				p.Write("uimgate.yaml", without+"}\n")
+			},
+			sent: [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", told: "not here any more",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := opensInbox(t)
+			p := reached(t, in.URL)
+			const most = 32 // that one sender has answered at once
+			called, proceed := make(chan struct{}, most), make(chan struct{})
+			p.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+				called <- struct{}{}
+				<-proceed
+				_, _ = w.Write([]byte("{}"))
+			}
+			token, agreement := p.agreed(), p.agreement()
+			for i := range most {
+				p.postpones("UIMExecute", strings.Replace(search(token), `"lamp"`, strconv.Quote(strconv.Itoa(i)), 1))
+			}
+			for range most {
+				<-called
+			}
+			if c.sent[1] == "" {
+				c.sent[1] = strings.Replace(agreement, `"scope": null`, `"scope": ["`+gatetest.Searching+`:execute"]`, 1)
+			}
+			p.postpones(c.sent[0], c.sent[1])
+			c.change(p)
+			p.Reload()
+			close(proceed)
+			for range most + 1 {
+				switch model, told := in.told(p); {
+				case model == c.want && strings.Contains(told.Text("reason")+told.Text("error"), c.told):
+					return
+				case model == "UIMAgreed" || model == "UIMPolicy":
+					t.Fatalf("%s %v", model, told)
+				}
+			}
+			t.Errorf("no %s came", c.want)
+		})
+	}
+}
