@@ -239,6 +239,25 @@ func TestTheDoorOfUAgentsIsOpenWhereItsBlockStands(t *testing.T) {
 	}
 }
 
+// An envelope names its service by the address that comes of the seed, so no two services have one.
+func TestNoTwoServicesShareASeed(t *testing.T) {
+	dir := directory(t)
+	write(t, filepath.Join(dir, "one.txt"), "a seed of the operator\n")
+	write(t, filepath.Join(dir, "two.txt"), "a seed of the operator\r\n")
+	write(t, filepath.Join(dir, "three.txt"), "another seed of the operator\n")
+	file := "services:\n"
+	for i, name := range []string{"one", "two", "three"} {
+		file += fmt.Sprintf("- {id: %[1]s, issuer: %[1]s, hosts: [%[1]s.example], public_url: https://%[1]s.example, agents_file: agents.json, "+
+			"policy_file: policy.json, upstream: {url: http://127.0.0.1:900%[2]d}, doors: {uagents: {key_file: %[1]s.txt}}}\n", name, i)
+	}
+	_, problems := load(t, dir, file, config.Overrides{})
+	text := fmt.Sprint(problems)
+	if !strings.Contains(text, "services[1].doors.uagents.key_file: its seed belongs to services[0] already") ||
+		strings.Contains(text, "services[2]") || strings.Contains(text, "of the operator") {
+		t.Error(text)
+	}
+}
+
 func TestWhereAgentsTakeAnswers(t *testing.T) {
 	dir := directory(t)
 	const agent = "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7"
