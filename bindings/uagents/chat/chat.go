@@ -49,7 +49,7 @@ func Parse(text []byte) (Message, error) {
 		}
 	}
 	id, err := uuid.Parse(tree.Text("msg_id"))
-	if err != nil || id.Version() != 4 {
+	if err != nil || id.Version() != 4 || id.Variant() != uuid.RFC4122 {
 		return Message{}, fmt.Errorf("%w: want a UUID of version 4 as msg_id", ErrMessage)
 	}
 	m.ID = id.String()
@@ -62,14 +62,15 @@ func Parse(text []byte) (Message, error) {
 		item, _ := strictjson.AsObject(v)
 		switch item.Text("type") {
 		case "text":
-			if _, isText := item["text"].(string); !isText {
-				return Message{}, fmt.Errorf("%w: an item of type text has no text", ErrMessage)
+			if _, isText := item["text"].(string); !isText || len(item) != 2 {
+				return Message{}, fmt.Errorf("%w: want text and type, and no other member, in an item of type text", ErrMessage)
 			}
 			said = append(said, item.Text("text"))
-		case "start-session":
-			m.Starts = true
-		case "end-session":
-			m.Ends = true
+		case "start-session", "end-session":
+			if len(item) != 1 {
+				return Message{}, fmt.Errorf("%w: an item that starts or ends a session says more", ErrMessage)
+			}
+			m.Starts, m.Ends = m.Starts || item.Text("type") == "start-session", m.Ends || item.Text("type") == "end-session"
 		case "resource", "metadata", "start-stream", "end-stream":
 			m.Others++
 		default:
