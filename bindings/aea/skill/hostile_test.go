@@ -65,10 +65,10 @@ func TestOffersWithoutEnd(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	var floods sync.WaitGroup
-	for n := range 8 {
+	for n := range 4 {
 		floods.Go(func() {
 			a := s.other(n)
-			for range 300 {
+			for range 150 {
 				a.Start(t, &protocol.FIPA, aeatest.CFP(gatetest.Searching))
 				if _, ok := a.Next(t).Content.(protocol.FIPAMessage); !ok { // an error beside a decline
 					a.Next(t)
