@@ -24,7 +24,8 @@ type way struct {
 	path, body string                                         // %d in the body is the number of the call
 	signed     func(token string, number int64) (body string) // in place of body, where each is another text
 	header     []string
-	done       string // stands in the answer of a call that was made, and in no other
+	asked      func(number int64) (answer []byte) // in place of all, where it does not come over HTTP
+	done       string                             // stands in the answer of a call that was made, and in no other
 }
 
 const (
@@ -65,11 +66,26 @@ var ways = map[string]way{
 	},
 }
 
-// TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time.
+// TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time. An
+// agent of uAgents and one of AEA each have their own key, and so a limit of its own: each comes through its door and all others.
 func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 	t.Parallel()
+	for name, own := range map[string]func(*gatetest.Gate) (token string, w way){
+		"uAgents": func(g *gatetest.Gate) (string, way) { return g.AgreedInEnvelope(seed).Token, inEnvelope(g) },
+		"AEA":     inMessages,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			throughAllDoors(t, name, own)
+		})
+	}
+}
+
+func throughAllDoors(t *testing.T, own string, comes func(*gatetest.Gate) (token string, w way)) {
+	t.Helper()
 	const limit, calls, atOnce = 1_000, 10_000, 280
-	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n"
+	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " +
+		"doors: {uagents: {}, aea: {tcp: '127.0.0.1:0'}}}\n"
 	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
 		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
 			fmt.Sprintf(`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": %d}]}`, limit), 1))
@@ -79,9 +95,9 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 		reached.Add(1)
 		fmt.Fprint(w, `{"lamps":1}`)
 	}
-	a := g.AgreedInEnvelope(seed)
+	token, w := comes(g)
 	ways := maps.Clone(ways)
-	ways["uAgents"] = inEnvelope(g)
+	ways[own] = w
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}
 	t.Cleanup(client.CloseIdleConnections)
 	var next atomic.Int64
@@ -92,7 +108,7 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 		for range atOnce / len(ways) {
 			senders.Go(func() {
 				for i := next.Add(1); i <= calls; i = next.Add(1) {
-					if bytes.Contains(w.send(g, client, a.Token, i), []byte(w.done)) {
+					if bytes.Contains(w.send(g, client, token, i), []byte(w.done)) {
 						done.Add(1)
 						admitted[name].Add(1)
 					}
@@ -113,6 +129,9 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 
 // send makes one call and returns the body of its answer.
 func (w way) send(g *gatetest.Gate, client *http.Client, token string, number int64) []byte {
+	if w.asked != nil {
+		return w.asked(number)
+	}
 	answer, err := client.Do(w.request(g, token, strings.NewReader(w.numbered(token, number))))
 	if err != nil {
 		g.Error(err)

@@ -1,0 +1,109 @@
+package bindings_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	aeawire "github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// A talk is many calls of one agent of the AEA framework by one connection, at once.
+type talk struct {
+	g       *gatetest.Gate
+	from    *aeatest.Agent
+	peer    *aeatest.Peer
+	token   string
+	mu      sync.Mutex
+	waiting map[string]chan []byte // answers, by how the agent calls the dialogue
+}
+
+// inMessages has an agent of the AEA framework agree, and returns its PAT and the way of its messages: of default and of http.
+func inMessages(g *gatetest.Gate) (token string, w way) {
+	g.Helper()
+	var at map[string]string
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if s.Door == aea.Name {
+			at = s.Addresses
+		}
+	}
+	key := aeatest.Numbered(g.T, 2)
+	peer := aeatest.TCP(g.T, at["tcp"], key.Public(identity.Fetchai).Address())
+	c := &talk{
+		g: g, from: aeatest.NewAgent(peer, at["address"], key, identity.Fetchai), peer: peer, waiting: map[string]chan []byte{},
+	}
+	c.token = c.from.Agrees(g.T, gatetest.Searching)
+	g.Must(peer.Raw.SetDeadline(time.Time{}))
+	var reading sync.WaitGroup
+	reading.Go(c.read)
+	g.Cleanup(func() { _ = peer.Raw.Close(); reading.Wait() })
+	return c.token, way{asked: c.call, done: `{"lamps":1}`}
+}
+
+// read hands out what is answered, until the connection is closed.
+func (c *talk) read() {
+	for {
+		frame, err := aeawire.TCP.Read(c.peer.Raw)
+		if err != nil {
+			return
+		}
+		var m aeawire.Message
+		e, err := aeawire.DecodeEnvelope(frame)
+		if err == nil {
+			m, err = aeawire.DecodeMessage(e.Message)
+		}
+		if err != nil {
+			c.g.Error(err)
+			return
+		}
+		c.mu.Lock()
+		answer := c.waiting[m.StarterRef]
+		delete(c.waiting, m.StarterRef)
+		c.mu.Unlock()
+		if answer == nil {
+			c.g.Errorf("an answer to nothing: %q", m.Content)
+			continue
+		}
+		answer <- m.Content
+	}
+}
+
+// call makes one call, and waits for its answer.
+func (c *talk) call(number int64) []byte {
+	const request = `{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"}`
+	spec, content := protocol.Default.Specs[0], protocol.Content(protocol.DefaultMessage{
+		Performative: protocol.DefaultBytes, Bytes: fmt.Appendf(nil, request+`,"pat":%q}`, c.token),
+	})
+	if number%2 == 0 {
+		spec, content = protocol.HTTP.Specs[0], protocol.HTTPMessage{
+			Performative: protocol.HTTPRequest, Method: http.MethodPost, URL: "/api/intents/execute", Body: []byte(request + "}"),
+			Header: http.Header{"Authorization": {"Bearer " + c.token}, "Content-Type": {"application/json"}},
+		}
+	}
+	ref, answer := fmt.Sprint("call ", number), make(chan []byte, 1)
+	data, err := aeawire.Message{ID: 1, StarterRef: ref, Content: content.Encode()}.Encode()
+	if err == nil {
+		data, err = aeawire.Envelope{To: c.from.Gateway, Sender: c.from.Address(), Protocol: spec, Message: data}.Encode()
+	}
+	if err == nil {
+		data, err = aeawire.TCP.Append(nil, data)
+	}
+	c.mu.Lock()
+	c.waiting[ref] = answer
+	if err == nil {
+		_, err = c.peer.Raw.Write(data)
+	}
+	c.mu.Unlock()
+	if err != nil {
+		c.g.Error(err)
+		return nil
+	}
+	return <-answer
+}
