@@ -67,25 +67,30 @@ var ways = map[string]way{
 }
 
 // TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time. An
-// agent of uAgents and one of AEA each have their own key, and so a limit of its own: each comes through its door and all others.
+// agent of uAgents and one of AEA each have their own key, and so a limit of its own: each comes through its door and all others,
+// that of uAgents for answers at once and later.
 func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]func(*gatetest.Gate) (token string, w way){
-		"uAgents": func(g *gatetest.Gate) (string, way) { return g.AgreedInEnvelope(seed).Token, inEnvelope(g) },
-		"AEA":     inMessages,
+	for name, own := range map[string]func(*gatetest.Gate, *inbox) (token string, ways map[string]way){
+		"uAgents": inEnvelopes,
+		"AEA": func(g *gatetest.Gate, _ *inbox) (string, map[string]way) {
+			token, w := inMessages(g)
+			return token, map[string]way{"AEA": w}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			throughAllDoors(t, name, own)
+			throughAllDoors(t, own)
 		})
 	}
 }
 
-func throughAllDoors(t *testing.T, own string, comes func(*gatetest.Gate) (token string, w way)) {
+func throughAllDoors(t *testing.T, comes func(*gatetest.Gate, *inbox) (token string, own map[string]way)) {
 	t.Helper()
 	const limit, calls, atOnce = 1_000, 10_000, 280
+	in := opensInbox(t)
 	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " +
-		"doors: {uagents: {}, aea: {tcp: '127.0.0.1:0'}}}\n"
+		"doors: {uagents: {" + in.rules(t) + "}, aea: {tcp: '127.0.0.1:0'}}}\n"
 	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
 		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
 			fmt.Sprintf(`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": %d}]}`, limit), 1))
@@ -95,9 +100,9 @@ func throughAllDoors(t *testing.T, own string, comes func(*gatetest.Gate) (token
 		reached.Add(1)
 		fmt.Fprint(w, `{"lamps":1}`)
 	}
-	token, w := comes(g)
+	token, own := comes(g, in)
 	ways := maps.Clone(ways)
-	ways[own] = w
+	maps.Copy(ways, own)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}
 	t.Cleanup(client.CloseIdleConnections)
 	var next atomic.Int64
@@ -161,7 +166,7 @@ func inEnvelope(g *gatetest.Gate) way {
 			message := fmt.Appendf(nil, `{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"},"pat":%q}`, token)
 			nonce := uint64(number)
 			raw, err := json.Marshal(envelope.Envelope{
-				Target: target, Session: "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f", SchemaDigest: protocol.Standard("UIMExecute").Digest,
+				Target: target, Session: envelope.NewSession(), SchemaDigest: protocol.Standard("UIMExecute").Digest,
 				Payload: envelope.Pack(message), Expires: &until, Nonce: &nonce,
 			}.Sign(key))
 			if err != nil {

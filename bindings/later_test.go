@@ -1,0 +1,89 @@
+package bindings_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// An inbox is where the agent of seed takes answers that come later.
+type inbox struct {
+	*httptest.Server
+	waiting sync.Map // session → chan []byte
+}
+
+func opensInbox(t *testing.T) *inbox {
+	t.Helper()
+	in := &inbox{}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		e, err := envelope.Parse(body)
+		if err != nil {
+			t.Errorf("%v: %s", err, body)
+		}
+		answer, ok := in.waiting.LoadAndDelete(e.Session)
+		if !ok {
+			t.Errorf("an answer to nothing: %s", body)
+			return
+		}
+		answer.(chan []byte) <- body //nolint:forcetypeassert // nothing else is kept
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// rules say, in the configuration, where the agent takes answers.
+func (in *inbox) rules(t *testing.T) string {
+	t.Helper()
+	key, err := identity.FromSeed(seed, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("rules: {%s: %q}", key.Address(), in.URL)
+}
+
+// inEnvelopes has the agent of seed agree, and returns its PAT and the ways of its envelopes: answered at once, and later.
+func inEnvelopes(g *gatetest.Gate, in *inbox) (token string, own map[string]way) {
+	g.Helper()
+	token = g.AgreedInEnvelope(seed).Token
+	atOnce := inEnvelope(g)
+	later := atOnce
+	later.header = nil
+	return token, map[string]way{"uAgents": atOnce, "uAgents, answered later": {
+		done: atOnce.done, asked: func(number int64) []byte { return in.ask(g, later, later.signed(token, number)) },
+	}}
+}
+
+// ask sends an envelope, which has to be taken, and waits for the answer.
+func (in *inbox) ask(g *gatetest.Gate, w way, text string) []byte {
+	e, err := envelope.Parse([]byte(text))
+	if err != nil {
+		g.Error(err)
+		return nil
+	}
+	answer := make(chan []byte, 1)
+	in.waiting.Store(e.Session, answer)
+	taken, err := in.Client().Do(w.request(g, "", strings.NewReader(text)))
+	if err != nil {
+		g.Error(err)
+		return nil
+	}
+	defer taken.Body.Close()
+	if body, err := io.ReadAll(taken.Body); taken.StatusCode != http.StatusOK || err != nil {
+		g.Errorf("%d %s %v", taken.StatusCode, body, err)
+		return nil
+	}
+	return <-answer
+}
