@@ -66,7 +66,15 @@ type Port struct {
 // Receive puts an envelope that came into the InBox, and waits until there is room. What this agent does not serve is dropped
 // and counted: envelopes for other agents, and those for components that come from outside. An error is that of ctx, or
 // ErrStopped: the envelope was not taken.
-func (p *Port) Receive(ctx context.Context, e wire.Envelope) error { return p.m.receive(ctx, p, e) }
+func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
+	return p.m.receive(ctx, p, e, nil)
+}
+
+// ReceiveFrom is Receive of a peer that does not prove its address: what answers the envelope goes into its own queue, and to
+// nobody else who says that the address is theirs.
+func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) error {
+	return p.m.receive(ctx, p, e, back)
+}
 
 // Queue makes a queue for a peer, within the bounds of the OutBox.
 func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }

@@ -18,6 +18,8 @@ type Envelope struct {
 // what the framework calls the context of an envelope, its URI, is on the wire.
 type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none is named
+	// back is where answers go, of an envelope that came by Port.ReceiveFrom; nil: to whoever is connected with the address.
+	back *Queue
 }
 
 // Limits bound what a runtime holds and does. Each is at least 1. InBox, OutBox and Reading are each also bounded by a sixteenth of

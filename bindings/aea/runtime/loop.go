@@ -135,7 +135,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	}
 	m := Message{
 		Turn: turn, Sender: e.Sender, Connection: e.Context.ConnectionID, Confidential: r.multiplexer.confidential(e.Context.ConnectionID),
-		spec: e.Protocol, to: e.To, in: r,
+		spec: e.Protocol, to: e.To, back: e.Context.back, in: r,
 	}
 	var refused error
 	for _, h := range handlers {

@@ -120,7 +120,7 @@ func (p *Port) keepUp(ctx context.Context) {
 }
 
 // receive is Port.Receive.
-func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope) error {
+func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, back *Queue) error {
 	p.received.Add(1)
 	switch {
 	case e.ToComponent() != p.options.Inside:
@@ -136,7 +136,7 @@ func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope) err
 	if !p.options.Inside {
 		m.routes.set(e.Sender, p.connection.ID(), m.now())
 	}
-	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{ConnectionID: p.connection.ID()}})
+	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{p.connection.ID(), back}})
 }
 
 // Send sends an envelope. It does not wait for the peer: an error says that the envelope does not leave, or not now.
@@ -152,6 +152,8 @@ func (m *Multiplexer) Send(e Envelope) error {
 		err = ErrNotAllowed
 	} else if !p.up.Load() {
 		err = ErrDown
+	} else if e.Context.back != nil {
+		err = e.Context.back.Put(e.Envelope)
 	} else {
 		err = p.connection.Send(e.Envelope)
 	}

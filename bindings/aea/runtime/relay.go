@@ -71,7 +71,7 @@ func (r *relay) send(e wire.Envelope) error {
 
 // refuse tells the sender of an envelope that it does not arrive, and which dialogue it was of.
 func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
-	of := Envelope{e, EnvelopeContext{from.connection.ID()}}
+	of := Envelope{e, EnvelopeContext{ConnectionID: from.connection.ID()}}
 	if mayBeFinal(of) {
 		return
 	}

@@ -49,6 +49,7 @@ type Message struct {
 
 	spec wire.PublicID
 	to   string
+	back *Queue
 	in   *Runtime
 }
 
@@ -75,7 +76,7 @@ func (m Message) Error(d protocol.DefaultMessage) bool {
 	if isFinal(m.Content) {
 		return false
 	}
-	e := Envelope{wire.Envelope{To: m.to, Sender: m.Sender}, EnvelopeContext{m.Connection}}
+	e := Envelope{wire.Envelope{To: m.to, Sender: m.Sender}, EnvelopeContext{m.Connection, m.back}}
 	return m.in.errors.send(e, wire.Message{ID: 1, Content: d.Encode()})
 }
 
@@ -83,5 +84,5 @@ func (m Message) context() EnvelopeContext {
 	if wire.IsComponent(m.to) {
 		return EnvelopeContext{}
 	}
-	return EnvelopeContext{ConnectionID: m.Connection}
+	return EnvelopeContext{m.Connection, m.back}
 }

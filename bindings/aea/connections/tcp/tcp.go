@@ -2,7 +2,7 @@
 // fetchai/tcp does: a frame with the agent's address, and then a frame for each envelope, both ways.
 //
 // Nothing proves the address, and everybody on the way can read along. An agent on this connection has exactly the address that
-// it announced first: envelopes of other senders are dropped. So it listens on the loopback address unless it is told another one.
+// it announced first: envelopes of other senders are dropped, and what answers its own goes to it alone. So it listens on the loopback address unless it is told another one.
 // Agents stop when their connection is closed, so it is kept open after bad frames; only one that takes too long, or says that it
 // is longer than 64 MiB, closes it.
 package tcp
@@ -91,7 +91,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 		defer conn.Close() // so that reading ends
 		write(ctx, conn, queue, port)
 	}()
-	read(ctx, conn, address, port)
+	read(ctx, conn, address, queue, port)
 	cancel()
 	leave()
 	_ = conn.Close()
@@ -119,7 +119,7 @@ func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *r
 }
 
 // read takes what an agent sends, until the connection is closed.
-func read(ctx context.Context, conn *socket.Conn, address string, port *runtime.Port) {
+func read(ctx context.Context, conn *socket.Conn, address string, queue *runtime.Queue, port *runtime.Port) {
 	for {
 		frame, done, skipped, err := conn.Read(ctx)
 		switch {
@@ -132,14 +132,14 @@ func read(ctx context.Context, conn *socket.Conn, address string, port *runtime.
 			}
 			return
 		default:
-			take(ctx, conn, address, port, frame)
+			take(ctx, conn, address, queue, port, frame)
 		}
 		done()
 	}
 }
 
 // take takes one frame.
-func take(ctx context.Context, conn *socket.Conn, address string, port *runtime.Port, frame []byte) {
+func take(ctx context.Context, conn *socket.Conn, address string, queue *runtime.Queue, port *runtime.Port, frame []byte) {
 	e, err := wire.DecodeEnvelope(frame)
 	if err == nil && e.Sender != address {
 		err = errSender
@@ -149,5 +149,5 @@ func take(ctx context.Context, conn *socket.Conn, address string, port *runtime.
 		return
 	}
 	conn.Keep()
-	_ = port.Receive(ctx, e) // the connection ends, or the runtime
+	_ = port.ReceiveFrom(ctx, e, queue) // the connection ends, or the runtime
 }

@@ -143,6 +143,28 @@ func TestTwoWithOneAddress(t *testing.T) {
 	}
 }
 
+// TestWhoAsksIsAnswered, and not whoever announces the same address after it: nothing proves who that is, and the answer may be a PAT.
+func TestWhoAsksIsAnswered(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
+	first := aeatest.TCP(t, c.Address(), "me")
+	first.Ask(t, "one")
+	thief := aeatest.TCP(t, c.Address(), "me")
+	thief.Ask(t, "two")
+	if said := first.Ask(t, "three"); said != "three" {
+		t.Error(said)
+	}
+	e := first.Hello(t, "x")
+	e.Protocol.Version = "9.9.9" // an error goes back as an answer does
+	first.Send(t, e)
+	if answer := first.Next(t, "me"); answer.Sender != aeatest.Self || r.Status().Errors.Answered != 1 {
+		t.Errorf("%+v", answer)
+	}
+	if said := thief.Ask(t, "four"); said != "four" {
+		t.Error(said)
+	}
+}
+
 // TestConnectionsAreBounded by address.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
