@@ -5,21 +5,15 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea"
@@ -244,57 +238,6 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	return p.view.Refresh(ctx)
 }
 
-func (p *process) listen(ctx context.Context) (err error) {
-	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
-		return err
-	}
-	p.bounded = accept.New(p.public, p.bounds())
-	p.public = p.bounded
-	p.closers = append(p.closers, closed(p.public))
-	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
-		return err
-	}
-	p.closers = append(p.closers, closed(p.admin))
-	p.addresses = Addresses{
-		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
-	}
-	return nil
-}
-
-func listen(ctx context.Context, address string) (net.Listener, error) {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, listenError(address, err)
-	}
-	return ln, nil
-}
-
-func listenError(address string, err error) error {
-	hint := ""
-	if errors.Is(err, syscall.EACCES) {
-		hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
-	}
-	return fmt.Errorf("listening on %s: %w%s", address, err, hint)
-}
-
-// closed closes a listener that a server may have closed already.
-func closed(ln net.Listener) func() error {
-	return func() error {
-		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			return err
-		}
-		return nil
-	}
-}
-
-func origin(ln net.Listener, secure bool) string {
-	u := url.URL{Scheme: "http", Host: ln.Addr().String()}
-	if secure {
-		u.Scheme = "https"
-	}
-	return u.String()
-}
-
 func (p *process) load(ctx context.Context, c *config.Config) (*service.Loaded, config.Problems) {
 	if p.public != nil {
 		c.Bound(p.public.Addr())
@@ -308,144 +251,11 @@ func (p *process) report(problems config.Problems) {
 	}
 }
 
-func (p *process) serve(ctx context.Context) error {
-	public := p.httpServer(p.server.Handler())
-	//nolint:contextcheck // each request brings its own
-	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
-		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
-	}))
-	group, ctx := errgroup.WithContext(ctx)
-	// What calls lean on goes on until the last one under way has been answered.
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	group.Go(func() error {
-		defer stop()
-		err := p.serveHTTP(ctx, public, p.public)
-		p.drainDoors(ctx)
-		p.drainEnds(ctx)
-		return err
-	})
-	group.Go(func() error { return p.executor.Run(life) })
-	for runner := range p.runners() {
-		group.Go(func() error { return runner.Run(life) })
-	}
-	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
-	if p.owner != nil {
-		//nolint:contextcheck // each request brings its own
-		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))
-		own.TLSConfig = nil
-		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
-	}
-	group.Go(func() error {
-		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
-	})
-	group.Go(func() error { return p.audit.Run(life) })
-	group.Go(func() error { return p.sweep(life) })
-	group.Go(func() error { return p.reconcile(life) })
-	group.Go(func() error { return p.purge(life) })
-	group.Go(func() error { return p.verify(life) })
-	group.Go(func() error {
-		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
-	})
-	group.Go(func() error { return p.reloads(ctx) })
-	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
-	if p.Ready != nil {
-		p.addresses.Doors = p.doorAddresses()
-		p.Ready(p.addresses)
-	}
-	return group.Wait()
-}
-
-func (p *process) httpServer(h http.Handler) *http.Server {
-	c := p.config.Server
-	var secure *tls.Config
-	if c.TLS.Enabled() {
-		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return p.live.Load().certificate, nil
-		}}
-	}
-	return &http.Server{
-		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes,
-		ConnContext:    accept.Context,
-		ErrorLog:       zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
-	}
-}
-
 const (
 	idleTimeout = 2 * time.Minute
 	// maxHeaderBytes holds the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
-
-// serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
-func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {
-	failed := make(chan error, 1)
-	go func() {
-		if s.TLSConfig != nil {
-			failed <- s.ServeTLS(ln, "", "")
-			return
-		}
-		failed <- s.Serve(ln)
-	}()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
-	case <-ctx.Done():
-	}
-	p.operator.Drain()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
-	defer cancel()
-	err := s.Shutdown(drain)
-	if errors.Is(err, context.DeadlineExceeded) {
-		if ln == p.public {
-			p.left.calls.Store(int64(p.underWay()))
-		}
-		p.Log.Warn("calls still running when the drain timeout ended")
-		err = s.Close()
-	}
-	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
-}
-
-// openDoors has doors listen that do it by themselves, as the services say it now.
-func (p *process) openDoors(ctx context.Context) error {
-	var errs []error
-	for _, d := range p.doors {
-		if opener, ok := d.(door.Opener); ok {
-			errs = append(errs, opener.Open(ctx, p.directory.Current().Services()))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// runners are the doors that do something beside their requests.
-func (p *process) runners() iter.Seq[door.Runner] {
-	return func(yield func(door.Runner) bool) {
-		for _, d := range p.doors {
-			if runner, ok := d.(door.Runner); ok && !yield(runner) {
-				return
-			}
-		}
-	}
-}
-
-// drainDoors lets what doors do beside their requests end, within the drain timeout.
-func (p *process) drainDoors(ctx context.Context) {
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
-	defer cancel()
-	var ending sync.WaitGroup
-	for runner := range p.runners() {
-		ending.Go(func() {
-			if left := runner.Drain(drain); left > 0 {
-				p.Log.Warn("messages of a door were left without an answer when the drain timeout ended", zap.Int("messages", left))
-			}
-		})
-	}
-	ending.Wait()
-}
 
 // drainEnds lets what is known of calls be stored, within the drain timeout.
 func (p *process) drainEnds(ctx context.Context) {

@@ -1,0 +1,85 @@
+package gatetest
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Agent is an agent with a key and a PAT.
+type Agent struct {
+	ID    pat.AgentID
+	Key   ed25519.PrivateKey
+	KeyID pat.KeyID // RFC 7638 thumbprint of Key
+	// PublicKey is that of Key, as an agreement takes it: DER SubjectPublicKeyInfo in base64.
+	PublicKey string
+	Token     string // the PAT; empty: none
+}
+
+// TokenID reads the jti of an agent's PAT.
+func (g *Gate) TokenID(a *Agent) pat.TokenID {
+	g.Helper()
+	var claims struct {
+		ID pat.TokenID `json:"jti"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.Split(a.Token, ".")[1])
+	g.Must(err)
+	g.Must(json.Unmarshal(text, &claims))
+	return claims.ID
+}
+
+// Stranger returns an agent that has agreed to nothing yet.
+func (g *Gate) Stranger(id string) *Agent {
+	g.Helper()
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	g.Must(err)
+	key, err := pat.NewKey(public)
+	g.Must(err)
+	return &Agent{
+		ID: pat.AgentID(id), Key: private, KeyID: key.Thumbprint(), PublicKey: base64.StdEncoding.EncodeToString(key.SPKI()),
+	}
+}
+
+// Agree makes a new agent agree to the policy offered, and returns the status of the answer.
+func (g *Gate) Agree(id string) (*Agent, int) {
+	g.Helper()
+	a := g.Stranger(id)
+	return a, g.AgreeAgain(a)
+}
+
+// AgreeAgain makes an agent agree to the policy offered, and returns the status of the answer.
+func (g *Gate) AgreeAgain(a *Agent) int {
+	g.Helper()
+	service := g.Directory.Current().Service("default")
+	offer := service.Offer()
+	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
+		AgentID: a.ID, Audience: service.Issuer, URL: service.At("/api/pat/issue"), IssuedAt: g.Now(), Nonce: rand.Text(),
+		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+	})
+	g.Must(err)
+	answer := g.Call("/api/pat/issue", "", map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed})
+	var body struct {
+		PAT string `json:"uim-pat"`
+	}
+	_ = json.Unmarshal(answer.Body, &body)
+	if answer.Status == http.StatusOK && body.PAT == "" {
+		g.Fatalf("no PAT in %s", answer.Body)
+	}
+	a.Token = body.PAT
+	return answer.Status
+}
+
+// Agreed returns a new agent that has agreed to the policy offered.
+func (g *Gate) Agreed(id string) *Agent {
+	g.Helper()
+	a, status := g.Agree(id)
+	if status != http.StatusOK {
+		g.Fatalf("%s agrees: %d", id, status)
+	}
+	return a
+}

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"syscall"
+
+	"github.com/uimgate/uimgate/internal/accept"
+)
+
+func (p *process) listen(ctx context.Context) (err error) {
+	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
+		return err
+	}
+	p.bounded = accept.New(p.public, p.bounds())
+	p.public = p.bounded
+	p.closers = append(p.closers, closed(p.public))
+	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, closed(p.admin))
+	p.addresses = Addresses{
+		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
+	}
+	return nil
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, listenError(address, err)
+	}
+	return ln, nil
+}
+
+func listenError(address string, err error) error {
+	hint := ""
+	if errors.Is(err, syscall.EACCES) {
+		hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
+	}
+	return fmt.Errorf("listening on %s: %w%s", address, err, hint)
+}
+
+// closed closes a listener that a server may have closed already.
+func closed(ln net.Listener) func() error {
+	return func() error {
+		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	}
+}
+
+func origin(ln net.Listener, secure bool) string {
+	u := url.URL{Scheme: "http", Host: ln.Addr().String()}
+	if secure {
+		u.Scheme = "https"
+	}
+	return u.String()
+}

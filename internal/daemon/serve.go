@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/internal/accept"
+)
+
+func (p *process) serve(ctx context.Context) error {
+	public := p.httpServer(p.server.Handler())
+	//nolint:contextcheck // each request brings its own
+	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
+		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
+	}))
+	group, ctx := errgroup.WithContext(ctx)
+	// What calls lean on goes on until the last one under way has been answered.
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	group.Go(func() error {
+		defer stop()
+		err := p.serveHTTP(ctx, public, p.public)
+		p.drainDoors(ctx)
+		p.drainEnds(ctx)
+		return err
+	})
+	group.Go(func() error { return p.executor.Run(life) })
+	for runner := range p.runners() {
+		group.Go(func() error { return runner.Run(life) })
+	}
+	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
+	if p.owner != nil {
+		//nolint:contextcheck // each request brings its own
+		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))
+		own.TLSConfig = nil
+		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
+	}
+	group.Go(func() error {
+		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
+	})
+	group.Go(func() error { return p.audit.Run(life) })
+	group.Go(func() error { return p.sweep(life) })
+	group.Go(func() error { return p.reconcile(life) })
+	group.Go(func() error { return p.purge(life) })
+	group.Go(func() error { return p.verify(life) })
+	group.Go(func() error {
+		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
+	})
+	group.Go(func() error { return p.reloads(ctx) })
+	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
+	if p.Ready != nil {
+		p.addresses.Doors = p.doorAddresses()
+		p.Ready(p.addresses)
+	}
+	return group.Wait()
+}
+
+func (p *process) httpServer(h http.Handler) *http.Server {
+	c := p.config.Server
+	var secure *tls.Config
+	if c.TLS.Enabled() {
+		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return p.live.Load().certificate, nil
+		}}
+	}
+	return &http.Server{
+		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes,
+		ConnContext:    accept.Context,
+		ErrorLog:       zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+	}
+}
+
+// serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
+func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {
+	failed := make(chan error, 1)
+	go func() {
+		if s.TLSConfig != nil {
+			failed <- s.ServeTLS(ln, "", "")
+			return
+		}
+		failed <- s.Serve(ln)
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	p.operator.Drain()
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
+	defer cancel()
+	err := s.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		if ln == p.public {
+			p.left.calls.Store(int64(p.underWay()))
+		}
+		p.Log.Warn("calls still running when the drain timeout ended")
+		err = s.Close()
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
