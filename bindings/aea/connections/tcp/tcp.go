@@ -2,9 +2,9 @@
 // fetchai/tcp does: a frame with the agent's address, and then a frame for each envelope, both ways.
 //
 // Nothing proves the address, and everybody on the way can read along. An agent on this connection has exactly the address that
-// it announced first: envelopes of other senders are dropped, and what answers its own goes to it alone. So it listens on the loopback address unless it is told another one.
-// Agents stop when their connection is closed, so it is kept open after bad frames; only one that takes too long, or says that it
-// is longer than 64 MiB, closes it.
+// it announced first: envelopes of other senders are dropped, and what answers its own goes to it alone. So it listens on the
+// loopback address unless it is told another one. Agents stop when their connection is closed, so it is kept open after bad
+// frames; only one that takes too long, or says that it is longer than 64 MiB, closes it.
 package tcp
 
 import (
