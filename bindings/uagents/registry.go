@@ -19,6 +19,9 @@ func inAlmanac(path string) (rest string, ok bool) { return strings.CutPrefix(pa
 // looked answers a request to the Almanac, with the paths and forms that its clients know.
 func (x *submission) looked(path string) {
 	body, err := x.lookedUp(path)
+	if err == nil {
+		err = x.holds(body)
+	}
 	if err != nil {
 		x.unfound(err)
 		return

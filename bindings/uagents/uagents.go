@@ -188,6 +188,10 @@ func (x *submission) dispatch() {
 		x.fail(unwritable(err))
 		return
 	}
+	if err := x.holds(body); err != nil {
+		x.fail(&fault{refusal.For(err), "there is no memory for the answer", "Send the same envelope again after some seconds."})
+		return
+	}
 	x.write(http.StatusOK, body)
 }
 

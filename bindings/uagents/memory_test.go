@@ -1,0 +1,54 @@
+package uagents_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Who reads slowly holds an answer in memory, so answers come out of what requests may hold, and strangers leave half of that.
+func TestAnswersAreHeldInMemory(t *testing.T) {
+	t.Parallel()
+	const budget = 2 << 20
+	g := gatetest.New(t, strings.Replace(settings, "key_file: seed.txt", "key_file: seed.txt, registry: true", 1), func(g *gatetest.Gate) {
+		g.Write("seed.txt", seed+"\n")
+		g.Write("policy.json", gatetest.PolicyFile+strings.Repeat(" ", 900_000))
+		g.Memory = memory.NewBudget(budget, func() { g.Metrics.Shed(reason.ShedMemory) })
+	})
+	p := &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
+	a := p.submit(http.MethodPost, p.text(p.unsigned("UIMPolicyRequest", "{}").Sign(p.key)))
+	if a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" || !strings.Contains(string(a.Body), "no memory") {
+		t.Errorf("a stranger who asks for a large policy: %d %.200s", a.Status, a.Body)
+	}
+	if model, _ := p.ask("HealthCheck", "{}"); model != "AgentHealth" {
+		t.Error(model)
+	}
+	for i := range 100 {
+		if i == 50 {
+			p.Pass(time.Minute)
+		}
+		said := located("http://a.example/")
+		var endpoints []any
+		for range 8 {
+			endpoints = append(endpoints, map[string]any{"url": "http://a.example/" + strings.Repeat("x", 2000), "weight": json.Number("1")})
+		}
+		said["endpoints"] = endpoints
+		if status, told := p.asks("POST", "agents", p.attest(keyOf(t, "agent "+strconv.Itoa(i)), said)); status != http.StatusOK {
+			t.Fatalf("%d %v", status, told)
+		}
+	}
+	search := `{"text": "` + string(protocol.UIM().Digest) + `", "limit": LIMIT}`
+	for limit, want := range map[string]int{"20": http.StatusOK, "100": http.StatusServiceUnavailable} {
+		if status, _ := p.asks("POST", "search", strings.Replace(search, "LIMIT", limit, 1)); status != want {
+			t.Errorf("a search for %s: %d, want %d", limit, status, want)
+		}
+	}
+}
