@@ -27,7 +27,8 @@ const (
 	asking = 5 * time.Second
 	// remembered is how long its answer holds, also that it knows nothing, or does not answer.
 	remembered    = time.Minute
-	maxRemembered = 10_000
+	maxRemembered = 4 << 20   // bytes of what was answered; agents choose how long their endpoints are
+	perRecord     = 256       // bytes of an answer beside its endpoints
 	maxRecord     = 256 << 10 // bytes of an answer
 	maxValues     = 10_000    // of JSON in it
 )
@@ -56,9 +57,18 @@ func NewClient() *Client {
 	return &Client{
 		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: asking}),
 		known: otter.Must(&otter.Options[question, record]{
-			MaximumSize: maxRemembered, ExpiryCalculator: otter.ExpiryWriting[question, record](remembered),
+			MaximumWeight: maxRemembered, Weigher: weight, ExpiryCalculator: otter.ExpiryWriting[question, record](remembered),
 		}),
 	}
+}
+
+// weight is about how many bytes an answer holds.
+func weight(q question, r record) uint32 {
+	n := perRecord + len(q.base) + len(q.of)
+	for _, e := range r.endpoints {
+		n += len(e.URL)
+	}
+	return uint32(n) //nolint:gosec // endpoints and their URLs are bounded
 }
 
 // Close drops idle connections.

@@ -191,6 +191,9 @@ func tell(r *store.Registration) (told, error) {
 
 // Record returns the JSON of where an agent is, or ErrUnknown. network is agent or test-agent; empty: either.
 func (r *Registry) Record(ctx context.Context, service, address, network string) ([]byte, error) {
+	if _, err := identity.ParseAddress(address); err != nil { // of whatever characters, which not every store takes
+		return nil, ErrUnknown
+	}
 	found, err := r.store.Registration(ctx, service, address)
 	switch {
 	case errors.Is(err, store.ErrNotFound), err == nil && network != "" && found.Network != "" && found.Network != network:
@@ -235,7 +238,13 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 	if err != nil {
 		return json.Marshal(list)
 	}
-	found, err := r.store.Registrations(ctx, service, string(protocol), tree.Text("after"), most)
+	after := tree.Text("after")
+	if after != "" {
+		if _, err := identity.ParseAddress(after); err != nil {
+			return nil, wrong("after: want the address at which the list before has ended")
+		}
+	}
+	found, err := r.store.Registrations(ctx, service, string(protocol), after, most)
 	if err != nil {
 		return nil, err
 	}
