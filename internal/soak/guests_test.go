@@ -38,7 +38,14 @@ func guestsFloor() floor {
 	for _, way := range []string{wayEnvelope, wayLater, wayRequest, wayBytes} {
 		least["done by "+way] = 5 * floorTimes
 	}
-	least["upstream "+pledge], least["told when sent again"] = 10*floorTimes, 1
+	least["upstream "+pledge] = 10 * floorTimes
+	return least
+}
+
+// killedFloor is guestsFloor, and what comes of kills.
+func killedFloor() floor {
+	least := guestsFloor()
+	least["told when sent again"] = 1
 	return least
 }
 

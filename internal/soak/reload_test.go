@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// The configuration is reloaded again and again under load. Limits continue.
+// The configuration is reloaded again and again under load. Limits continue, and no door is shut meanwhile.
 func TestReloadedUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
+	w.invite()
 	config := w.config("")
 	reloads := 0
-	w.runAndJudge(usualFloor(), func() {
+	w.runAndJudge(guestsFloor(), func() {
 		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {
 			if err := g.write("uimgate.yaml",
 				strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {

@@ -6,5 +6,5 @@ import "testing"
 func TestSQLiteKilledUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	w.invite()
-	w.runAndJudge(guestsFloor(), w.killLoop)
+	w.runAndJudge(killedFloor(), w.killLoop)
 }
