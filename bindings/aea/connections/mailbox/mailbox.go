@@ -163,7 +163,11 @@ func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runt
 	if err == nil {
 		var record acn.Record
 		if record, err = acn.DecodeRecord(body); err == nil && c.node.Register(record) == acn.Success {
-			answer(w, []byte(c.sessions.begin(record.Address)))
+			if token := c.sessions.begin(record.Address); token != "" {
+				answer(w, []byte(token))
+			} else {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
 			return
 		}
 	}

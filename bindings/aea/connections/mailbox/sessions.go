@@ -56,13 +56,17 @@ func (s *sessions) close() {
 	s.port = nil
 }
 
-// begin returns the token of a new session; what waited in an earlier one of the agent waits in this one.
+// begin returns the token of a new session; what waited in an earlier one of the agent waits in this one. There is none where the
+// connection is not up any more.
 func (s *sessions) begin(address string) (token string) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	token = hex.EncodeToString(b[:])
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.port == nil {
+		return ""
+	}
 	s.expire()
 	one := s.byAddress[address]
 	if one == nil {

@@ -52,4 +52,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if peers, _ := s.count(); peers != 0 || s.get(active) != nil {
 		t.Errorf("%d sessions after the end", peers)
 	}
+	if token := s.begin("late"); token != "" || s.get(token) != nil { // of a request that came with the end
+		t.Errorf("%q", token)
+	}
 }
