@@ -78,7 +78,7 @@ func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 		if wanted[s.ID] == nil || d.agent(s.ID) != nil {
 			continue
 		}
-		a, err := d.open(ctx, s)
+		a, err := d.open(ctx, s, len(wanted))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("the agent of %s: %w", s.ID, err))
 			continue

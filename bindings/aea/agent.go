@@ -41,8 +41,8 @@ type agent struct {
 	begun   atomic.Bool // by run, or by wait instead
 }
 
-// open makes the agent of a service, and listens. It runs nothing yet.
-func (d *Door) open(ctx context.Context, s *service.Service) (_ *agent, err error) {
+// open makes the agent of a service, and listens. It runs nothing yet. The memory of the process is for as many agents.
+func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *agent, err error) {
 	set := s.Doors.AEA
 	limits := runtime.DefaultLimits
 	limits.Drain = d.DrainTimeout()
@@ -52,7 +52,9 @@ func (d *Door) open(ctx context.Context, s *service.Service) (_ *agent, err erro
 	}
 	a := &agent{
 		service: s.ID, settings: set, listeners: map[string]listener{}, stopped: make(chan struct{}), ended: make(chan struct{}),
-		runtime: runtime.New(set.Address, runtime.Options{Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(&set)}),
+		runtime: runtime.New(set.Address, runtime.Options{
+			Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(&set), Agents: agents,
+		}),
 	}
 	defer func() {
 		if err != nil {

@@ -23,7 +23,7 @@ type EnvelopeContext struct {
 }
 
 // Limits bound what a runtime holds and does. Each is at least 1. InBox, OutBox and Reading are each also bounded by a sixteenth of
-// what the process may use of the machine's memory, but there is always room for one envelope.
+// what the process may use of the machine's memory, shared among its agents, but there is always room for one envelope.
 type Limits struct {
 	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. One counts as 64 KiB at
 	// least, so these bound their number as well.

@@ -126,24 +126,26 @@ func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
 	})
 }
 
-// TestALittleMemory leaves room for a little: here for two of the longest envelopes.
+// TestALittleMemory leaves room for a little: here for two of the longest envelopes, to one agent and to each of eight.
 func TestALittleMemory(t *testing.T) { // beside no other test, whose memory it bounds
-	before := debug.SetMemoryLimit(96 << 20)
-	defer debug.SetMemoryLimit(before)
-	synctest.Test(t, func(t *testing.T) {
-		begun, let := make(chan string, 10), make(chan struct{})
-		defer close(let)
-		l := newLine("first")
-		running(t, runtime.Options{}, []runtime.Skill{slow(begun, let)}, l)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		for i := range 3 {
-			e := message(t, "sender"+strconv.Itoa(i), "r", 1, 0, defaultSpec, text(string(make([]byte, 3<<20-1000))))
-			if err := l.port.Receive(ctx, e); (err == nil) != (i < 2) {
-				t.Errorf("envelope %d: %v", i+1, err)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	for agents, limit := range map[int]int64{0: 96 << 20, 8: 768 << 20} {
+		debug.SetMemoryLimit(limit)
+		synctest.Test(t, func(t *testing.T) {
+			begun, let := make(chan string, 10), make(chan struct{})
+			defer close(let)
+			l := newLine("first")
+			running(t, runtime.Options{Agents: agents}, []runtime.Skill{slow(begun, let)}, l)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for i := range 3 {
+				e := message(t, "sender"+strconv.Itoa(i), "r", 1, 0, defaultSpec, text(string(make([]byte, 3<<20-1000))))
+				if err := l.port.Receive(ctx, e); (err == nil) != (i < 2) {
+					t.Errorf("%d agents: envelope %d: %v", agents, i+1, err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestAPeerThatReadsNothing fills its own queue: whoever sends is told, and others are sent to.

@@ -29,6 +29,8 @@ type Options struct {
 	Limits  Limits // zero: DefaultLimits
 	Routing Routing
 	Log     *zap.Logger // of panics of handlers, behaviours and tasks
+	// Agents is how many agents share the memory of the process, with this one; 0: it is the only one.
+	Agents int
 }
 
 // A Runtime runs one agent. It is safe for concurrent use.
@@ -51,7 +53,7 @@ func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
 	}
-	o.Limits = o.Limits.within(memory.Limit())
+	o.Limits = o.Limits.within(memory.Limit() / int64(max(o.Agents, 1)))
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
