@@ -11,7 +11,6 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -50,18 +49,9 @@ func unwritable(err error) *fault {
 	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
 }
 
-// holds takes memory for an answer until it is written, since its reader may be slow. What was done, and is told once, waits for it.
+// holds takes memory for an answer until it is written. What was done, and is told once, waits for it.
 func (x *submission) holds(body []byte) error {
-	ctx := x.r.Context()
-	share, size := memory.Of(ctx), int64(len(body))
-	if x.Event != nil || x.Agreement != nil {
-		if share.Wait(ctx, size) == nil {
-			return nil
-		}
-	} else if share.Take(size) == nil {
-		return nil
-	}
-	return reason.Overloaded.Refusal("").After(fullWait)
+	return wire.Holds(x.r.Context(), body, x.Event != nil || x.Agreement != nil)
 }
 
 func (x *submission) write(status int, body []byte) {

@@ -61,6 +61,20 @@ func Affords(ctx context.Context, text []byte) error {
 	return nil
 }
 
+// Holds takes memory for an answer out of the share that the context of its request carries, since its reader may be slow. wait: for as
+// long as ctx lasts, where it cannot be asked for again; else it is refused at once.
+func Holds(ctx context.Context, answer []byte, wait bool) error {
+	share, size := memory.Of(ctx), int64(len(answer))
+	take := share.Take
+	if wait {
+		take = func(n int64) error { return share.Wait(ctx, n) }
+	}
+	if take(size) != nil {
+		return overloaded()
+	}
+	return nil
+}
+
 // acceptable reports whether a media type is that of JSON in UTF-8.
 func acceptable(mediaType string, also ...string) bool {
 	const usual = "application/json"
