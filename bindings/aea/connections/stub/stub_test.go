@@ -194,6 +194,21 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 	}
 	f.make()
 	works("back")
+	output, elsewhere := filepath.Join(f.dir, "output_file"), filepath.Join(f.dir, "elsewhere")
+	if err := errors.Join(os.WriteFile(elsewhere, record(t, "x", "x"), 0o600), os.Remove(output), os.Symlink(elsewhere, output)); err != nil {
+		t.Fatal(err)
+	}
+	until(t, r, func(s runtime.ConnectionStatus) bool {
+		return strings.Contains(s.LastError, "too many levels of symbolic links")
+	})
+	if data, err := os.ReadFile(elsewhere); err != nil || !bytes.Equal(data, record(t, "x", "x")) {
+		t.Errorf("a link was followed: %q, %v", data, err)
+	}
+	if err := os.Remove(output); err != nil {
+		t.Fatal(err)
+	}
+	f.make()
+	works("no link any more")
 	f.write([]byte("gw,me,no protocol,\n"))
 	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 1 })
 	works("after rubbish")
