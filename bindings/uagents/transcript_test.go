@@ -28,7 +28,7 @@ func TestTranscripts(t *testing.T) {
 		p := opened(t)
 		digest, token := p.Directory.Current().Service("default").Offer().Digest, ""
 		return func(sent string) string {
-			p.Pass(time.Second)
+			p.Later(time.Second)
 			model, message, _ := strings.Cut(sent, "\n")
 			message = strings.NewReplacer("$PAT", token, "$DIGEST", digest).Replace(strings.TrimSpace(message))
 			a := p.submit(http.MethodPost, p.text(p.unsigned(model, message).Sign(p.key)))
