@@ -52,6 +52,9 @@ type UAgentsDoor struct {
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is an Almanac itself: agents register at /v1/almanac, and anyone may ask there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
 
+	// Unsigned is about envelopes of users, which are not signed.
+	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whom nothing proves, may ask for what is public, and wait for the answer: health, search, policy, tools and chat. They neither agree nor call."`
+
 	Enabled bool   `yaml:"-"`
 	Seed    Secret `yaml:"-"` // of KeyFile, whose Data is not kept; empty: made in the data directory
 }

@@ -77,6 +77,9 @@ func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 
 // issue takes the envelope as an agreement.
 func (x *exchange) issue() (pat.Issued, error) {
+	if err := x.known(); err != nil {
+		return pat.Issued{}, err
+	}
 	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.Service.Doors.UAgents.Address}
 	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
 	if err != nil {
@@ -116,6 +119,9 @@ func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error)
 
 // call makes a call under the PAT that a message names, or else the sender's newest. malformed is what is wrong with the message.
 func (x *exchange) call(named, key string, request execute.Request, malformed error) (execute.Result, error) {
+	if err := x.known(); err != nil {
+		return execute.Result{}, err
+	}
 	call := x.Call(Name, x.r)
 	var err error
 	if call.Token, err = x.token(named); err != nil {

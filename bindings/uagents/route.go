@@ -9,6 +9,9 @@ import (
 // reaches reports whether an endpoint of the sender may be known to somebody.
 func (o *outbox) reaches(x *exchange) bool {
 	door := &x.Service.Doors.UAgents
+	if !x.Sender.Agent() { // users have no endpoint
+		return false
+	}
 	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != ""
 }
 

@@ -43,6 +43,15 @@ func (x *exchange) token(named string) (string, error) {
 	return token, nil
 }
 
+// known refuses a user: nothing proves who it is, so it neither agrees nor calls.
+func (x *exchange) known() error {
+	if x.Sender.Agent() {
+		return nil
+	}
+	return reason.PolicyRequiresVerification.Refusal("A user neither agrees nor calls: nothing proves who it is.").
+		With("suggestion", "Send from an agent, whose address is its key.")
+}
+
 // own refuses a PAT that is not the sender's.
 func (x *exchange) own(call execute.Call) error {
 	claims, err := x.d.executor.Identify(x.r.Context(), call)
@@ -57,6 +66,9 @@ func (x *exchange) own(call execute.Call) error {
 
 // renew answers UIMRenew: the envelope proves the key of the PAT, so it has to expire, and is good once.
 func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
+	if err := x.known(); err != nil {
+		return envelope.Envelope{}, err
+	}
 	m := wire.NewMembers(message)
 	named := m.Text("pat", false)
 	malformed := m.Done()

@@ -44,6 +44,7 @@ type UAgentsDoor struct {
 	Almanac          string // base URL of the one that is asked about other agents; empty: none
 	Registry         bool   // the service is an Almanac itself
 	PrivateEndpoints bool   // answers go to every address that an agent gives
+	Unsigned         bool   // users, whom nothing proves, may ask for what is public
 
 	seed config.Secret // of the identity; empty: made once
 }
@@ -96,6 +97,7 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 
 func uagentsOf(c *config.UAgentsDoor) UAgentsDoor {
 	d := UAgentsDoor{Path: c.Path, Rules: map[string][]string{}, Registry: c.Registry, PrivateEndpoints: c.PrivateEndpoints, seed: c.Seed}
+	d.Unsigned = c.Unsigned
 	for address, endpoints := range c.Rules {
 		for _, u := range endpoints {
 			d.Rules[address] = append(d.Rules[address], u.String())

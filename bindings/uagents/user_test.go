@@ -1,0 +1,70 @@
+package uagents_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+)
+
+// someone is a user, which is no key.
+const someone = "user1qqqsyqcyq5rqwzqfpg9scrgwpugpzysnzs23v9ccrydpk8qarc0sxs5jpk"
+
+// asUser sends a message of a user, and returns the answer's model and message.
+func (p *peer) asUser(model, message string, header ...string) (status int, answer, told string) {
+	p.Helper()
+	e := p.unsigned(model, message)
+	e.Sender = someone
+	a := p.submit(http.MethodPost, p.text(e), header...)
+	got, err := envelope.Parse(a.Body)
+	if err != nil {
+		return a.Status, "", string(a.Body)
+	}
+	if err := got.Verify(); err != nil || got.Sender != p.shop || got.Target != someone {
+		p.Errorf("%+v: %v", got, err)
+	}
+	text, err := got.Message()
+	p.Must(err)
+	answer, _ = protocol.NameOf(got.SchemaDigest)
+	return a.Status, answer, string(text)
+}
+
+// Nothing proves who a user is: it reads what is public, where the operator lets it, and nothing more.
+func TestUsersReadWhatIsPublic(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	if status, _, told := p.asUser("UIMPolicyRequest", "{}"); status != http.StatusBadRequest || !strings.Contains(told, "unverified senders") {
+		t.Errorf("by default: %d %s", status, told)
+	}
+	p = with(t, "unsigned: true, registry: true")
+	p.agreed()
+	say := func(text string) string { return spoken(uuid.NewString(), text) }
+	digest := p.Directory.Current().Service("default").Offer().Digest
+	for name, c := range map[string]struct{ model, message, answer, told string }{
+		"health":      {"HealthCheck", "{}", "AgentHealth", "healthy"},
+		"a search":    {"UIMSearch", `{"query": "order"}`, "UIMIntents", "order"},
+		"the policy":  {"UIMPolicyRequest", "{}", "UIMPolicy", digest},
+		"tools":       {"ListTools", "{}", "ListToolsResponse", "search_v1"},
+		"a talk":      {"ChatMessage", say("list"), "ChatMessage", "shop.example:order:v1"},
+		"agreeing":    {"UIMAgree", p.agreement(), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"in words":    {"ChatMessage", say("agree " + digest), "ChatMessage", "A user neither agrees nor calls"},
+		"renewing":    {"UIMRenew", "{}", "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"a call":      {"UIMExecute", search(p.Agreed("agent-2").Token), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"another":     {"UIMExecute", search(""), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"a tool":      {"CallTool", `{"tool": "search_v1", "args": {"query": "lamp"}}`, "CallToolResponse", "A user neither agrees nor calls"},
+		"run":         {"ChatMessage", say(`run shop.example:search:v1 {"query": "lamp"}`), "ChatMessage", "A user neither agrees nor calls"},
+		"not waiting": {"UIMPolicyRequest", "{}", "", "x-uagents-connection: sync"},
+	} {
+		header := []string{}
+		if name == "not waiting" {
+			header = []string{"X-Uagents-Connection", ""}
+		}
+		if _, answer, told := p.asUser(c.model, c.message, header...); answer != c.answer || !strings.Contains(told, c.told) {
+			t.Errorf("%s: %s %s, want %s %s", name, answer, told, c.answer, c.told)
+		}
+	}
+}
