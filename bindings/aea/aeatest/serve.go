@@ -71,6 +71,9 @@ func Numbered(tb testing.TB, n int) identity.Key {
 	return Key(tb, fmt.Sprintf("%064x", n))
 }
 
+// DefaultSpec is the specification id of the protocol default.
+var DefaultSpec = protocol.Default.Specs[0]
+
 // Text is a message of the protocol default.
 func Text(s string) protocol.DefaultMessage {
 	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}

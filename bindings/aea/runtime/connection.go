@@ -79,6 +79,9 @@ func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) er
 // Queue makes a queue for a peer, within the bounds of the OutBox.
 func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }
 
+// Now is the time of the runtime's clock.
+func (p *Port) Now() time.Time { return p.m.now() }
+
 // Sent counts an envelope that has left.
 func (p *Port) Sent() { p.sent.Add(1) }
 

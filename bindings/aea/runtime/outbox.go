@@ -102,6 +102,8 @@ type Queue struct {
 	list    []wire.Envelope
 	more    chan struct{} // has an element when there may be more
 	shut    bool
+	// back: the first of the list was taken before, and again: so was the one that was taken last.
+	back, again bool
 }
 
 // Queue makes a queue for a peer. It is closed with Close.
@@ -178,10 +180,26 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 		return e, false, nil
 	}
 	e, q.list[0] = q.list[0], wire.Envelope{}
+	q.back, q.again = false, q.back
 	if q.list = q.list[1:]; len(q.list) > 0 {
 		q.wake() // another one that takes
 	}
 	return e, true, nil
+}
+
+// Back puts the envelope that was taken last in front of the others again, because it may not have arrived; then sent is not called.
+// That is done once: it reports false, and the envelope is dropped, when it was put back before, and after Close. Only where one
+// goroutine takes.
+func (q *Queue) Back(e wire.Envelope) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.again || q.shut {
+		q.give(e)
+		return false
+	}
+	q.list, q.back = append([]wire.Envelope{e}, q.list...), true
+	q.wake()
+	return true
 }
 
 func (q *Queue) free(e wire.Envelope) {

@@ -3,6 +3,9 @@
 // and proves with the key of its address that the node may represent it; then both hand each other envelopes, one at a time, and
 // acknowledge each with a status.
 //
+// What an agent has not acknowledged when its connection ends is sent again, once, when it comes back; it and what waits behind it
+// are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is closed.
+//
 // An agent that is told of a failure connects again, and then gives up. So whatever can be read is a success, also where it is
 // dropped; what is wrong with a message is said in its dialogue.
 package delegate
@@ -13,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/acn"
@@ -35,7 +39,7 @@ type Bounds = socket.Bounds
 type Connection struct {
 	node     *node.Node
 	listener *socket.Listener
-	peers    socket.Peers
+	peers    socket.Returning
 }
 
 // Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
@@ -59,7 +63,7 @@ func (c *Connection) Close() error { return c.listener.Close() }
 // Confidential is true: TLS, to an agent that has the key of its address.
 func (c *Connection) Confidential() bool { return true }
 
-// Send puts an envelope into the queue of the agent that registered last with its receiver's address.
+// Send puts an envelope into the queue of its receiver, which has registered, and may have left for a while.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
 // State says how the connection is now.
@@ -70,6 +74,7 @@ func (c *Connection) State() runtime.ConnectionState {
 
 // Run serves agents until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
+	defer c.peers.Close()
 	config := c.node.TLS()
 	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
 		secure := tls.Server(raw, config)
@@ -95,26 +100,31 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	if !ok {
 		return
 	}
-	conn.Greeted()
-	conn.Keep()
-	queue, leave := c.peers.Enter(address, port)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	end := func() {
+		cancel()
+		_ = conn.Close() // so that reading and writing end
+	}
+	queue, leave := c.peers.Enter(address, port, end)
+	defer leave()
 	a := &agent{conn: conn, address: address, port: port, acknowledged: make(chan acn.Code, 1), patience: c.listener.Bounds.Write}
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		defer conn.Close() // so that reading ends
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer end()
+	if conn.Answer(status(acn.Success)) != nil {
+		return
+	}
+	conn.Greeted()
+	conn.Keep()
+	writing.Go(func() {
+		defer end()
 		a.write(ctx, queue)
-	}()
+	})
 	a.read(ctx)
-	cancel()
-	leave()
-	_ = conn.Close()
-	<-written
 }
 
-// register proves who the node is, and has the agent register.
+// register proves who the node is, and has the agent register: it is ok where the agent is to be told so.
 func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address string, ok bool) {
 	if conn.Answer(c.node.Proof()) != nil {
 		return "", false
@@ -134,11 +144,9 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	case m.Kind == acn.Register && m.Record != nil:
 		code = c.node.Register(*m.Record)
 	}
-	if conn.Answer(acn.Message{Kind: acn.Status, Code: code}.Encode()) != nil {
-		return "", false
-	}
 	if code != acn.Success {
 		port.Refused(fmt.Errorf("%w: status %d", errRegister, code))
+		_ = conn.Answer(status(code)) // it is closed then
 		return "", false
 	}
 	return m.Record.Address, true
@@ -220,8 +228,10 @@ func (a *agent) refuse(ctx context.Context, code acn.Code, err error) error {
 }
 
 func (a *agent) answer(ctx context.Context, code acn.Code) error {
-	return a.conn.Write(ctx, acn.Message{Kind: acn.Status, Code: code}.Encode())
+	return a.conn.Write(ctx, status(code))
 }
+
+func status(code acn.Code) []byte { return acn.Message{Kind: acn.Status, Code: code}.Encode() }
 
 // write sends what waits, one envelope after the other has been acknowledged, until ctx ends or the agent takes nothing any more.
 func (a *agent) write(ctx context.Context, queue *runtime.Queue) {
@@ -231,11 +241,14 @@ func (a *agent) write(ctx context.Context, queue *runtime.Queue) {
 			return
 		}
 		code, err := a.send(ctx, e)
+		if err != nil {
+			if !queue.Back(e) {
+				a.port.Dropped(1, err)
+			}
+			return
+		}
 		done()
 		switch {
-		case err != nil:
-			a.port.Dropped(1, err)
-			return
 		case code != acn.Success:
 			a.port.Dropped(1, fmt.Errorf("%w: status %d", errStatus, code))
 		default:

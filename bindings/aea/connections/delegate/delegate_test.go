@@ -250,15 +250,70 @@ func TestThoseThatDoNotGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	quiet := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai) // never acknowledges
-	e := quiet.Hello(t, "x")
-	quiet.Send(t, e)
+	if _, err := r.Start(wire.PublicID{}, aeatest.DefaultSpec, quiet.Address, aeatest.Text("x")); err != nil {
+		t.Fatal(err)
+	}
 	if said := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai).Ask(t, "hello"); said != "hello" {
 		t.Error(said)
 	}
 	closed(t, "half a frame", half.Raw)
 	closed(t, "never acknowledges", quiet.Raw)
 	closed(t, "never registers", never)
-	if s := r.Status().Connections[0]; s.Dropped != 1 {
+	if s := r.Status().Connections[0]; s.Queued != 1 || s.Dropped != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestAnAgentThatComesBack is sent again what it has not acknowledged, once, and then what came meanwhile.
+func TestAnAgentThatComesBack(t *testing.T) {
+	t.Parallel()
+	c, r := listening(t, delegate.Bounds{})
+	connect := func() *aeatest.Peer {
+		t.Helper()
+		return aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
+	}
+	// unacknowledged returns the text of the next envelope, and closes the connection, or leaves that to the gateway.
+	unacknowledged := func(a *aeatest.Peer, leaves bool) string {
+		t.Helper()
+		frame, err := wire.ACN.Read(a.Raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if leaves {
+			a.Raw.Close()
+		}
+		return string(frame)
+	}
+	send := func(to, text string) {
+		t.Helper()
+		_, err := r.Start(wire.PublicID{}, aeatest.DefaultSpec, to, aeatest.Text(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := connect()
+	for _, text := range []string{"one", "two", "three"} {
+		send(first.Address, text)
+	}
+	if got := unacknowledged(first, false); !strings.Contains(got, "one") {
+		t.Errorf("%q", got)
+	}
+	second := connect() // while the first connection is there
+	closed(t, "the first connection", first.Raw)
+	if got := unacknowledged(second, true); !strings.Contains(got, "one") {
+		t.Errorf("%q", got)
+	}
+	send(first.Address, "four") // while it is away, or not yet known to be
+	third := connect()
+	for _, text := range []string{"two", "three", "four"} {
+		if e := third.Next(t, ""); !strings.Contains(string(e.Message), text) {
+			t.Errorf("%q, want %s", e.Message, text)
+		}
+	}
+	if said := third.Ask(t, "hello"); said != "hello" {
+		t.Error(said)
+	}
+	if s := r.Status().Connections[0]; s.Dropped != 1 || s.Peers != 1 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -1,0 +1,131 @@
+package socket
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// How long, and of how many peers that have left, what waits for them is kept.
+const (
+	away    = 5 * time.Minute
+	maxAway = 4096
+)
+
+// Returning are peers that have proved their address, by it. One that connects again takes the place of its earlier connection,
+// which is closed, and is sent what waits: also where it left in between. The zero Returning are nobody.
+type Returning struct {
+	mu    sync.Mutex
+	port  *runtime.Port
+	peers map[string]*returning
+	left  list.List // of *returning, the one that left first in front
+}
+
+type returning struct {
+	address string
+	queue   *runtime.Queue
+	session *session      // nil: it has left
+	at      time.Time     // when it left
+	place   *list.Element // in left
+}
+
+type session struct {
+	end  func()
+	gone chan struct{} // closed when it has ended
+}
+
+// Enter returns the queue of who has connected. end is called when another connection takes its place; leave is called when
+// nothing is taken out of the queue for this one any more.
+func (r *Returning) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
+	me := &session{end, make(chan struct{})}
+	r.mu.Lock()
+	if r.peers == nil {
+		r.peers = map[string]*returning{}
+	}
+	r.port = port
+	r.expire()
+	one := r.peers[address]
+	if one == nil {
+		one = &returning{address: address, queue: port.Queue()}
+		r.peers[address] = one
+	}
+	before := one.session
+	one.session = me
+	r.stay(one)
+	r.mu.Unlock()
+	if before != nil {
+		before.end()
+		<-before.gone
+	}
+	return one.queue, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(me.gone)
+		if one.session == me {
+			one.session, one.at = nil, port.Now()
+			one.place = r.left.PushBack(one)
+			r.expire()
+		}
+	}
+}
+
+// stay says that a peer has not left.
+func (r *Returning) stay(one *returning) {
+	if one.place != nil {
+		r.left.Remove(one.place)
+		one.place = nil
+	}
+}
+
+// expire forgets those that have left too long ago, and the first ones where too many have.
+func (r *Returning) expire() {
+	for e := r.left.Front(); e != nil; e = r.left.Front() {
+		one, _ := e.Value.(*returning)
+		if r.left.Len() <= maxAway && r.port.Now().Sub(one.at) < away {
+			return
+		}
+		r.forget(one)
+	}
+}
+
+func (r *Returning) forget(one *returning) {
+	r.stay(one)
+	delete(r.peers, one.address)
+	r.port.Dropped(one.queue.Close(), runtime.ErrNoPeer)
+}
+
+// Close forgets all. Nobody is connected any more.
+func (r *Returning) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.peers {
+		r.forget(one)
+	}
+}
+
+// Send puts an envelope into the queue of its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+func (r *Returning) Send(e wire.Envelope) error {
+	r.mu.Lock()
+	if r.port != nil {
+		r.expire()
+	}
+	one := r.peers[e.To]
+	r.mu.Unlock()
+	if one == nil {
+		return runtime.ErrNoPeer
+	}
+	return one.queue.Put(e)
+}
+
+// Count returns how many are connected, and how many envelopes wait for them and for those that have left.
+func (r *Returning) Count() (peers, queued int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.peers {
+		queued += one.queue.Len()
+	}
+	return len(r.peers) - r.left.Len(), queued
+}

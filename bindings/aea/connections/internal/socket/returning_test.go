@@ -1,0 +1,84 @@
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// A holder is a connection that only has a port.
+type holder chan *runtime.Port
+
+func (h holder) ID() wire.PublicID {
+	return wire.PublicID{Author: "test", Name: "holder", Version: "1.0.0"}
+}
+func (h holder) Confidential() bool             { return false }
+func (h holder) State() runtime.ConnectionState { return runtime.ConnectionState{} }
+func (h holder) Send(wire.Envelope) error       { return nil }
+func (h holder) Run(ctx context.Context, port *runtime.Port) error {
+	h <- port
+	<-ctx.Done()
+	return nil
+}
+
+// TestThoseThatHaveLeftAreForgotten after a while, and the first of them when they are too many.
+func TestThoseThatHaveLeftAreForgotten(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	move := func(by time.Duration) { mu.Lock(); at = at.Add(by); mu.Unlock() }
+	h := make(holder)
+	r := runtime.New("gw", runtime.Options{Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return at }})
+	if err := r.Connect(h, runtime.ConnectionOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { r.Run(ctx); close(ended) }()
+	defer func() { stop(); <-ended }()
+	port := <-h
+	var peers Returning
+	send := func(to string) error {
+		return peers.Send(wire.Envelope{To: to, Sender: "gw", Protocol: wire.PublicID{Author: "a", Name: "b", Version: "any"}})
+	}
+	expect := func(when string, err error, connected, queued int) {
+		t.Helper()
+		if n, waiting := peers.Count(); n != connected || waiting != queued || !errors.Is(send("nobody"), runtime.ErrNoPeer) {
+			t.Errorf("%s: %d connected, %d wait", when, n, waiting)
+		}
+		if got := send("ann"); !errors.Is(got, err) {
+			t.Errorf("%s: %v", when, got)
+		}
+	}
+	nothing := func() {}
+	_, leave := peers.Enter("ann", port, nothing)
+	expect("connected", nil, 1, 0)
+	move(time.Hour)
+	expect("still connected", nil, 1, 1)
+	leave()
+	move(4 * time.Minute)
+	expect("left", nil, 0, 2)
+	_, leave = peers.Enter("ann", port, nothing)
+	leave()
+	move(4 * time.Minute)
+	expect("left again", nil, 0, 3)
+	move(time.Minute)
+	expect("left long ago", runtime.ErrNoPeer, 0, 4) // until the next one looks
+
+	_, leave = peers.Enter("ann", port, nothing)
+	leave()
+	expect("first of many", nil, 0, 0)
+	for i := range maxAway {
+		_, leave := peers.Enter(fmt.Sprint("agent", i), port, nothing)
+		leave()
+	}
+	expect("behind too many", runtime.ErrNoPeer, 0, 0)
+	peers.Close()
+	expect("closed", runtime.ErrNoPeer, 0, 0)
+}

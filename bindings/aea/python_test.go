@@ -1,0 +1,55 @@
+package aea_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// TestAnAgentInPythonAgreesAndCalls has an agent that shares no code with the gateway negotiate and call, by both connections. What it
+// signed proves the agreement.
+func TestAnAgentInPythonAgreesAndCalls(t *testing.T) {
+	t.Parallel()
+	python := bindtest.Python(t)
+	g := gatetest.New(t, settings)
+	var calls atomic.Int64
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"calls":%d}`, calls.Add(1)) }
+	at := addresses(g)
+	for i, args := range [][]string{{"tcp", at["tcp"], at["address"], "-"}, {"delegate", at["delegate"], at["address"], at["node_key"]}} {
+		var out, problems bytes.Buffer
+		args = append(append([]string{"-B", "testdata/shop.py"}, args...), gatetest.Ordering, `{"product": "lamp"}`)
+		c := exec.CommandContext(t.Context(), python, args...)
+		c.Stdout, c.Stderr = &out, &problems
+		if err := c.Run(); err != nil {
+			t.Fatalf("%s: %v\n%s", args[2], err, problems.Bytes())
+		}
+		var told struct {
+			Address, Intent, Agreement, Output, Body string
+			Price, Status                            int
+		}
+		g.Must(json.Unmarshal(out.Bytes(), &told))
+		if told.Intent != gatetest.Ordering || told.Price != 25 || told.Status != http.StatusOK ||
+			told.Output != fmt.Sprintf(`{"calls":%d}`, 2*i+1) || told.Body != fmt.Sprintf(`{"calls":%d}`, 2*i+2) {
+			t.Errorf("%s: %+v", args[2], told)
+		}
+		a, err := g.Store.Agreement(t.Context(), "default", pat.AgreementID(told.Agreement))
+		g.Must(err)
+		policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
+		g.Must(err)
+		bundle, err := pat.Export(a, policy)
+		g.Must(err)
+		if e, err := pat.VerifyExport(bundle); err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
+			!strings.HasPrefix(told.Address, "fetch1") {
+			t.Errorf("%s: %+v, %v", args[2], e.Agreement, err)
+		}
+	}
+}
