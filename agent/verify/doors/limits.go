@@ -1,6 +1,7 @@
 package doors
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -9,25 +10,26 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// shared holds the limits that a door tells of after a call against those that HTTP told of before it: of one limit, less must
-// be left, unless counted calls have come free between the two.
+// shared holds the limits that a door tells of after a call against those that HTTP told of before it: of one of them, less must
+// be left, unless counted calls have come free between the two. Not of each: of a limit that all agents share, others may have
+// given back what they did not use.
 func (d *Doors) shared(h http.Header) point.Finding {
 	before, after := standings(d.Sample.Answer.Header), standings(h)
-	compared := false
+	unchanged := ""
 	for name, now := range after {
 		was, ok := before[name]
 		if !ok || d.client.Now().Sub(d.Sample.At) >= was.reset {
 			continue
 		}
-		compared = true
-		if now.left >= was.left {
-			return point.Wrong.Because("%.64q has %d left after the call, and had %d before it", name, now.left, was.left)
+		if now.left < was.left {
+			return point.Pass
 		}
+		unchanged = fmt.Sprintf("%.64q has %d left after the call, and had %d before it", name, now.left, was.left)
 	}
-	if !compared {
+	if unchanged == "" {
 		return point.Skipped.Because("no limit is told of by both HTTP and the door, with the time at which calls come free")
 	}
-	return point.Pass
+	return point.Wrong.Because("%s", unchanged)
 }
 
 // A standing is what is left of a limit, and how soon there may be more.

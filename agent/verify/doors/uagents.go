@@ -157,8 +157,11 @@ func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
 		e.Expires = &until
 		*e = e.Sign(key)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return point.Failed(err)
+	case a.Status >= http.StatusInternalServerError:
+		return point.ServerError(a)
 	}
 	if e, err := envelope.Parse(a.Body); err == nil && e.SchemaDigest == protocol.Standard("UIMPolicy").Digest {
 		return point.Wrong.Because("an envelope that expired an hour ago is answered like any other")
