@@ -74,8 +74,8 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 		return "", fmt.Errorf("%w: the Almanac does not know the address", ErrNoDoor)
 	}
 	tree, err := strictjson.DecodeObject(answer.Body)
-	if answer.Status != http.StatusOK || err != nil {
-		return "", fmt.Errorf("%w: the Almanac answered %d, and no agent", ErrNoDoor, answer.Status)
+	if answer.Status != http.StatusOK || err != nil || tree.Text("address") != string(address) {
+		return "", fmt.Errorf("%w: the Almanac answered %d, and not with that agent", ErrNoDoor, answer.Status)
 	}
 	type place struct {
 		url    string

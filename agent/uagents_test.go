@@ -114,7 +114,9 @@ func TestWhereEnvelopesGo(t *testing.T) {
 		case "/v1/almanac/agents/" + shop:
 			fmt.Fprintf(w, `{"status": "active", "address": %q, "endpoints": [{"url": %q, "weight": 2}], "expiry": "2027-01-01T00:00:00+00:00"}`, shop, endpoint)
 		case "/gone/v1/almanac/agents/" + shop:
-			fmt.Fprint(w, `{"endpoints": [{"url": "http://127.0.0.1:9/"}], "expiry": null}`)
+			fmt.Fprintf(w, `{"address": %q, "endpoints": [{"url": "http://127.0.0.1:9/"}], "expiry": null}`, shop)
+		case "/other/v1/almanac/agents/" + shop:
+			fmt.Fprintf(w, `{"address": "agent1", "endpoints": [{"url": %q, "weight": 1}], "expiry": "2027-01-01T00:00:00+00:00"}`, endpoint)
 		case "/odd/v1/almanac/agents/" + shop:
 			fmt.Fprint(w, `[]`)
 		default:
@@ -137,6 +139,7 @@ func TestWhereEnvelopesGo(t *testing.T) {
 		"no address":                 {service: "fetch1", fails: true},
 		"an Almanac without it":      {almanac: almanac.URL + "/nowhere", fails: true},
 		"an Almanac where it is old": {almanac: almanac.URL + "/gone", fails: true},
+		"an Almanac of another":      {almanac: almanac.URL + "/other", fails: true},
 		"no Almanac":                 {almanac: almanac.URL + "/odd", fails: true},
 	} {
 		o := envelopeOptions(t, g)

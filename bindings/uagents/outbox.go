@@ -32,8 +32,9 @@ var (
 )
 
 const (
-	// answerFor is how long a delivered answer is good after it was signed: longer than it is tried to be delivered.
-	answerFor = delivery.Patience + time.Minute
+	// answerFor is how long a delivered answer is good after it was signed: longer than it, and what was sent ahead of it, are tried
+	// to be delivered.
+	answerFor = 2*delivery.Patience + time.Minute
 	// knownFor is how long a sender counts as known, after its PAT was accepted or issued.
 	knownFor = time.Hour
 	maxKnown = 10_000

@@ -46,10 +46,13 @@ func TestTranscripts(t *testing.T) {
 			if token != "" {
 				text = strings.ReplaceAll(text, token, "$PAT")
 			}
-			return made.ReplaceAllString(text, "ID")
+			return said.ReplaceAllString(made.ReplaceAllString(text, "ID"), `"msg_id": "ID"`)
 		}
 	})
 }
 
 // made is the id of a record, which is made anew each time.
 var made = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// said is the id of what the service says, made anew each time.
+var said = regexp.MustCompile(`"msg_id": "[0-9a-f-]{36}"`)

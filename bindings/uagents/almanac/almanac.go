@@ -68,7 +68,7 @@ func weight(q question, r record) uint32 {
 	for _, e := range r.endpoints {
 		n += len(e.URL)
 	}
-	return uint32(n) //nolint:gosec // endpoints and their URLs are bounded
+	return uint32(n) // endpoints and their URLs are bounded
 }
 
 // Close drops idle connections.
