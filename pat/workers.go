@@ -30,9 +30,3 @@ func (w workers) inTurn(ctx context.Context, do func() error) error {
 	defer w.free.Release(1)
 	return do()
 }
-
-// VerifyInTurn verifies a signature of somebody unknown, by verify, when it is its turn among all others. The error is ErrBusy, or
-// what verify returns.
-func VerifyInTurn(ctx context.Context, verify func() error) error {
-	return verifying.inTurn(ctx, verify)
-}

@@ -22,7 +22,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
@@ -209,10 +208,7 @@ func (x *submission) read() *fault {
 	if x.Envelope, err = envelope.Parse(x.raw); err != nil {
 		return unreadable(err)
 	}
-	err = pat.VerifyInTurn(x.r.Context(), x.Verify)
-	if errors.Is(err, pat.ErrBusy) {
-		return &fault{refusal.For(err), "too many signatures are being verified", "Send the envelope again after some seconds."}
-	}
+	err = x.Verify()
 	if user := errors.Is(err, envelope.ErrAnonymous); err != nil && (!user || !x.Service.Doors.UAgents.Unsigned) {
 		return unproved(err)
 	}
