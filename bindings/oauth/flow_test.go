@@ -62,6 +62,12 @@ type gate struct {
 
 func newGate(t *testing.T, settings string, prepare ...func(*gatetest.Gate)) *gate {
 	t.Helper()
+	return newGateWaiting(t, time.Minute, settings, prepare...)
+}
+
+// newGateWaiting is newGate, which waits only so long for what the site of a client says.
+func newGateWaiting(t *testing.T, patience time.Duration, settings string, prepare ...func(*gatetest.Gate)) *gate {
+	t.Helper()
 	s := &site{}
 	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
@@ -73,7 +79,7 @@ func newGate(t *testing.T, settings string, prepare ...func(*gatetest.Gate)) *ga
 	t.Cleanup(s.Close)
 	s.says(func(map[string]any) {})
 	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	documents := fetch.New(fetch.Options{Timeout: 2 * time.Second, TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}})
+	documents := fetch.New(fetch.Options{Timeout: patience, TLS: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}})
 	prepare = append(prepare, func(g *gatetest.Gate) { g.Documents = documents })
 	if settings != "" && !strings.Contains(settings, "services:") {
 		settings += "\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved + "}\n"

@@ -17,7 +17,7 @@ import (
 )
 
 func TestDocumentsThatAreRefused(t *testing.T) {
-	g := newGate(t, "")
+	g := newGateWaiting(t, 2*time.Second, "")
 	says := func(change func(map[string]any)) func() { return func() { g.client.says(change) } }
 	serves := func(h http.HandlerFunc) func() { return func() { g.client.set(h) } }
 	for name, prepare := range map[string]func(){
