@@ -88,9 +88,11 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 	}
 }
 
+// atOnce is how many calls are under way at the same time.
+const atOnce = 280
+
 func throughAllDoors(t *testing.T, limit int64, comes func(*gatetest.Gate, *inbox) (token string, own map[string]way)) {
 	t.Helper()
-	const atOnce = 280
 	calls := 10 * limit
 	in := opensInbox(t)
 	settings := "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " +

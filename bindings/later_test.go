@@ -41,6 +41,7 @@ func opensInbox(t *testing.T) *inbox {
 		answer.(chan []byte) <- body //nolint:forcetypeassert // nothing else is kept
 	}))
 	t.Cleanup(in.Close)
+	in.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = atOnce //nolint:forcetypeassert // that of httptest
 	return in
 }
 
