@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"fmt"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
@@ -103,4 +105,71 @@ func (t *tx) give(service string, slots []store.CounterSlot) {
 func (t *tx) standing(w reservation) limit.Standing {
 	c := t.counters[w.key]
 	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.counted)}
+}
+
+// A pace is how long this process lately took to make a transaction durable. The zero value is that of a process that
+// has made none.
+type pace struct {
+	mu          sync.Mutex
+	last        time.Duration // the newest
+	now, before time.Duration // the longest of this turn and of the one before
+	turn        time.Time     // the beginning of this turn
+}
+
+// paceTurn is how long a slow commit is remembered: once or twice this time.
+const paceTurn = 10 * time.Second
+
+// took records a transaction by the clock of the process. One that was slow alone does not count: the next limit per
+// second would pay for a minute for what may not happen again.
+func (p *pace) took(began, ended time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.roll(ended)
+	d := max(0, ended.Sub(began))
+	p.now, p.last = max(p.now, min(d, p.last)), d
+}
+
+func (p *pace) roll(at time.Time) {
+	switch passed := at.Sub(p.turn); {
+	case passed < 0: // the clock was set back
+		p.turn = at
+	case passed >= 2*paceTurn:
+		p.now, p.before, p.turn = 0, 0, at
+	case passed >= paceTurn:
+		p.now, p.before, p.turn = 0, p.now, at
+	}
+}
+
+// slots returns how many dispatch slots a call needs under a limit per second: those of a commit that takes twice as
+// long as the slow ones of late.
+func (p *pace) slots(at time.Time) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.roll(at)
+	length := limit.Second.SlotLength()
+	needed := (2*max(p.now, p.before) + length - 1) / length
+	return min(max(1, int64(needed)), limit.MaxDispatch)
+}
+
+// dispatchKept is for how many slots the most dispatch slots that were used count for all calls: a minute.
+const dispatchKept = 600
+
+// leave sets how many slots the admissions of a transaction leave for dispatch, in a window that is at its slot.
+func (c *counter) leave(slots int64) {
+	if c.period != limit.Second {
+		c.own = 1
+		return
+	}
+	if c.dispatch < 1 || c.slot-c.dispatchSlot >= dispatchKept {
+		c.dispatch = 1
+	}
+	c.own = slots
+	c.more += max(c.dispatch, slots) - 1
+}
+
+// dispatched records that an admission left its dispatch slots.
+func (c *counter) dispatched() {
+	if c.period == limit.Second && c.own >= c.dispatch {
+		c.dispatch, c.dispatchSlot = c.own, c.slot
+	}
 }

@@ -2,12 +2,13 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
-	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -159,36 +160,6 @@ func (s *Store) KeyedCall(ctx context.Context, service string, id pat.AgentID, k
 	return s.Execution(ctx, service, execution)
 }
 
-// Ledger returns entries, the newest first.
-func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
-	var q conditions
-	q.equal("service", f.Service)
-	q.equal("agent_id", string(f.AgentID))
-	q.equal("to_state", string(f.State))
-	if f.After != "" {
-		seq, err := strconv.ParseInt(f.After, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("listing the ledger: %q is no entry number", f.After)
-		}
-		q.add("seq < ?", seq)
-	}
-	var out []store.Entry
-	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
-	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", "ORDER BY seq DESC", f.Limit), q.args, func(scan scan) error {
-		var e store.Entry
-		var at int64
-		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
-			&e.By, &e.Reference)
-		e.At = fromNanos(at)
-		out = append(out, e)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // Accounts returns accounts by agent and currency. Without a service it adds up those of all services. Filter.After is
 // an agent id, or an agent id, a space and a currency.
 func (s *Store) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
@@ -255,68 +226,64 @@ func (c *conditions) query(selection, order string, limit int) string {
 	return selection + order + " LIMIT " + strconv.Itoa(limit)
 }
 
-// TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
-// same top-up was made under this reference before, and that nothing was done now. Errors: money.ErrAmount where the
-// sum would leave its bounds, store.ErrReferenceUsed.
-func (s *Store) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
-	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
-		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
-	}
-	entered := u.Amount
-	if u.Reverse {
-		entered.Nano = -entered.Nano
-	}
-	err = s.update(ctx, func(ctx context.Context, t *tx) (err error) {
-		// the lock comes first: two top-ups with one reference wait here
-		before, err := t.account(ctx, u.Service, string(u.AgentID), u.Amount.Currency)
-		if err != nil {
-			return err
-		}
-		if repeated, err = t.referenced(ctx, u, entered); err != nil || repeated {
-			return err
-		}
-		after := before
-		switch {
-		case u.Reverse && entered.Nano < -before.toppedUp:
-			return fmt.Errorf("taking back from %s: more than was topped up: %w", u.AgentID, money.ErrAmount)
-		case entered.Nano > math.MaxInt64-before.toppedUp:
-			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
-		}
-		after.toppedUp += entered.Nano
-		if err := t.setAccount(before, after); err != nil {
-			return err
-		}
-		return t.enterTopUp(ctx, u, entered)
-	})
-	return repeated && err == nil, err
+// A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown
+// whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
+type releaseQueue struct {
+	mu    sync.Mutex
+	calls []store.Admission
+	busy  bool
 }
 
-// referenced reports whether the ledger contains this top-up already; store.ErrReferenceUsed if it contains another
-// with the reference.
-func (t *tx) referenced(ctx context.Context, u store.TopUp, entered money.Amount) (bool, error) {
-	if u.Reference == "" {
-		return false, nil
+// releaseTries is how often, a second apart, a release is tried; after that the sweeper resolves what was held.
+const releaseTries = 120
+
+// release gives back what a call that was not sent may have taken. Only a call with a record can be distinguished from
+// one that was never begun.
+func (s *Store) release(b store.Admission) {
+	if !b.Recorded {
+		return
 	}
-	var agent pat.AgentID
-	var was money.Amount
-	found, err := t.row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
-		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)
-	switch {
-	case err != nil || !found:
-		return false, err
-	case agent != u.AgentID || was != entered:
-		return false, store.ErrReferenceUsed
+	s.closing.RLock()
+	defer s.closing.RUnlock()
+	s.releases.mu.Lock()
+	defer s.releases.mu.Unlock()
+	if s.closed {
+		return
 	}
-	return true, nil
+	s.releases.calls = append(s.releases.calls, b)
+	if !s.releases.busy {
+		s.releases.busy = true
+		s.work.Go(s.releaseAll)
+	}
 }
 
-func (t *tx) enterTopUp(ctx context.Context, u store.TopUp, entered money.Amount) error {
-	n, err := t.exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
-		`to_state, actor, reference)
-		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
-		nanos(t.now), u.Service, u.AgentID, entered.Nano, entered.Currency, byOperator, u.Reference)
-	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
-		return store.ErrReferenceUsed
+// next removes one call, or reports that the queue is empty; then no goroutine works on it any more.
+func (l *releaseQueue) next() (b store.Admission, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.calls) == 0 {
+		l.busy = false
+		return b, false
 	}
-	return err
+	b, l.calls = l.calls[0], l.calls[1:]
+	return b, true
+}
+
+func (s *Store) releaseAll() {
+	ctx, tries := context.Background(), 0
+	for b, ok := s.releases.next(); ok; b, ok = s.releases.next() {
+		for {
+			_, err := s.Settle(ctx, b, store.Settlement{State: store.Released, Outcome: store.NotSent})
+			if err == nil || !errors.Is(err, store.ErrUnavailable) || errors.Is(err, errClosed) {
+				break
+			}
+			if tries++; tries > releaseTries {
+				break
+			}
+			select {
+			case <-s.ending:
+			case <-time.After(time.Second):
+			}
+		}
+	}
 }
