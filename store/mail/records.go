@@ -1,0 +1,172 @@
+package mail
+
+import (
+	"errors"
+	"time"
+)
+
+// The errors of a store of messages. Any other is store.ErrUnavailable.
+var (
+	ErrReplayed   = errors.New("the signature was used before")
+	ErrSuspended  = errors.New("the agent is suspended")
+	ErrNotFound   = errors.New("there is no such record")
+	ErrDenied     = errors.New("the recipient does not take messages of this sender")
+	ErrForbidden  = errors.New("the record is another's")
+	ErrFull       = errors.New("there is no room for one more") // of the relay
+	ErrQueueFull  = errors.New("the recipient has as many messages waiting as it may")
+	ErrOverQuota  = errors.New("the agent has as much as it may")
+	ErrReferenced = errors.New("a message that has not expired has the blob attached")
+	ErrKeyReused  = errors.New("the idempotency key was used for another message")
+	ErrNoBlob     = errors.New("an attachment is no blob that the sender can read")
+)
+
+// A Key is the Ed25519 public key of an agent.
+type Key = [32]byte
+
+// A Guard is the signature of one request, which is taken once.
+type Guard struct {
+	Key       Key
+	Signature [64]byte
+	Until     time.Time // until when the request would be in time
+}
+
+// An Agent is what a relay knows of one. The texts are those of the protocol.
+type Agent struct {
+	Key          Key
+	Name         string // "": none
+	Status       string // active or suspended
+	Visibility   string // public or private
+	Policy       string // of its inbox: open, closed, allowlist or blocklist
+	Metadata     []byte // JSON
+	Capabilities []byte // JSON, a list
+	CreatedAt    time.Time
+	LastActiveAt time.Time
+}
+
+// A Profile is what an agent changes of its record; what is nil stays.
+type Profile struct {
+	Name         *string
+	Visibility   *string
+	Policy       *string
+	Metadata     []byte
+	Capabilities []byte
+	Tags         []string // of the capabilities, each once; they go with Capabilities
+	Words        *string  // by which the agent is found, case-folded: name and capabilities; they go with Name or Capabilities
+}
+
+// A Search is for public, active agents. What is empty does not narrow it.
+type Search struct {
+	Tags        []string // all of them
+	Prefixes    []string // of tags, all of them
+	Words       []string // case-folded; each is somewhere in what the agent is found by
+	Name        string   // case-folded; somewhere in the name
+	ActiveSince time.Time
+	After       *AgentPlace
+	Limit       int
+}
+
+// An AgentPlace is where a page of agents ends: they come most recently active first, then by key.
+type AgentPlace struct {
+	ActiveAt time.Time
+	Key      Key
+}
+
+// A TagCount is a tag and how many public, active agents have it.
+type TagCount struct {
+	Tag   string
+	Count int64
+}
+
+// A Message is one that was taken.
+type Message struct {
+	ID          string
+	Sender      Key
+	Recipient   Key
+	ContentType string
+	Body        []byte // JSON as it was sent; nil: none
+	Attachments []byte // JSON, a list; nil: none
+	Metadata    []byte // JSON; nil: none
+	ThreadID    string
+	InReplyTo   string
+	Status      string // sent, delivered or expired
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+	DeliveredAt time.Time
+	Signed      []byte // the request that brought it, as its sender signed it; nil: not kept
+}
+
+// A Sending is a message to take, and under which bounds.
+type Sending struct {
+	Message
+	Blobs          []string // attached
+	IdempotencyKey string   // "": none
+	Digest         [32]byte // of what is sent under that key
+	// Waiting bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
+	// the relay, and Bytes their bodies in all.
+	Waiting, Stranger, All, Bytes int64
+}
+
+// A Query is for the messages of a recipient in one state, oldest first. What is empty does not narrow it.
+type Query struct {
+	Recipient Key
+	Status    string
+	Sender    *Key
+	InReplyTo string
+	ThreadID  string
+	After     *Place
+	Limit     int
+}
+
+// A Place is where a page of messages ends.
+type Place struct {
+	CreatedAt time.Time
+	ID        string
+}
+
+// An Entry is one of an agent's access list.
+type Entry struct {
+	ID        int64
+	Owner     Key
+	Peer      Key
+	Type      string // allow or block
+	CreatedAt time.Time
+}
+
+// A Blob is what is known of the bytes of a blob; the bytes are elsewhere.
+type Blob struct {
+	ID          string
+	Owner       Key
+	Hash        [32]byte // SHA-256
+	Size        int64
+	ContentType string
+	CreatedAt   time.Time
+	ExpiresAt   time.Time
+}
+
+// A BlobBounds is how much one agent, and all together, may have.
+type BlobBounds struct {
+	Count, Bytes, All int64
+}
+
+// A Webhook is where the messages of an agent are posted.
+type Webhook struct {
+	Owner     Key
+	URL       string
+	Secret    [32]byte
+	Enabled   bool
+	Failures  int
+	CreatedAt time.Time
+}
+
+// A Posting is a message that has to be posted to a webhook.
+type Posting struct {
+	Message
+	Webhook    Webhook
+	DeliveryID string // the same for all attempts
+	Attempt    int    // from 1
+}
+
+// Totals is how much a relay has.
+type Totals struct {
+	Agents, Waiting, Messages, Blobs, BlobBytes, Webhooks int64
+}
