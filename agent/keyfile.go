@@ -110,7 +110,8 @@ func LoadSeed(path string) (identity.Key, error) {
 	seed := strings.TrimRight(string(text), "\r\n")
 	key, err := identity.FromSeed(seed, 0)
 	if err != nil || len(seed) < minSeed || strings.ContainsAny(seed, "\r\n") {
-		return identity.Key{}, fmt.Errorf("%s: %w: want one line with a seed of %d to %d characters; uimgate agent keygen --via uagents makes one",
+		return identity.Key{}, fmt.Errorf("%s: %w: want one line with a seed of %d to %d characters; "+
+			"uimgate agent keygen --via uagents makes one",
 			path, ErrFile, minSeed, maxSeed)
 	}
 	return key, nil

@@ -52,7 +52,8 @@ func TestAnAgentOfEnvelopes(t *testing.T) {
 		new(*agent.PolicyChangedError)) {
 		t.Errorf("another policy: %v", err)
 	}
-	if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Declared: pat.Declared{"purpose": {"x"}}}); !errors.Is(err, agent.ErrOptions) {
+	declaring := agent.Acceptance{Digest: digest, Declared: pat.Declared{"purpose": {"x"}}}
+	if _, err := s.Agree(t.Context(), declaring); !errors.Is(err, agent.ErrOptions) {
 		t.Errorf("declaring: %v", err)
 	}
 	a, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Scope: []string{gatetest.Ordering + ":execute"}})

@@ -63,7 +63,8 @@ func (l *loader) checkServices(c *Config) {
 			l.Warnf(path+".doors.uagents.almanac", "the service registers itself there with its public_url, which no other machine reaches")
 		}
 		if u := s.Doors.UAgents; u.Enabled && u.KeyFile.Path == "" && c.Store.Engine == Postgres {
-			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
+			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; "+
+				"give all of them the same file")
 		}
 		if seed := s.Doors.UAgents.Seed.Reveal(); seed != "" {
 			l.claimSeed(seeds, seed, path+".doors.uagents.key_file", i)

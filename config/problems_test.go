@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,15 +10,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/money"
 )
 
 // Each case is a file and exactly the problems that Load reports. "…" in front stands for five, the five lines
 // that make a gateway; what follows starts at line 6.
-var problemCases = map[string]struct {
+type problemCase struct {
 	file string
 	want []string
-}{
+}
+
+// problemCases are those of the file and of the gateway; serviceProblems those of a service.
+var problemCases = map[string]problemCase{
 	"all problems at once": {
 		"data: ./data\nserver:\n  listne: :80\n  max_body: lots\npat:\n  ttl: 25h\nservices:\n- agents_file: no.json\n  upstream: {url: ftp://x}\n",
 		[]string{
@@ -226,141 +229,6 @@ var problemCases = map[string]struct {
 		"…server: {tls: {cert: secret, key: secret}}\n",
 		[]string{"uimgate.yaml:6: server.tls: cert and key do not load: tls: failed to find any PEM data in certificate input"},
 	},
-	"files": {
-		"services:\n- agents_file: .\n  policy_file: /dev/zero\n  upstream: {url: http://a}\n",
-		[]string{
-			"uimgate.yaml:2: services[0].agents_file: DIR is a directory, not a file",
-			"uimgate.yaml:3: services[0].policy_file: /dev/zero is not a regular file",
-		},
-	},
-	"hosts": {
-		"…  hosts: ['*.example', 'https://a', 'a:80', 'ö.example', A, a]\n",
-		[]string{
-			"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
-			`uimgate.yaml:6: services[0].hosts[0]: "*.example": wildcards are not supported: list the hosts`,
-			`uimgate.yaml:6: services[0].hosts[1]: "https://a" is no host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[2]: "a:80" is no host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[3]: "ö.example" is no host name: want letters, digits, - and ., other scripts in their xn-- form`,
-			`uimgate.yaml:6: services[0].hosts[5]: host "a" belongs to services[0] already: no two services share one`,
-		},
-	},
-	"several services": {
-		`services:
-- &s
-  agents_file: agents.json
-  policy_file: policy.json
-  upstream: {url: http://127.0.0.1:9000}
-- *s
-- {agents_file: agents.json, policy_file: policy.json, upstream: {url: http://a}, id: one, hosts: [a.example], public_url: https://a.example, issuer: i}
-- {agents_file: agents.json, policy_file: policy.json, upstream: {url: http://a}, id: one, hosts: [A.example.], public_url: https://a.example, issuer: i}
-`,
-		[]string{
-			"uimgate.yaml:2: services[0].id: is required where there are several services",
-			"uimgate.yaml:2: services[0].hosts: is required where there are several services: requests are told apart by host",
-			"uimgate.yaml:6: services[1].id: is required where there are several services",
-			"uimgate.yaml:6: services[1].hosts: is required where there are several services: requests are told apart by host",
-			`uimgate.yaml:8: services[3].id: id "one" belongs to services[2] already: no two services share one`,
-			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" belongs to services[2] already: no two services share one`,
-			`uimgate.yaml:8: services[3].issuer: issuer "i" belongs to services[2] already: no two services share one`,
-		},
-	},
-	"service": {
-		"…  id: My Shop\n  issuer: a b\n  assignee: everyone\n  parties: {'urn:a': , 'urn:b': {agent_id: b, key: k}}\n  intents: {buy: {}, 'a:b:c': {agreement: old}}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].id: "My Shop" is no service id: want lower-case letters, digits, and . _ - between them, at most 63`,
-			"uimgate.yaml:7: services[0].issuer: is no issuer: want a name or URL without spaces, at most 253 characters",
-			`uimgate.yaml:8: services[0].assignee: "everyone" is not valid: want mapped or anyone`,
-			`uimgate.yaml:9: services[0].parties["urn:a"].agent_id: is required: 1 to 200 visible ASCII characters. Reserved for this party.`,
-			`uimgate.yaml:9: services[0].parties["urn:b"].key: is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them`,
-			`uimgate.yaml:10: services[0].intents["buy"]: the key is no intent uid: want namespace:name:version`,
-			`uimgate.yaml:10: services[0].intents["a:b:c"].agreement: "old" is not valid: want any or fresh`,
-		},
-	},
-	"one key, two agents": {
-		"…  parties: {'urn:a': {agent_id: b, key: " + jkt + "}}\npat: {allow: [{id: a, key: " + jkt + "}]}\n",
-		[]string{`uimgate.yaml:6: services[0].parties["urn:a"].key: the key belongs to agent "a" already: one key has one agent id`},
-	},
-	"upstream": {
-		`services:
-- agents_file: agents.json
-  policy_file: policy.json
-  upstream:
-    url: http://user:hunter2@shop
-    execute: run
-    timeout: 0s
-    idempotency_header: "a b"
-    auth:
-      header: "authorization: hunter2"
-      basic: "u:hunter2"
-    breaker: {failures: 0}
-`,
-		[]string{
-			"uimgate.yaml:5: services[0].upstream.url: the value is not valid: want an http:// or https:// URL without user, query and fragment",
-			`uimgate.yaml:6: services[0].upstream.execute: "run" is no path: want one such as /execute, without query`,
-			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than 1ms, the least allowed`,
-			"uimgate.yaml:8: services[0].upstream.idempotency_header: holds no header name: want letters, digits and -",
-			"uimgate.yaml:9: services[0].upstream.auth: has two values for the header Authorization: give one",
-			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than 1, the least allowed`,
-		},
-	},
-	"facts without sources": {
-		"…  facts: {purpose: , count: [{agents: {a: }}]}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].facts["purpose"]: has no source: want a list such as [{parameter: /purpose}]`,
-			`uimgate.yaml:6: services[0].facts["count"][0].agents["a"]: has 0 values: want 1 to 64`,
-		},
-	},
-	"upstream without url": {
-		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: }}\n",
-		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."},
-	},
-	"credential": {
-		"…    auth: {header: 'hunter2'}\n",
-		[]string{`uimgate.yaml:6: services[0].upstream.auth.header: want "Name: value", on one line`},
-	},
-	"credential without name": {
-		"…    auth: {header: 'hunter 2: x'}\n",
-		[]string{`uimgate.yaml:6: services[0].upstream.auth.header: want "Name: value": what stands before the colon is no header name`},
-	},
-	"credential in our header": {
-		"…    auth: {header: 'uim-agent-id: x'}\n    idempotency_header: content-length\n",
-		[]string{
-			"uimgate.yaml:6: services[0].upstream.auth.header: the header Uim-Agent-Id is set by the gateway itself: use another",
-			"uimgate.yaml:7: services[0].upstream.idempotency_header: the header Content-Length is set by the gateway itself: use another",
-		},
-	},
-	"basic without colon": {
-		"…    auth: {basic: hunter2}\n", []string{`uimgate.yaml:6: services[0].upstream.auth.basic: want "user:password", on one line`},
-	},
-	"credentials of every kind": {
-		`…    auth:
-      header: "X-Key: hunter2"
-      headers: {x-key: hunter2, Host: hunter2, X-List: [hunter2], X-Id: 7}
-      query: {key: {a: hunter2}, "": hunter2}
-      body: {secret: hunter2, /list/0: hunter2}
-      oauth2: {token_url: http://login.example/token, scopes: ["a b"]}
-`,
-		[]string{
-			"uimgate.yaml:6: services[0].upstream.auth: has two values for the header X-Key: give one",
-			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the header Host is set by the gateway itself: use another`,
-			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot stand in a header: want text or a number, on one line`,
-			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot stand in a query: want text, a number, true or false, or a list of them`,
-			`uimgate.yaml:9: services[0].upstream.auth.query[""]: names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
-			`uimgate.yaml:10: services[0].upstream.auth.body["/list/0"]: points into a list: write the whole list as the value of the member that holds it`,
-			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_id: is required with token_url",
-			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_secret: is required with token_url",
-			"uimgate.yaml:11: services[0].upstream.auth.oauth2.token_url: must be https: the client's secret is sent to it",
-			`uimgate.yaml:11: services[0].upstream.auth.oauth2.scopes[0]: is no scope: want visible ASCII without " and \`,
-		},
-	},
-	"a bearer token beside another credential": {
-		"…    auth: {basic: 'u:hunter2', oauth2: {token_url: http://127.0.0.1/token, client_id: c, client_secret: hunter2}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth: has two values for the header Authorization: oauth2 sends one"},
-	},
-	"oauth2 without token_url": {
-		"…    auth: {oauth2: {client_id: c}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required where the other keys are set"},
-	},
 	"short admin token": {
 		"…admin: {token: hunter2}\n",
 		[]string{"uimgate.yaml:6: admin.token: is short enough to guess: use at least 16 random characters, or leave it out to have one made"},
@@ -369,45 +237,15 @@ var problemCases = map[string]struct {
 		"…admin: {hosts: [metrics.example, 'metrics.example:8081']}\n",
 		[]string{"uimgate.yaml:6: admin.hosts[1]: is no host name: want a name such as uimgate.internal, without port"},
 	},
-	"doors of uAgents in the way of others, with a seed that is none": {
-		"…  doors: {mcp: {path: /agents}, uagents: {path: /agents/submit, key_file: agents.json}}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/agents/submit" and "/agents" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json holds no seed: want one line of 16 to 1000 characters`,
-		},
-	},
-	"endpoints of nobody, an Almanac nowhere, and one of its own in the way of others": {
-		"…  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
-			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
-			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is no address of an agent: want agent1 and 59 characters more`,
-		},
-	},
-	"doors of AEA that cannot open": {
-		"…  doors: {aea: {tcp: '9090', delegate: 127.0.0.1:8080, mailbox: ':9090', key_file: agents.json, default_connection: tcp,\n" +
-			"    default_routing: {'fetchai/http:1.0.0': stub, x: mailbox}}}\n",
-		[]string{
-			"uimgate.yaml:6: services[0].doors.aea.tcp: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
-			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is that of server.listen as well",
-			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json holds no private key: want 64 hexadecimal digits",
-			`uimgate.yaml:7: services[0].doors.aea.default_routing["fetchai/http:1.0.0"]: want a connection that is open: tcp, delegate, mailbox or stub`,
-			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is no specification id of a protocol, such as fetchai/default:1.0.0`,
-		},
-	},
-	"a relay of AEA whose agents nobody knows": {
-		"…  doors: {aea: {tcp: 127.0.0.1:0, stub: files, relay: {}}}\n",
-		[]string{"uimgate.yaml:6: services[0].doors.aea.relay: neither delegate nor mailbox is open: only there is it known for certain who writes"},
-	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
 	},
 }
 
 func TestProblems(t *testing.T) {
-	for name, test := range problemCases {
+	cases := maps.Clone(problemCases)
+	maps.Copy(cases, serviceProblems)
+	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := directory(t)
 			c, problems := load(t, dir, strings.Replace(test.file, "…", five, 1), config.Overrides{})
@@ -425,94 +263,6 @@ func TestProblems(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestWarningsComeWithAConfig(t *testing.T) {
-	dir := directory(t)
-	c, problems := load(t, dir, five+`  hosts: [shop.example]
-  parties: {"urn:a": {agent_id: a}}
-  intents: {"a:b:v1": {ceiling: 5/lifetime}}
-billing: {mode: prepaid, credit: 1 EUR}
-`, config.Overrides{})
-	want := []string{
-		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
-		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission`,
-		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once used up, nobody can call the intent again`,
-		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: leave it out",
-	}
-	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
-		t.Error(c == nil, diff)
-	}
-}
-
-func TestAnAlmanacElsewhereReachesNothingOnThisMachine(t *testing.T) {
-	dir := directory(t)
-	for almanac, warned := range map[string]bool{"https://agentverse.ai": true, "http://127.0.0.1:8000": false} {
-		c, problems := load(t, dir, five+"  doors: {uagents: {almanac: \""+almanac+"\"}}\n", config.Overrides{})
-		if c == nil || (len(problems) == 1) != warned || warned && !strings.Contains(texts(dir, problems)[0],
-			"services[0].doors.uagents.almanac: the service registers itself there with its public_url") {
-			t.Errorf("%s: %v", almanac, problems)
-		}
-	}
-}
-
-func TestSeveralGatewaysNeedOneKey(t *testing.T) {
-	dir := directory(t)
-	for store, want := range map[string][]string{
-		"": nil,
-		"store: postgres://u:p@127.0.0.1/x\n": {
-			"uimgate.yaml:6: warning: services[0].doors.aea: its key_file is empty: each gateway on this store would be another agent; " +
-				"give all of them the same file",
-		},
-	} {
-		c, problems := load(t, dir, five+"  doors: {aea: {}}\n"+store, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
-			t.Error(c == nil, diff)
-		}
-	}
-}
-
-func TestSeveralGatewaysNeedOneSeed(t *testing.T) {
-	dir := directory(t)
-	for store, want := range map[string][]string{
-		"": nil,
-		"store: postgres://u:p@127.0.0.1/x\n": {
-			"uimgate.yaml:6: warning: services[0].doors.uagents: its key_file is empty: each gateway on this store would be another agent; " +
-				"give all of them the same file",
-		},
-	} {
-		c, problems := load(t, dir, five+"  doors: {uagents: {}}\n"+store, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
-			t.Error(c == nil, diff)
-		}
-	}
-}
-
-func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
-	dir := directory(t)
-	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
-	wrong := "uimgate.yaml:6: billing.newcomers: is not a part of billing.credit: want at most that, in its currency"
-	for text, want := range map[string]any{
-		"credit: 10 EUR":                       eur(money.Unit),
-		"credit: 10 EUR, newcomers: 0 EUR":     eur(0),
-		"credit: 10 EUR, newcomers: 10 EUR":    eur(10 * money.Unit),
-		"retain: 400d":                         money.Amount{},
-		"credit: 10 EUR, newcomers: 1 USD":     wrong,
-		"credit: 10 EUR, newcomers: 10.01 EUR": wrong,
-		"newcomers: 1 EUR":                     wrong,
-		"mode: prepaid, newcomers: 1 EUR":      "uimgate.yaml:6: warning: billing.newcomers: has no effect with mode prepaid: leave it out",
-	} {
-		c, problems := load(t, dir, five+"billing: {"+text+"}\n", config.Overrides{})
-		var got any
-		if len(problems) > 0 {
-			got = strings.Join(texts(dir, problems), "\n")
-		} else {
-			got = c.Billing.Newcomers
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(text, diff)
-		}
 	}
 }
 

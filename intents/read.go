@@ -184,7 +184,8 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		e.Accept = b.accept(at, v)
 		b.unknown(at, v, []string{"url", "method", "content_type", "accept"})
 	default:
-		b.hard("endpoint", at, "endpoint must be a URL, or an object with url, method, content_type and accept, not %s", article(strictjson.Kind(v)))
+		b.hard("endpoint", at,
+			"endpoint must be a URL, or an object with url, method, content_type and accept, not %s", article(strictjson.Kind(v)))
 		return nil
 	}
 	if !slices.Contains(methods, e.Method) {

@@ -42,7 +42,8 @@ func TestConformancePlainOPAFindsTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := []func(*rego.Rego){rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil)}
+		options := []func(*rego.Rego){
+			rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil)}
 		for name, text := range rules.Modules() {
 			options = append(options, rego.Module(name, text))
 		}

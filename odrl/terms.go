@@ -61,7 +61,8 @@ func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 	case refused != "":
 		t.Reason, t.Rule, t.Detail = refused, stands.Node.Name(), "the policy prohibits this intent"
 	case wrongKey != nil && (wrongKey.Kind == model.Obligation || len(f.permissions) == 0):
-		t.Reason, t.Rule, t.Detail = reason.PolicyRequiresVerification, wrongKey.Node.Name(), "the policy asks for signatures with another key than the agent's"
+		t.Reason, t.Rule, t.Detail = reason.PolicyRequiresVerification, wrongKey.Node.Name(),
+			"the policy asks for signatures with another key than the agent's"
 	case len(f.permissions) == 0:
 		t.Reason, t.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	default:

@@ -138,7 +138,8 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 			cost = "It costs up to " + none.Asked.String()
 		}
 		return own(string(reason.CodePaymentRequired), reasonNoBudget,
-			`Nothing was called. %s, and the owner of this agent allows no such charge: start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
+			`Nothing was called. %s, and the owner of this agent allows no such charge: `+
+				`start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
 			cost)
 	}
 	if waiting, ok := errors.AsType[*agent.PendingError](err); ok {

@@ -60,7 +60,8 @@ func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 	filled := strings.NewReplacer("$PAT", pat, "URL", g.URL) // in one go: a PAT may hold the letters URL
 	head, body, _ := strings.Cut(text, "\n\n")
 	method := http.MethodPost
-	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp", strings.NewReader(strings.TrimSpace(strings.ReplaceAll(body, "$PAT", pat))))
+	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp",
+		strings.NewReader(strings.TrimSpace(strings.ReplaceAll(body, "$PAT", pat))))
 	g.Must(err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")

@@ -99,7 +99,8 @@ func TestConsentByInvitation(t *testing.T) {
 	for _, wrong := range []string{"", "nonsense", strings.Repeat("A", 1000)} {
 		form := formOf(page)
 		form.Set("invitation", wrong)
-		if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "asks for an invitation") {
+		if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK ||
+			!strings.Contains(string(a.Body), "asks for an invitation") {
 			t.Errorf("%q: %d", wrong, a.Status)
 		}
 	}

@@ -109,7 +109,8 @@ func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelo
 
 // unknown is what a sender is told of a type of message that is not answered.
 const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
-	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. Types are told apart by the digest of their schema, which has to be the same to the last letter."
+	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. " +
+	"Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
 // healthy says that the service is here; what it leans on is not looked at.
 func (x *exchange) healthy() (envelope.Envelope, error) {

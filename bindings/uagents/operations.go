@@ -86,7 +86,8 @@ func (x *exchange) issue() (pat.Issued, error) {
 		return pat.Issued{}, err
 	}
 	if issued.State == pat.AgreementPending {
-		return pat.Issued{}, reason.InsufficientPermissions.Refusal("The agreement is kept; the operator of the service has to approve the agent first.").
+		return pat.Issued{}, reason.InsufficientPermissions.Refusal(
+			"The agreement is kept; the operator of the service has to approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
 	}

@@ -57,7 +57,8 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
 	f.StringVar(&s.via, "via", "", "the way that calls take: mcp, a2a, or uagents[:agent1…] for all that is signed (default: UIM's own)")
-	f.StringVar(&s.endpoint, "uagents-endpoint", "", "URL to which envelopes for the service are sent (default: what --almanac or agents.json says)")
+	f.StringVar(&s.endpoint, "uagents-endpoint", "",
+		"URL to which envelopes for the service are sent (default: what --almanac or agents.json says)")
 	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
 	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")

@@ -13,9 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -152,7 +150,8 @@ func assist(t *testing.T, dir, revision string, args ...string) *assistant {
 	a.command.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/config", "XDG_STATE_HOME="+dir+"/state")
 	a.command.Stderr = a.stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: a.command}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+	session, err := client.Connect(t.Context(),
+		&mcp.CommandTransport{Command: a.command}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, a.stderr)
 	}
@@ -282,126 +281,6 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 // bridgeTo is the command of a bridge to the shop that may spend.
 func (s *openShop) bridgeTo(dir, budget string) []string {
 	return []string{"uimgate", "mcp", s.url, "--data", dir, "--agree", s.digest(), "--budget", budget}
-}
-
-// The budget holds through a restart and a kill between the moment it is reserved and the answer.
-func TestMCPBudget(t *testing.T) {
-	t.Parallel()
-	shop := newShop(t)
-	home := t.TempDir()
-	args := shop.bridgeTo(home, "0.15 EUR/month")
-	a := assist(t, home, "", args...)
-	ordered := a.call(orderTool, toOrder)
-	if charge, _ := ordered.Meta["UIM-Charge"].(string); ordered.IsError || !strings.HasPrefix(charge, "0.05 EUR; id=") {
-		t.Fatalf("%+v %s", ordered, block(ordered, 0))
-	}
-
-	arrived, goOn := make(chan struct{}, 4), make(chan struct{})
-	shop.hold = func(answer func()) error {
-		arrived <- struct{}{}
-		<-goOn
-		answer()
-		return nil
-	}
-	lost := make(chan error, 1)
-	go func() {
-		_, err := a.CallTool(context.WithoutCancel(t.Context()), &mcp.CallToolParams{Name: orderTool, Arguments: toOrder})
-		lost <- err
-	}()
-	<-arrived
-	if err := a.command.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-lost; err == nil {
-		t.Error("a killed bridge answered")
-	}
-	close(goOn)
-
-	a = assist(t, home, "", args...)
-	if again := a.call(orderTool, toOrder); again.IsError {
-		t.Fatal(block(again, 0))
-	}
-	said := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
-	if !strings.Contains(said, "0.15 EUR of the budget of 0.15 EUR/month") {
-		t.Error(said)
-	}
-	if n := shop.orders.Load(); n != 3 {
-		t.Errorf("%d orders, want 3", n)
-	}
-}
-
-// Two bridges of one directory make one key and spend one budget.
-func TestMCPTwoBridges(t *testing.T) {
-	t.Parallel()
-	shop := newShop(t)
-	home := t.TempDir()
-	args := shop.bridgeTo(home, "0.25 EUR/month")
-	var both [2]*assistant
-	var starting sync.WaitGroup
-	for n := range both {
-		starting.Go(func() { both[n] = assist(t, home, "", args...) })
-	}
-	starting.Wait()
-	var made, exceeded atomic.Int64
-	var calling sync.WaitGroup
-	for _, a := range both {
-		for range 6 {
-			calling.Go(func() {
-				result, err := a.CallTool(t.Context(), &mcp.CallToolParams{Name: orderTool, Arguments: toOrder})
-				switch {
-				case err != nil:
-					t.Error(err)
-				case !result.IsError:
-					made.Add(1)
-				case strings.Contains(block(result, 1), "BUDGET_EXCEEDED"):
-					exceeded.Add(1)
-				default:
-					t.Error(block(result, 0))
-				}
-			})
-		}
-	}
-	calling.Wait()
-	if made.Load() != 5 || exceeded.Load() != 7 || shop.orders.Load() != 5 {
-		t.Errorf("%d made, %d refused, %d reached the shop", made.Load(), exceeded.Load(), shop.orders.Load())
-	}
-}
-
-// A policy that changes under way is told with both digests, and is not signed by itself.
-func TestMCPChangedPolicy(t *testing.T) {
-	t.Parallel()
-	shop := newShop(t)
-	home := t.TempDir()
-	a := assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...)
-	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError {
-		t.Fatal(block(found, 0))
-	}
-	before := shop.digest()
-	shop.offer(func(policy string) string { return strings.Replace(policy, `"0.05"`, `"0.50"`, 1) })
-	said := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
-	for _, want := range []string{before, shop.digest(), "0.50 EUR", "agent agree " + shop.url + " --digest " + shop.digest()} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in:\n%s", want, said)
-		}
-	}
-	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // names the new digest
-	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError {
-		t.Fatal(block(found, 0))
-	}
-}
-
-// A shell takes for one word what a service calls itself.
-func TestMCPAgreeCommand(t *testing.T) {
-	t.Parallel()
-	const issuer = "x'; touch /tmp/y; '$(id)"
-	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+(&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", issuer)).Output()
-	if err != nil || !strings.HasSuffix(string(words), "\nagent\nagree\nshop.example\n--digest\nsha-256:a\n--issuer\n"+issuer+"\n") {
-		t.Errorf("%v: %s", err, words)
-	}
-	got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", "")
-	if !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
-		t.Error(got)
-	}
 }
 
 // Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the

@@ -30,7 +30,9 @@ func refusalFor(err error) *reason.Refusal {
 	case errors.Is(err, store.ErrPeriod):
 		return reason.MalformedRequest.Refusal("The period must end after it begins.").Because(err)
 	case errors.Is(err, money.ErrAmount):
-		return reason.MalformedRequest.Refusal("The amount cannot be taken: want one such as 10 USD, above zero, not finer than a billionth; and no more can be taken back than was topped up.").Because(err)
+		return reason.MalformedRequest.Refusal(
+			"The amount cannot be taken: want one such as 10 USD, above zero, " +
+				"not finer than a billionth; and no more can be taken back than was topped up.").Because(err)
 	case errors.Is(err, pat.ErrBadExport):
 		return reason.EvidenceInvalid.Refusal("").Because(err)
 	case errors.Is(err, pat.ErrKeyTaken):

@@ -31,7 +31,8 @@ var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML))
 
 // Security is the Content-Security-Policy of pages that can do nothing but be read: no script, no image, no form, nothing
 // from elsewhere, and only the one style sheet inside them.
-var Security = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+var Security = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'"
 
 // FrontSecurity is that of the page with the search: besides, it may run the one script inside it, ask its own address,
 // send its form there and show its icon.

@@ -88,7 +88,8 @@ func (l *loading) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	for i, f := range l.config.Services[at].Profiles {
 		v := odrl.ShippedVocabulary(f.Path)
 		if v == nil && f.Data == nil {
-			l.wrong(at, fmt.Sprintf("profiles[%d]", i), "no vocabulary of that name is built in: there are %s; a file has an ending, such as terms.ttl",
+			l.wrong(at, fmt.Sprintf("profiles[%d]", i),
+				"no vocabulary of that name is built in: there are %s; a file has an ending, such as terms.ttl",
 				strings.Join(odrl.ShippedVocabularies(), ", "))
 			ok = false
 			continue

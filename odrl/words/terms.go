@@ -159,7 +159,8 @@ func (w *wording) general() []Sentence {
 	if w.several() {
 		texts = append(texts, "Where several permissions cover a call, the cheapest whose limits are not used up applies.")
 		if len(w.program.Currencies) > 1 {
-			texts[0] = "Where several permissions cover a call, a free one applies first, then those with a price in the order in which they are written, as far as their limits are not used up."
+			texts[0] = "Where several permissions cover a call, a free one applies first, " +
+				"then those with a price in the order in which they are written, as far as their limits are not used up."
 		}
 	}
 	if w.forbids() {

@@ -103,7 +103,8 @@ func callsStayEnded(b *suite) {
 	b.clock.Advance(time.Second)
 	_, err = b.Resolve(b.Context(), service, lost.Execution.ID, store.Captured)
 	b.must(err)
-	_, err = b.Settle(b.Context(), late, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
+	_, err = b.Settle(b.Context(), late,
+		store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	b.must(err)
 	b.equal(b.calls(store.CallFilter{AgentID: "agent"}), ended)
 }

@@ -92,7 +92,8 @@ func rotateOnce(b *suite) {
 func clientsBounded(b *suite) {
 	client := func(id string) store.Client {
 		return store.Client{
-			Service: service, ID: id, Name: "Client", Redirects: []string{"http://localhost/cb", "x:/y"}, CreatedAt: start, Until: start.Add(time.Hour),
+			Service: service, ID: id, Name: "Client", Redirects: []string{"http://localhost/cb", "x:/y"},
+			CreatedAt: start, Until: start.Add(time.Hour),
 		}
 	}
 	b.must(b.AddClient(b.Context(), client("1"), 2, start))

@@ -217,7 +217,8 @@ func bodyOf(contentType string) (bodyKind, error) {
 			return bytesBody, nil
 		}
 	}
-	return jsonBody, fmt.Errorf("%w: the content type is %q; use application/json, application/x-www-form-urlencoded, multipart/form-data or %s",
+	return jsonBody, fmt.Errorf("%w: the content type is %q; use application/json, "+
+		"application/x-www-form-urlencoded, multipart/form-data or %s",
 		ErrEndpoint, contentType, bytesMedia)
 }
 

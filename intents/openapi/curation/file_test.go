@@ -162,7 +162,8 @@ func TestLargeFiles(t *testing.T) {
 	}
 	f = read(t, write(t, f))
 	f.Add("last", curation.Operation{Hidden: curation.Offered}, "")
-	if text := write(t, f); !strings.HasSuffix(text, "  last: {hidden: false}\n") || strings.Count(text, "hidden: true,") != curation.MaxOperations-1 {
+	if text := write(t, f); !strings.HasSuffix(text, "  last: {hidden: false}\n") ||
+		strings.Count(text, "hidden: true,") != curation.MaxOperations-1 {
 		t.Errorf("%.2000s", text)
 	}
 }

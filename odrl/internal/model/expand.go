@@ -44,7 +44,8 @@ func (l *Library) lineage() {
 		for _, ref := range d.inherits {
 			if l.byUID[ref.IRI] == nil {
 				l.Problems.Errorf("inherit", ref.Pointer,
-					"the parent %s is not in this document and never fetched: add it as a node of the @graph, or write the inherited rules into this policy", Quote(ref.IRI))
+					"the parent %s is not in this document and never fetched: add it as a node of the @graph, "+
+						"or write the inherited rules into this policy", Quote(ref.IRI))
 				continue
 			}
 			Relate(parents, d.uid, ref.IRI)

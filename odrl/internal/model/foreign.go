@@ -32,7 +32,8 @@ func anotherFormat(doc []byte) string {
 // inAnotherFormat says what to do with a document in another format of RDF than JSON-LD.
 func inAnotherFormat(format string) string {
 	parser := map[string]string{"Turtle": "turtle", "XML": "xml"}[format]
-	return "this is " + format + ", and policies are read as JSON-LD: convert it, for example by rdfpipe -i " + parser + " -o json-ld (of rdflib)"
+	return "this is " + format + ", and policies are read as JSON-LD: convert it, " +
+		"for example by rdfpipe -i " + parser + " -o json-ld (of rdflib)"
 }
 
 // idsCore are the starts of names of the information model of International Data Spaces.

@@ -18,7 +18,8 @@ import (
 const maxResidual = 1 << 20
 
 // residualQuery asks for what a plan answers, and for each constraint by itself.
-const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, "leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
+const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, ` +
+	`"leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
 
 // A Residual is what is left of the semantics module for one policy when only the input is unknown.
 type Residual struct {

@@ -182,7 +182,8 @@ func (w *Catalog) find(iri string) (string, []int, error) {
 	case len(path) >= 2 && path[len(path)-2] == "execute":
 		return w.intentName(path[len(path)-1])
 	default:
-		return "", nil, fmt.Errorf("%s names no intent: write /api/intents for all, /api/intents/<uid>, …/execute/<intent_name> or the bare UID", model.Quote(iri))
+		return "", nil, fmt.Errorf("%s names no intent: write /api/intents for all, /api/intents/<uid>, "+
+			"…/execute/<intent_name> or the bare UID", model.Quote(iri))
 	}
 }
 

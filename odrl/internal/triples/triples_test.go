@@ -117,7 +117,8 @@ func FuzzRead(f *testing.F) {
 			t.Error("statements beside an error")
 		}
 		for _, x := range list {
-			if !strings.Contains(x.Subject, ":") || !strings.Contains(x.Predicate, ":") || !x.Object.Literal && !strings.Contains(x.Object.Value, ":") {
+			if !strings.Contains(x.Subject, ":") || !strings.Contains(x.Predicate, ":") ||
+				!x.Object.Literal && !strings.Contains(x.Object.Value, ":") {
 				t.Errorf("%+v", x)
 			}
 		}

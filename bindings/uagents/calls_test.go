@@ -1,0 +1,166 @@
+package uagents_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/decred/dcrd/dcrec/secp256k1/v4"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	if model, told := p.ask("UIMSearch", `{"query": "order", "tags": null}`); model != "UIMIntents" || len(told.List("intents")) != 1 {
+		t.Errorf("%s %v", model, told)
+	}
+	model, told := p.ask("UIMPolicyRequest", `{}`)
+	if offer := p.Directory.Current().Service("default").Offer(); model != "UIMPolicy" || told.Text("document") != string(offer.Bytes) ||
+		told.Text("digest") != offer.Digest || told.Text("uid") != offer.UID {
+		t.Errorf("%s %v", model, told)
+	}
+	token := p.agreed()
+	model, told = p.ask("UIMExecute", search(token))
+	if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") ||
+		told.Text("request_id") != "request-1" || told["charge"] != nil || told.Text("rate_limit") == "" ||
+		told.Text("intent_uid") != gatetest.Searching {
+		t.Errorf("%s %v", model, told)
+	}
+	model, told = p.ask("UIMExecute", fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token))
+	if model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {
+		t.Errorf("%s %v", model, told)
+	}
+	named := 0
+	for _, e := range p.Logs.All() {
+		if e.ContextMap()["door"] == "uagents" {
+			named++
+		}
+		if text := fmt.Sprint(e.ContextMap()); strings.Contains(text, token) || strings.Contains(text, "lamp") {
+			t.Errorf("the log tells a secret: %s", text)
+		}
+	}
+	if named != 2 {
+		t.Errorf("%d calls in the log are of the door", named)
+	}
+}
+
+// Whoever caught an envelope can send it again, also under the other signature that there always is.
+func TestAnEnvelopeIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	var calls atomic.Int64
+	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
+	token := p.agreed()
+	e := p.unsigned("UIMExecute", search(token)).Sign(p.key)
+	other := e
+	var s secp256k1.ModNScalar
+	s.SetByteSlice(e.Signature[32:])
+	negated := s.Negate().Bytes()
+	copy(other.Signature[32:], negated[:])
+	for i, sent := range []envelope.Envelope{e, e, other} {
+		model, text := p.opens(p.submit(http.MethodPost, p.text(sent)))
+		told, err := strictjson.DecodeObject(text)
+		p.Must(err)
+		if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") != (i > 0) {
+			t.Errorf("%d: %s %s", i, model, text)
+		}
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+	if model, told := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || told.Text("reason") != "AGREEMENT_REPLAYED" {
+		t.Errorf("%s %v", model, told)
+	}
+	p.Later(time.Minute)
+	if model, told := p.opens(p.submit(http.MethodPost, p.text(e))); model != "ErrorMessage" ||
+		!bytes.Contains(told, []byte("Query envelope expired")) {
+		t.Errorf("%s %s", model, told)
+	}
+	if calls.Load() != 1 {
+		t.Errorf("%d calls", calls.Load())
+	}
+}
+
+// The refusals are those of HTTP, member by member.
+func TestARefusalIsThatOfHTTP(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	token := p.agreed()
+	for name, parameters := range map[string]string{
+		"a parameter that is missing": `{}`, "one that is unknown": `{"query": "lamp", "colour": "red"}`, "one of another type": `{"query": 1}`,
+	} {
+		body := fmt.Sprintf(`{"intent_uid": %q, "parameters": %s`, gatetest.Searching, parameters)
+		model, told := p.ask("UIMExecute", body+fmt.Sprintf(`, "pat": %q}`, token))
+		a := p.Call("/api/intents/execute", token, json.RawMessage(body+"}"), "UIM-Request-ID", "request-1")
+		tree, err := strictjson.DecodeObject(a.Body)
+		p.Must(err)
+		want := tree.Object("error")
+		if model != "UIMFault" || told.Text("code") != want.Text("code") || told.Text("message") != want.Text("message") ||
+			told.Text("reason") != want.Object("details").Text("reason") || fmt.Sprint(told["details"]) != fmt.Sprint(want["details"]) {
+			t.Errorf("%s: %s %v, want %v", name, model, told, want)
+		}
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	p := opened(t)
+	for _, model := range []string{"UIMExecute", "UIMRenew"} {
+		message := map[string]string{"UIMExecute": search(""), "UIMRenew": `{"pat": null}`}[model]
+		if answer, told := p.ask(model, message); answer != "UIMFault" || told.Text("reason") != "MISSING_TOKEN" {
+			t.Errorf("%s before any agreement: %s %v", model, answer, told)
+		}
+	}
+	token := p.agreed()
+	other := p.Agreed("agent-2").Token
+	for name, c := range map[string]struct{ model, message, answer, reason string }{
+		"a PAT of another agent":   {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
+		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
+		"to renew another's PAT":   {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
+		"to renew what is no PAT":  {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
+		"to renew by a number":     {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
+		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
+		"a member more":            {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
+		"depth without end":        {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
+		"values without end":       {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a list":                   {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
+		"a member twice":           {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a cursor of somebody":     {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a query that is too long": {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
+		"another policy":           {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
+		"another issuer":           {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
+		"a message of nobody":      {"Nobody", `{}`, "ErrorMessage", ""},
+		"a chat":                   {"ChatMessage", `{}`, "ErrorMessage", ""},
+		"an answer":                {"UIMAgreed", `{}`, "ErrorMessage", ""},
+		"health":                   {"HealthCheck", `{}`, "AgentHealth", ""},
+	} {
+		if model, told := p.ask(c.model, c.message); model != c.answer || told.Text("reason") != c.reason {
+			t.Errorf("%s: %s %v, want %s %s", name, model, told, c.answer, c.reason)
+		}
+	}
+	for name, expires := range map[string]*uint64{"no time": nil, "a time that is over": at(p, -1), "a time too far": at(p, 3600)} {
+		e := p.unsigned("UIMAgree", p.agreement())
+		e.Expires = expires
+		if model, text := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key)))); model != "UIMFault" ||
+			!bytes.Contains(text, []byte("AGREEMENT_STALE")) {
+			t.Errorf("%s: %s %s", name, model, text)
+		}
+	}
+}
+
+// at is so many seconds from now.
+func at(p *peer, seconds int64) *uint64 {
+	until := uint64(p.Now().Unix() + seconds)
+	return &until
+}

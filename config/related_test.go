@@ -1,0 +1,99 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+func TestWarningsComeWithAConfig(t *testing.T) {
+	dir := directory(t)
+	c, problems := load(t, dir, five+`  hosts: [shop.example]
+  parties: {"urn:a": {agent_id: a}}
+  intents: {"a:b:v1": {ceiling: 5/lifetime}}
+billing: {mode: prepaid, credit: 1 EUR}
+`, config.Overrides{})
+	want := []string{
+		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
+		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission`,
+		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once used up, nobody can call the intent again`,
+		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: leave it out",
+	}
+	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
+		t.Error(c == nil, diff)
+	}
+}
+
+func TestAnAlmanacElsewhereReachesNothingOnThisMachine(t *testing.T) {
+	dir := directory(t)
+	for almanac, warned := range map[string]bool{"https://agentverse.ai": true, "http://127.0.0.1:8000": false} {
+		c, problems := load(t, dir, five+"  doors: {uagents: {almanac: \""+almanac+"\"}}\n", config.Overrides{})
+		if c == nil || (len(problems) == 1) != warned || warned && !strings.Contains(texts(dir, problems)[0],
+			"services[0].doors.uagents.almanac: the service registers itself there with its public_url") {
+			t.Errorf("%s: %v", almanac, problems)
+		}
+	}
+}
+
+func TestSeveralGatewaysNeedOneKey(t *testing.T) {
+	dir := directory(t)
+	for store, want := range map[string][]string{
+		"": nil,
+		"store: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.aea: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := load(t, dir, five+"  doors: {aea: {}}\n"+store, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+			t.Error(c == nil, diff)
+		}
+	}
+}
+
+func TestSeveralGatewaysNeedOneSeed(t *testing.T) {
+	dir := directory(t)
+	for store, want := range map[string][]string{
+		"": nil,
+		"store: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.uagents: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := load(t, dir, five+"  doors: {uagents: {}}\n"+store, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+			t.Error(c == nil, diff)
+		}
+	}
+}
+
+func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
+	dir := directory(t)
+	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
+	wrong := "uimgate.yaml:6: billing.newcomers: is not a part of billing.credit: want at most that, in its currency"
+	for text, want := range map[string]any{
+		"credit: 10 EUR":                       eur(money.Unit),
+		"credit: 10 EUR, newcomers: 0 EUR":     eur(0),
+		"credit: 10 EUR, newcomers: 10 EUR":    eur(10 * money.Unit),
+		"retain: 400d":                         money.Amount{},
+		"credit: 10 EUR, newcomers: 1 USD":     wrong,
+		"credit: 10 EUR, newcomers: 10.01 EUR": wrong,
+		"newcomers: 1 EUR":                     wrong,
+		"mode: prepaid, newcomers: 1 EUR":      "uimgate.yaml:6: warning: billing.newcomers: has no effect with mode prepaid: leave it out",
+	} {
+		c, problems := load(t, dir, five+"billing: {"+text+"}\n", config.Overrides{})
+		var got any
+		if len(problems) > 0 {
+			got = strings.Join(texts(dir, problems), "\n")
+		} else {
+			got = c.Billing.Newcomers
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(text, diff)
+		}
+	}
+}
