@@ -126,7 +126,7 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	call := x.Call(Name, x.r)
 	var err error
 	if call.Token, err = x.token(named); err != nil {
-		return execute.Result{}, err
+		return execute.Result{}, execute.Unsent(err)
 	}
 	if err := x.own(call); err != nil {
 		return execute.Result{}, err

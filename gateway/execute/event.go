@@ -117,6 +117,9 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
+// Unsent is the *reason.Refusal of a call that was not begun: where that is not the agent's fault, it says that nothing was sent.
+func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
+
 // finish records what became of a call.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *reason.Refusal

@@ -128,11 +128,11 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 }
 
 // Identify returns whose PAT a call carries, as the first step of Execute does: for requests of a protocol that are no calls,
-// and before reading what may be one. Every error is a *reason.Refusal.
+// and before reading what may be one. Every error is a *reason.Refusal, that of Execute for the same call: nothing was sent.
 func (x *Executor) Identify(ctx context.Context, call Call) (*pat.Claims, error) {
 	e, err := x.identified(ctx, call)
 	if err != nil {
-		return nil, err
+		return nil, Unsent(err)
 	}
 	return e.claims, nil
 }

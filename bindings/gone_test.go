@@ -1,0 +1,49 @@
+package bindings_test
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestAStoreThatIsGone: while nobody knows what was revoked, no door lets a call through, and each says that nothing was sent; A2A by
+// an error in place of a task. An envelope that names no PAT asks the store for one.
+func TestAStoreThatIsGone(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		"doors: {uagents: {}, aea: {tcp: '127.0.0.1:0'}}}\n")
+	g.Upstream = func(http.ResponseWriter, *http.Request) { t.Error("the service was called") }
+	all, tokens := maps.Clone(ways), map[string]string{}
+	tokens["uAgents"], all["uAgents"] = g.AgreedInEnvelope(seed).Token, inEnvelope(g)
+	unnamed := all["uAgents"]
+	named := unnamed.signed
+	unnamed.signed = func(_ string, number int64) string { return named("", number) }
+	all["uAgents, without a PAT"] = unnamed
+	tokens["AEA"], all["AEA"] = inMessages(g)
+	token := g.Agreed("agent-1").Token
+	g.Must(g.Store.Close())
+	g.Pass(3 * time.Second) // so that what is known of revocations is too old
+	number := int64(0)
+	for name, w := range all {
+		with := cmp.Or(tokens[name], token)
+		for range 2 { // AEA: of default, and of http
+			number++
+			answer := w.send(g, http.DefaultClient, with, number)
+			if e, err := envelope.Parse(answer); err == nil {
+				answer, err = e.Message()
+				g.Must(err)
+			}
+			told := strings.HasPrefix(name, "A2A") || bytes.Contains(answer, []byte(`"outcome":"not_sent"`))
+			if !told || !bytes.Contains(answer, []byte("STORE_UNAVAILABLE")) {
+				t.Errorf("%s: %s", name, answer)
+			}
+		}
+	}
+}
