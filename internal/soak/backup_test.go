@@ -24,11 +24,13 @@ type backup struct {
 
 // A gateway on SQLite is backed up at random moments under load, and sometimes killed. Each backup is complete, its
 // ledger balances, and it contains everything that was answered to agents before it began. After a restore its
-// agreements and its ledger are there, earlier PATs have ended, and all windows of the policy's limits are used up.
+// agreements and its ledger are there, earlier PATs have ended, and all windows of the policy's limits are used up. Agents come
+// through all doors, and agree again through theirs.
 func TestBackupsUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
+	w.invite()
 	var backups []backup
-	w.runAndJudge(usualFloor(), func() {
+	w.runAndJudge(guestsFloor(), func() {
 		for n := 0; pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)); n++ {
 			b := backup{path: filepath.Join(w.gateways[0].dir, fmt.Sprintf("backup-%d.db", n)), from: w.clock.now()}
 			err := sqlstore.Backup(t.Context(), w.gateways[0].statePath(), b.path)
@@ -156,7 +158,6 @@ func (w *world) restored(b backup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
 	after := &evidence{}
 	if err := after.readStore(ctx, s); err != nil {
 		t.Fatal(err)
@@ -170,6 +171,11 @@ func (w *world) restored(b backup) {
 	if err != nil || len(agreements) < 2 {
 		t.Errorf("%d agreements of %s, %v; want what it had and what it made", len(agreements), w.known[0].id, err)
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.startAll()
+	w.guestsRestored(g)
 }
 
 func copyFile(from, to string) error {

@@ -25,6 +25,7 @@ type evidence struct {
 	Outages  []outage
 	Attacked bool // by strangers and agents who want all there is
 	Locks    int  // how often rows of the store were locked for seconds
+	Declined int  // how often an agent that negotiates was told why not
 
 	Executions []store.Execution
 	Ledger     []store.Entry

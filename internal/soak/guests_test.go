@@ -1,8 +1,12 @@
 package soak
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A guest is an agent of another protocol. Its PAT is good over HTTP, too.
@@ -24,11 +28,14 @@ type guest struct {
 func (w *world) invite() {
 	w.t.Helper()
 	w.guests = append(w.inbox.guests(w), w.negotiators()...)
+	var agreeing errgroup.Group
 	for _, a := range w.guests {
-		if err := w.retry(a.agrees); err != nil {
-			w.t.Fatal(err)
-		}
-		w.approve(a.agent)
+		agreeing.Go(func() error {
+			return errors.Join(w.retry(a.agrees), w.retry(func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/approve") }))
+		})
+	}
+	if err := agreeing.Wait(); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -104,4 +111,32 @@ func (w *world) buyAs(a *guest, ref string) {
 		}
 		return c.at(g), true
 	})
+}
+
+// guestsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of guests have ended, and that each agrees
+// again and pays by its own ways.
+func (w *world) guestsRestored(g *gateway) {
+	w.t.Helper()
+	for _, a := range w.guests {
+		if a.hungry { // for what has been used up
+			continue
+		}
+		again := func(when string, want int) {
+			w.t.Helper()
+			for i := range a.ways {
+				c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, ref: fmt.Sprintf("%s-%s-%d.%s", when, a.id, i, effectDone)}
+				c.key = "key-" + c.ref
+				c.by = a.ways[i](c)
+				if got := c.at(g); got.Status != want {
+					w.t.Errorf("%s, by %s: %+v", when, c.by.name(), got)
+				}
+			}
+		}
+		again("old", http.StatusUnauthorized)
+		a.tokens = nil
+		if err := w.retry(a.agrees); err != nil {
+			w.t.Fatalf("%s agrees again: %v", a.id, err)
+		}
+		again("anew", http.StatusOK)
+	}
 }

@@ -81,7 +81,7 @@ func (e *evidence) count() floor {
 	n["told when sent again"] = e.toldAgain()
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
-	n["locks"] = e.Locks
+	n["locks"], n["declined"] = e.Locks, e.Declined
 	return n
 }
 

@@ -1,8 +1,8 @@
 // Package soak tests whole gateways, as processes, under load and with faults: they are killed, stopped, disconnected
-// from their store, given a wrong clock, reloaded. Meanwhile agents call, pay, repeat and revoke, and record what they
-// sent and the answers; where gateways are killed or reloaded, some come by the uAgents protocol and the AEA framework. The
-// upstream records what reached it. Afterwards judges compare these logs and the records in the store. No result depends on
-// speed: a judge uses only the times in the logs, and each time only as the bound it is.
+// from their store, given a wrong clock, reloaded, backed up. Meanwhile agents call, pay, repeat and revoke, and record what
+// they sent and the answers; some come by the uAgents protocol and the AEA framework. The upstream records what reached it.
+// Afterwards judges compare these logs and the records in the store. No result depends on speed: a judge uses only the times in
+// the logs, and each time only as the bound it is.
 //
 //	make soak                          # every test for a minute
 //	go test ./internal/soak            # a few seconds each, longer on a slow machine: until enough has happened

@@ -37,7 +37,7 @@ type negotiator struct {
 	process *daemon.Addresses // the one that it is connected to; nil: none
 	trial   *trial
 	line    *aeatest.Agent
-	since   time.Duration // it has been connected
+	until   time.Duration // it stays connected
 
 	granted sync.Map // intent → token
 }
@@ -87,11 +87,11 @@ func (w *world) negotiators() []*guest {
 	return guests
 }
 
-// near returns the gateway that it is connected to, as long as that lives, or any other.
+// near returns the gateway that it is connected to, as long as that lives, stopped or not, or any other.
 func (a *negotiator) near() *gateway {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.process != nil && a.gateway.addresses.Load() == a.process {
+	if a.process != nil && a.gateway.addresses.Load() == a.process && a.w.clock.now() < a.until {
 		return a.gateway
 	}
 	return a.w.anyGateway()
@@ -101,7 +101,11 @@ func (a *negotiator) near() *gateway {
 func (a *negotiator) agrees(g *gateway, wanted []string) error {
 	for _, intent := range wanted {
 		var text string
-		if err := a.talk(g, func(t *trial, line *aeatest.Agent) { text = line.Agrees(t, intent) }); err != nil {
+		err := a.talk(g, func(t *trial, line *aeatest.Agent) (err error) {
+			text, err = negotiates(t, line, intent)
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		id, err := tokenID(text)
@@ -128,11 +132,15 @@ func (t *trial) Fatal(args ...any) { panic(failed{fmt.Sprint(args...)}) }
 
 func (t *trial) Fatalf(format string, args ...any) { panic(failed{fmt.Sprintf(format, args...)}) }
 
-// connectedFor is how long one connection is used: those of aeatest are good for half a minute.
-const connectedFor = 5 * time.Second
+// One connection is used for a time between these: those of aeatest are good for half a minute.
+const (
+	connectedFrom = time.Second
+	connectedTo   = 5 * time.Second
+)
 
-// talk has an exchange with a gateway over its connection, which ends with the first failure: the gateway was killed.
-func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent)) (err error) {
+// talk has an exchange with a gateway over its connection, which ends with the first failure: the gateway was killed. What is
+// refused is no failure, but the error of do, and the connection stays.
+func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent) error) (err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	at := g.addresses.Load()
@@ -151,15 +159,15 @@ func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent)) (e
 			panic(p)
 		}
 	}()
-	if now := a.w.clock.now(); a.process != at || now > a.since+connectedFor {
+	if now := a.w.clock.now(); a.process != at || now >= a.until {
 		a.hangUp()
 		a.gateway, a.trial = g, &trial{TB: a.w.t}
 		own := at.Doors["aea"]
-		a.line = aeatest.NewAgent(a.connect(a.trial, own, a.key), own["address"], a.key, identity.Fetchai)
-		a.process, a.since = at, now
+		way := &reasoned{a.connect(a.trial, own, a.key), a.declined}
+		a.line = aeatest.NewAgent(way, own["address"], a.key, identity.Fetchai)
+		a.process, a.until = at, now+random(connectedFrom, connectedTo)
 	}
-	do(a.trial, a.line)
-	return nil
+	return do(a.trial, a.line)
 }
 
 func (a *negotiator) hangUp() {
@@ -180,12 +188,13 @@ type message struct {
 func (m *message) name() string { return m.way }
 
 func (m *message) send(c call, g *gateway) (status int, h http.Header, body []byte, err error) {
-	err = m.of.talk(g, func(t *trial, line *aeatest.Agent) {
+	err = m.of.talk(g, func(t *trial, line *aeatest.Agent) error {
 		if m.way == wayRequest {
 			status, h, body = requested(t, line, c)
 		} else {
 			status, h, body = sent(t, line, c)
 		}
+		return nil
 	})
 	return status, h, body, err
 }

@@ -71,12 +71,13 @@ func TestReplicasOnASlowDisk(t *testing.T) {
 }
 
 // PostgreSQL crashes, and gateways lose their connections to it: one, or all. They refuse what they cannot decide, and
-// recover by themselves.
+// recover by themselves. Agents come through all doors; the connections of those that stay are not lost.
 func TestPostgreSQLFails(t *testing.T) {
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
-	least := usualFloor()
-	least["outages"], least["STORE_UNAVAILABLE"] = 4, 5
+	w.invite()
+	least := guestsFloor()
+	least["outages"], least["STORE_UNAVAILABLE"], least["declined"] = 4, 5, 1
 	w.runAndJudge(least, func() { w.breakDatabase(server) })
 }
 

@@ -11,10 +11,12 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time.
+// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents come
+// through all doors; those with a connection to a gateway that is stopped go on sending by it.
 func TestReplicasStoppedForAWhile(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
-	least := usualFloor()
+	w.invite()
+	least := guestsFloor()
 	least["freezes"] = 2
 	w.runAndJudge(least, w.freezeAll)
 }

@@ -39,6 +39,7 @@ type world struct {
 	avoided    atomic.Pointer[gateway] // agents do not select it
 	attacked   bool
 	locks      atomic.Int64 // how often rows were locked for long
+	declined   atomic.Int64 // how often an agent was told why it was declined
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -218,7 +219,8 @@ func (w *world) logs() *evidence {
 	defer w.mu.Unlock()
 	return &evidence{
 		Arrivals: w.upstream.arrivals(), Attempts: slices.Clone(w.attempts), Endings: slices.Clone(w.endings), Freezes: slices.Clone(w.freezes),
-		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()), Attacked: w.attacked,
+		Probes: slices.Clone(w.probes), Outages: slices.Clone(w.outages), Locks: int(w.locks.Load()), Declined: int(w.declined.Load()),
+		Attacked: w.attacked,
 	}
 }
 

@@ -1,0 +1,90 @@
+package soak
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// errDeclined means that a gateway has declined to negotiate. Nothing is wrong with the connection.
+var errDeclined = errors.New("the negotiation was declined")
+
+// negotiates agrees to one intent, and returns the PAT. The error is errDeclined; all else fails the trial.
+func negotiates(t *trial, line *aeatest.Agent, intent string) (string, error) {
+	line.Start(t, &protocol.FIPA, aeatest.CFP(intent))
+	turn := line.Next(t)
+	offer, _ := turn.Content.(protocol.FIPAMessage)
+	switch offer.Performative {
+	case protocol.FIPADecline:
+		return "", errDeclined
+	case protocol.FIPAPropose:
+	default:
+		t.Fatalf("%+v, want a proposal", turn.Content)
+	}
+	line.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: line.Info(offer.Proposal)})
+	turn = line.Next(t)
+	match, _ := turn.Content.(protocol.FIPAMessage)
+	switch {
+	case match.Performative == protocol.FIPADecline:
+		return "", errDeclined
+	case match.Info["pat"] == "":
+		t.Fatalf("%+v, want a PAT", turn.Content)
+	}
+	line.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
+	return match.Info["pat"], nil
+}
+
+// A reasoned way sets aside the messages that say why a negotiation was declined: of many, not every one is told.
+type reasoned struct {
+	aeatest.Way
+	why func(reason.Reason)
+}
+
+// Next returns the next envelope to an agent that is no such message.
+func (w *reasoned) Next(tb testing.TB, agent string) wire.Envelope {
+	tb.Helper()
+	for {
+		e := w.Way.Next(tb, agent)
+		why, is := reasonIn(e)
+		if !is {
+			return e
+		}
+		w.why(why)
+	}
+}
+
+// reasonIn returns why a negotiation was declined, where an envelope says that.
+func reasonIn(e wire.Envelope) (reason.Reason, bool) {
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil || !slices.Contains(protocol.Default.Specs, e.Protocol) {
+		return "", false
+	}
+	content, err := protocol.Default.Decode(m.Content)
+	said, ok := content.(protocol.DefaultMessage)
+	if err != nil || !ok || said.Performative != protocol.DefaultError || len(said.Data["dialogue"]) == 0 {
+		return "", false
+	}
+	var refused struct {
+		Error struct {
+			Details struct{ Reason reason.Reason }
+		}
+	}
+	if err := json.Unmarshal(said.Data["uim_error"], &refused); err != nil {
+		return "", false
+	}
+	return refused.Error.Details.Reason, true
+}
+
+// declined records why the agent was declined. Nothing that it says is wrong, and it asks no more often than it may.
+func (a *negotiator) declined(why reason.Reason) {
+	if why != reason.StoreUnavailable && why != reason.Overloaded {
+		a.w.t.Errorf("%s was declined: %s", a.id, why)
+	}
+	a.w.declined.Add(1)
+}
