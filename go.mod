@@ -3,9 +3,11 @@ module github.com/uimgate/uimgate
 go 1.26.0
 
 require (
+	filippo.io/edwards25519 v1.2.0
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/agext/levenshtein v1.2.3
 	github.com/btcsuite/btcd/btcutil v1.2.0
+	github.com/cloudflare/circl v1.6.5
 	github.com/decred/dcrd/dcrec/secp256k1/v4 v4.4.1
 	github.com/dunglas/httpsfv v1.1.2
 	github.com/dustin/go-humanize v1.1.0

@@ -1,0 +1,6 @@
+package e2e
+
+var (
+	Public = public
+	Secret = secret
+)
