@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/lines"
 )
 
 const (
@@ -197,18 +199,12 @@ type Error struct {
 	Err    error
 }
 
-func (e *Error) Error() string { return "asking " + e.Origin + ": " + printable(e.Err.Error()) }
+// maxErrorText bounds what an Error tells of its cause, in characters.
+const maxErrorText = 400
 
-// printable replaces characters that a terminal would execute: errors of TLS quote names of a foreign certificate.
-func printable(s string) string {
-	const most = 400
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
-	return s[:min(len(s), most)]
+// Error is printable: errors of TLS quote names of a foreign certificate.
+func (e *Error) Error() string {
+	return "asking " + e.Origin + ": " + lines.Printable(e.Err.Error(), maxErrorText)
 }
 
 // Unwrap returns the cause.

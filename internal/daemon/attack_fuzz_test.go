@@ -53,7 +53,7 @@ func FuzzExecuteBody(f *testing.F) {
 		}
 		got, err := try(t.Context(), "POST", g.url+"/api/intents/execute", body, h)
 		if err != nil {
-			t.Skip() // no header that could be sent
+			return // no header that could be sent
 		}
 		sound(t, g, got, a.token)
 	})
@@ -109,7 +109,7 @@ func FuzzUpstreamAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s int, b []byte, k string) {
 		if s < 200 || s > 999 || s == 204 || s == 304 {
-			t.Skip()
+			return
 		}
 		status, body, kind = s, b, k
 		got, err := try(t.Context(), "POST", g.url+"/api/intents/execute", []byte(`{"intent_uid":"`+details+`","parameters":{"id":"p1"}}`),

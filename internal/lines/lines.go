@@ -1,4 +1,4 @@
-// Package lines reads lines of input that is not trusted to have any length.
+// Package lines reads lines of input that is not trusted to have any length, and makes lines of texts that are not trusted.
 package lines
 
 import (
@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
+	"unicode/utf8"
 )
 
 // ErrTooLong means that a line has more bytes than allowed. It was read to its end: the next Read returns the next line.
@@ -34,4 +36,16 @@ func Read(r *bufio.Reader, most int) ([]byte, error) {
 			return bytes.TrimRight(line, "\r\n"), nil
 		}
 	}
+}
+
+// Printable makes of a text one line that a terminal shows as it is: of most characters at the most, and with a question mark for
+// each that is not printable ASCII.
+func Printable(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f {
+			return '?'
+		}
+		return r
+	}, s[:min(len(s), most*utf8.UTFMax)])
+	return s[:min(len(s), most)]
 }

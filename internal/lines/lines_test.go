@@ -55,3 +55,14 @@ func TestRead(t *testing.T) {
 		t.Errorf("a reader that fails: got %q, %v", line, err)
 	}
 }
+
+func TestPrintable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "a b": "a b", "a\x1b[1mb\n": "a?[1mb?", "é\u202e": "??", "12345678": "12345", "\xff\xfe": "??", "日本語日本語": "?????",
+	} {
+		if got := lines.Printable(text, 5+len("[1m")*strings.Count(text, "\x1b")); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -62,6 +62,20 @@ func (l *Line) queue(peer string) *runtime.Queue {
 // Put is Connection.Send.
 func (l *Line) put(e wire.Envelope) error { return l.queue(e.To).Put(e) }
 
+// Port returns the port of a connection that does nothing, to a runtime with this clock that runs until the test ends.
+func Port(tb testing.TB, now func() time.Time) *runtime.Port {
+	tb.Helper()
+	l := &Line{}
+	l.init()
+	r := runtime.New(Self, runtime.Options{Now: now})
+	if err := r.Connect(l.Connection(), runtime.ConnectionOptions{}); err != nil {
+		tb.Fatal(err)
+	}
+	run(tb, r)
+	<-l.ready
+	return l.port
+}
+
 // Connection returns the line as a runtime takes it.
 func (l *Line) Connection() runtime.Connection { return lineConnection{l} }
 

@@ -38,11 +38,17 @@ func Serve(tb testing.TB, l runtime.Limits, connections ...runtime.Connection) *
 			tb.Fatal(err)
 		}
 	}
+	run(tb, r)
+	return r
+}
+
+// run runs an agent until the test ends.
+func run(tb testing.TB, r *runtime.Runtime) {
+	tb.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	tb.Cleanup(func() { stop(); running.Wait() })
-	return r
 }
 
 func echo(_ context.Context, m runtime.Message) error {

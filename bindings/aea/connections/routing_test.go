@@ -132,6 +132,7 @@ func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose tim
 	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond
 	a := listening(t, few)
 	large := strings.Repeat("x", 256<<10)
+	wrote := make(chan struct{}, 1) // has an item after something was written
 	var flooding sync.WaitGroup
 	defer flooding.Wait()
 	for i := range 4 {
@@ -154,11 +155,15 @@ func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose tim
 				if err != nil {
 					return
 				}
+				select {
+				case wrote <- struct{}{}:
+				default:
+				}
 			}
 		})
 	}
 	for a.status(t, tcp.ID).Dropped == 0 {
-		time.Sleep(time.Millisecond)
+		<-wrote
 	}
 	secure := a.byDelegate(t, 7)
 	asked := aeatest.Mailbox(t, a.mailbox.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)

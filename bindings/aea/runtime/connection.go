@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/lines"
 )
 
 // ErrNoPeer says that nobody with the address of the receiver is connected.
@@ -100,6 +101,9 @@ func (p *Port) Dropped(n int, err error) {
 	}
 }
 
+// maxErrorText bounds what operators are told of an error, in characters.
+const maxErrorText = 200
+
 // Failed notes what went wrong last, for operators.
 func (p *Port) Failed(err error) {
 	if err == nil {
@@ -107,5 +111,5 @@ func (p *Port) Failed(err error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.lastErr, p.lastAt = printable(err.Error()), p.m.now()
+	p.lastErr, p.lastAt = lines.Printable(err.Error(), maxErrorText), p.m.now()
 }

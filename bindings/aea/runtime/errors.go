@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"strings"
 	"sync"
 	"time"
 
@@ -106,16 +105,4 @@ func mayBeFinal(e Envelope) bool {
 func isFinal(c protocol.Content) bool {
 	d, ok := c.(protocol.DefaultMessage)
 	return ok && d.Performative != protocol.DefaultBytes
-}
-
-// printable makes of a text of an error one line that a terminal shows as it is.
-func printable(s string) string {
-	const most = 200
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f {
-			return '?'
-		}
-		return r
-	}, s)
-	return s[:min(len(s), most)]
 }

@@ -34,7 +34,7 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := wire.DecodeEnvelope(data)
 		if err != nil {
-			t.Skip()
+			return
 		}
 		e.To, e.Sender = self, "somebody"
 		l.put(t, e)

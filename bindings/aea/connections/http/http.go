@@ -36,8 +36,7 @@ type Connection struct {
 	client    *fetch.Client
 	dialogues *dialogue.Dialogues
 
-	mu    sync.Mutex
-	queue *runtime.Queue // nil: the connection is not up
+	out runtime.Outgoing
 }
 
 // New returns a connection that asks by this client.
@@ -53,39 +52,22 @@ func (c *Connection) Confidential() bool { return true }
 
 // State says how the connection is now.
 func (c *Connection) State() runtime.ConnectionState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queue == nil {
-		return runtime.ConnectionState{}
-	}
-	return runtime.ConnectionState{Queued: c.queue.Len()}
+	queued, _ := c.out.Len()
+	return runtime.ConnectionState{Queued: queued}
 }
 
 // Send puts a request behind those that wait. Errors are runtime.ErrFull and runtime.ErrDown.
-func (c *Connection) Send(e wire.Envelope) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queue == nil {
-		return runtime.ErrDown
-	}
-	return c.queue.Put(e)
-}
+func (c *Connection) Send(e wire.Envelope) error { return c.out.Put(e) }
 
 // Run asks servers until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
-	queue := port.Queue()
-	c.mu.Lock()
-	c.queue = queue
-	c.mu.Unlock()
+	queue := c.out.Open(port)
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() { c.work(ctx, queue, port) })
 	}
 	working.Wait()
-	c.mu.Lock()
-	c.queue = nil
-	c.mu.Unlock()
-	port.Dropped(queue.Close(), runtime.ErrDown)
+	c.out.Close(port, runtime.ErrDown)
 	return nil
 }
 

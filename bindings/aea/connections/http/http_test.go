@@ -2,12 +2,12 @@ package http_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +21,8 @@ import (
 
 var skillID = wire.PublicID{Author: "shop", Name: "caller", Version: "1.0.0"}
 
-// calling runs a skill that asks by the connection, and returns what it is answered.
+// calling runs a skill that asks by the connection, in the bubble of a test, and returns what it is answered. Servers are outside of
+// it: who waits for one is not idle there.
 func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protocol.HTTPMessage, r *runtime.Runtime) {
 	t.Helper()
 	answers := make(chan protocol.HTTPMessage, 1)
@@ -48,14 +49,11 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
+	synctest.Wait() // until the connection is up
 	return func(spec wire.PublicID, m protocol.HTTPMessage) protocol.HTTPMessage {
 		t.Helper()
 		m.Performative = protocol.HTTPRequest
 		_, err := r.Start(skillID, spec, "uimgate/http", m)
-		for errors.Is(err, runtime.ErrDown) { // it is being started
-			time.Sleep(time.Millisecond)
-			_, err = r.Start(skillID, spec, "uimgate/http", m)
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,22 +82,24 @@ func TestASkillAsksAServer(t *testing.T) {
 		_, _ = w.Write(append([]byte("you said "), body...))
 	}))
 	defer server.Close()
-	ask, _ := calling(t)
-	for _, spec := range protocol.HTTP.Specs {
-		got := ask(spec, protocol.HTTPMessage{
-			Method: "POST", URL: server.URL + "/hook?a=b", Header: nethttp.Header{"Topic": {"lamps"}}, Body: []byte("hello"),
-		})
-		want := protocol.HTTPMessage{
-			Performative: protocol.HTTPResponse, Status: 202, StatusText: "Accepted", Body: []byte("you said hello"),
-			Header: nethttp.Header{"Content-Length": {"14"}, "Content-Type": {"text/plain"}, "Told": {"POST /hook?a=b lamps"}},
+	synctest.Test(t, func(t *testing.T) {
+		ask, _ := calling(t)
+		for _, spec := range protocol.HTTP.Specs {
+			got := ask(spec, protocol.HTTPMessage{
+				Method: "POST", URL: server.URL + "/hook?a=b", Header: nethttp.Header{"Topic": {"lamps"}}, Body: []byte("hello"),
+			})
+			want := protocol.HTTPMessage{
+				Performative: protocol.HTTPResponse, Status: 202, StatusText: "Accepted", Body: []byte("you said hello"),
+				Header: nethttp.Header{"Content-Length": {"14"}, "Content-Type": {"text/plain"}, "Told": {"POST /hook?a=b lamps"}},
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+		if got := ask(protocol.HTTP.Specs[0], protocol.HTTPMessage{Method: "GET", URL: server.URL + "/elsewhere"}); got.Status != 302 {
+			t.Errorf("a redirect was followed: %+v", got)
 		}
-	}
-	if got := ask(protocol.HTTP.Specs[0], protocol.HTTPMessage{Method: "GET", URL: server.URL + "/elsewhere"}); got.Status != 302 {
-		t.Errorf("a redirect was followed: %+v", got)
-	}
+	})
 }
 
 // TestServersThatAreNotAsked or do not answer: the skill is told by the framework's own status, without a word of the reason.
@@ -111,21 +111,23 @@ func TestServersThatAreNotAsked(t *testing.T) {
 		_, _ = w.Write(make([]byte, 1<<20+1))
 	}))
 	defer large.Close()
-	ask, r := calling(t)
-	for name, m := range map[string]protocol.HTTPMessage{
-		"a private network": {Method: "GET", URL: "https://10.0.0.1/"},
-		"plain http":        {Method: "GET", URL: "http://example.com/"},
-		"no server":         {Method: "GET", URL: gone.URL},
-		"no URL":            {Method: "GET", URL: "%"},
-		"no method":         {Method: "A B", URL: gone.URL},
-		"too much":          {Method: "GET", URL: large.URL},
-	} {
-		want := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 600, StatusText: "HTTPConnection request error."}
-		if diff := cmp.Diff(want, ask(protocol.HTTP.Specs[0], m)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+	synctest.Test(t, func(t *testing.T) {
+		ask, r := calling(t)
+		for name, m := range map[string]protocol.HTTPMessage{
+			"a private network": {Method: "GET", URL: "https://10.0.0.1/"},
+			"plain http":        {Method: "GET", URL: "http://example.com/"},
+			"no server":         {Method: "GET", URL: gone.URL},
+			"no URL":            {Method: "GET", URL: "%"},
+			"no method":         {Method: "A B", URL: gone.URL},
+			"too much":          {Method: "GET", URL: large.URL},
+		} {
+			want := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 600, StatusText: "HTTPConnection request error."}
+			if diff := cmp.Diff(want, ask(protocol.HTTP.Specs[0], m)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
 		}
-	}
-	if s := r.Status().Connections[0]; s.LastError == "" {
-		t.Errorf("%+v", s)
-	}
+		if s := r.Status().Connections[0]; s.LastError == "" {
+			t.Errorf("%+v", s)
+		}
+	})
 }

@@ -51,8 +51,7 @@ type Connection struct {
 	read  int64 // what stands in front of it has been read
 	empty bool  // the file was emptied since
 
-	mu    sync.Mutex
-	queue *runtime.Queue // nil: the connection is not up
+	out runtime.Outgoing
 }
 
 // New returns the connection of a directory. Nothing is opened before Run.
@@ -66,11 +65,9 @@ func (c *Connection) Confidential() bool { return true }
 
 // State says how the connection is now. There is one peer, whatever it calls itself.
 func (c *Connection) State() runtime.ConnectionState {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	s := runtime.ConnectionState{Listening: c.directory}
-	if c.queue != nil {
-		s.Peers, s.Queued = 1, c.queue.Len()
+	if queued, open := c.out.Len(); open {
+		s.Peers, s.Queued = 1, queued
 	}
 	return s
 }
@@ -80,28 +77,17 @@ func (c *Connection) Send(e wire.Envelope) error {
 	if _, err := wire.AppendRecord(nil, e); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queue == nil {
-		return runtime.ErrDown
-	}
-	return c.queue.Put(e)
+	return c.out.Put(e)
 }
 
 // Run reads and writes until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
-	queue := port.Queue()
-	c.mu.Lock()
-	c.queue = queue
-	c.mu.Unlock()
+	queue := c.out.Open(port)
 	var writing sync.WaitGroup
 	writing.Go(func() { c.write(ctx, queue, port) })
 	c.receive(ctx, port)
 	writing.Wait()
-	c.mu.Lock()
-	c.queue = nil
-	c.mu.Unlock()
-	port.Dropped(queue.Close(), runtime.ErrNoPeer)
+	c.out.Close(port, runtime.ErrNoPeer)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,18 +61,23 @@ func (f *files) write(data []byte) {
 // read waits for the agent's input and empties it, as the agent does.
 func (f *files) read() (data []byte) {
 	f.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); len(data) == 0; time.Sleep(time.Millisecond) {
-		f.locked("input_file", func(file *os.File) {
-			var err error
-			if data, err = os.ReadFile(file.Name()); err != nil || file.Truncate(0) != nil {
-				f.t.Fatal(err)
-			}
-		})
-		if time.Now().After(deadline) {
-			f.t.Fatal("nothing came")
+	settle()
+	f.locked("input_file", func(file *os.File) {
+		var err error
+		if data, err = os.ReadFile(file.Name()); err != nil || file.Truncate(0) != nil {
+			f.t.Fatal(err)
 		}
+	})
+	if len(data) == 0 {
+		f.t.Fatal("nothing came")
 	}
 	return data
+}
+
+// settle lets the connection look for its files several times, on the clock of the test alone.
+func settle() {
+	time.Sleep(200 * time.Millisecond)
+	synctest.Wait()
 }
 
 func (f *files) locked(name string, do func(*os.File)) {
@@ -91,13 +97,12 @@ func (f *files) serve() *runtime.Runtime {
 	return aeatest.Serve(f.t, runtime.Limits{}, stub.New(f.dir))
 }
 
-// until waits for a state that the connection comes to by itself.
-func until(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) bool) {
+// expect holds the connection against a state that it comes to by itself.
+func expect(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(r.Status().Connections[0]); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%+v", r.Status().Connections[0])
-		}
+	settle()
+	if s := r.Status().Connections[0]; !is(s) {
+		t.Fatalf("%+v", s)
 	}
 }
 
@@ -135,127 +140,135 @@ func said(t *testing.T, data []byte) string {
 // TestTranscript plays what the framework writes.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
-	f := (&files{t: t, dir: t.TempDir()}).make()
-	f.serve()
-	f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
-	if text := said(t, f.read()); text != "hello" {
-		t.Error(text)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := (&files{t: t, dir: t.TempDir()}).make()
+		f.serve()
+		f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
+		if text := said(t, f.read()); text != "hello" {
+			t.Error(text)
+		}
+	})
 }
 
 // TestOneRecordAtATime: an agent would lose the second one.
 func TestOneRecordAtATime(t *testing.T) {
 	t.Parallel()
-	f := (&files{t: t, dir: t.TempDir()}).make()
-	r := f.serve()
-	var all []byte
-	for _, ref := range []string{"a", "b", "c,d\n"} {
-		all = append(all, record(t, ref, ref)...)
-	}
-	f.write(all[:len(all)-5])
-	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Received == 2 })
-	f.write(all[len(all)-5:])
-	got := map[string]bool{}
-	for range 3 {
-		got[said(t, f.read())] = true
-	}
-	if len(got) != 3 || !got["c,d\n"] {
-		t.Errorf("%v", got)
-	}
-	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Sent == 3 && s.Refused == 0 && s.Queued == 0 })
+	synctest.Test(t, func(t *testing.T) {
+		f := (&files{t: t, dir: t.TempDir()}).make()
+		r := f.serve()
+		var all []byte
+		for _, ref := range []string{"a", "b", "c,d\n"} {
+			all = append(all, record(t, ref, ref)...)
+		}
+		f.write(all[:len(all)-5])
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Received == 2 })
+		f.write(all[len(all)-5:])
+		got := map[string]bool{}
+		for range 3 {
+			got[said(t, f.read())] = true
+		}
+		if len(got) != 3 || !got["c,d\n"] {
+			t.Errorf("%v", got)
+		}
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Sent == 3 && s.Refused == 0 && s.Queued == 0 })
+	})
 }
 
 // TestFilesThatAreNotAsTheyShouldBe are waited for, and shown to the operator.
 func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 	t.Parallel()
-	f := &files{t: t, dir: t.TempDir()}
-	r := f.serve()
-	works := func(ref string) {
-		t.Helper()
-		f.write(record(t, ref, ref))
-		if text := said(t, f.read()); text != ref {
-			t.Error(text)
+	synctest.Test(t, func(t *testing.T) {
+		f := &files{t: t, dir: t.TempDir()}
+		r := f.serve()
+		works := func(ref string) {
+			t.Helper()
+			f.write(record(t, ref, ref))
+			if text := said(t, f.read()); text != ref {
+				t.Error(text)
+			}
 		}
-	}
-	until(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "no such file") })
-	f.make()
-	works("there")
-	for _, name := range []string{"output_file", "input_file"} {
-		if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "no such file") })
+		f.make()
+		works("there")
+		for _, name := range []string{"output_file", "input_file"} {
+			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Mkfifo(filepath.Join(f.dir, "output_file"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := unix.Mkfifo(filepath.Join(f.dir, "output_file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	until(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is no file") })
-	if err := os.Remove(filepath.Join(f.dir, "output_file")); err != nil {
-		t.Fatal(err)
-	}
-	f.make()
-	works("back")
-	output, elsewhere := filepath.Join(f.dir, "output_file"), filepath.Join(f.dir, "elsewhere")
-	if err := errors.Join(os.WriteFile(elsewhere, record(t, "x", "x"), 0o600), os.Remove(output), os.Symlink(elsewhere, output)); err != nil {
-		t.Fatal(err)
-	}
-	until(t, r, func(s runtime.ConnectionStatus) bool {
-		return strings.Contains(s.LastError, "too many levels of symbolic links")
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is no file") })
+		if err := os.Remove(filepath.Join(f.dir, "output_file")); err != nil {
+			t.Fatal(err)
+		}
+		f.make()
+		works("back")
+		output, elsewhere := filepath.Join(f.dir, "output_file"), filepath.Join(f.dir, "elsewhere")
+		if err := errors.Join(os.WriteFile(elsewhere, record(t, "x", "x"), 0o600), os.Remove(output), os.Symlink(elsewhere, output)); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, r, func(s runtime.ConnectionStatus) bool {
+			return strings.Contains(s.LastError, "too many levels of symbolic links")
+		})
+		if data, err := os.ReadFile(elsewhere); err != nil || !bytes.Equal(data, record(t, "x", "x")) {
+			t.Errorf("a link was followed: %q, %v", data, err)
+		}
+		if err := os.Remove(output); err != nil {
+			t.Fatal(err)
+		}
+		f.make()
+		works("no link any more")
+		f.write([]byte("gw,me,no protocol,\n"))
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 1 })
+		works("after rubbish")
+		f.write(bytes.Repeat([]byte("x"), 16<<20+1))
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 2 })
+		works("after too much")
 	})
-	if data, err := os.ReadFile(elsewhere); err != nil || !bytes.Equal(data, record(t, "x", "x")) {
-		t.Errorf("a link was followed: %q, %v", data, err)
-	}
-	if err := os.Remove(output); err != nil {
-		t.Fatal(err)
-	}
-	f.make()
-	works("no link any more")
-	f.write([]byte("gw,me,no protocol,\n"))
-	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 1 })
-	works("after rubbish")
-	f.write(bytes.Repeat([]byte("x"), 16<<20+1))
-	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 2 })
-	works("after too much")
 }
 
 // TestWhoeverWrites may go on where it was, begin anew, or append.
 func TestWhoeverWrites(t *testing.T) {
 	t.Parallel()
-	f := (&files{t: t, dir: t.TempDir()}).make()
-	f.serve()
-	asked := 0
-	works := func(write func([]byte)) {
-		t.Helper()
-		asked++
-		text := strings.Repeat("x", 100*asked)
-		write(record(t, text[:asked], text))
-		if said(t, f.read()) != text {
-			t.Errorf("record %d", asked)
+	synctest.Test(t, func(t *testing.T) {
+		f := (&files{t: t, dir: t.TempDir()}).make()
+		f.serve()
+		asked := 0
+		works := func(write func([]byte)) {
+			t.Helper()
+			asked++
+			text := strings.Repeat("x", 100*asked)
+			write(record(t, text[:asked], text))
+			if said(t, f.read()) != text {
+				t.Errorf("record %d", asked)
+			}
 		}
-	}
-	appending := func(data []byte) {
-		f.locked("output_file", func(file *os.File) {
-			if _, err := file.Write(data); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-	goOn := func(data []byte) { f.write(data) }
-	again := func(data []byte) { f.make().write(data) }
-	for _, write := range []func([]byte){goOn, goOn, again, goOn, appending, appending, goOn, again, appending, goOn, goOn} {
-		works(write)
-	}
-	_ = f.output.Close()
-	if err := os.WriteFile(filepath.Join(f.dir, "output_file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	works(func(data []byte) { // very far behind, in a file that takes no room
-		f.locked("output_file", func(file *os.File) {
-			if err := file.Truncate(64 << 20); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := file.Write(data); err != nil {
-				t.Fatal(err)
-			}
+		appending := func(data []byte) {
+			f.locked("output_file", func(file *os.File) {
+				if _, err := file.Write(data); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		goOn := func(data []byte) { f.write(data) }
+		again := func(data []byte) { f.make().write(data) }
+		for _, write := range []func([]byte){goOn, goOn, again, goOn, appending, appending, goOn, again, appending, goOn, goOn} {
+			works(write)
+		}
+		_ = f.output.Close()
+		if err := os.WriteFile(filepath.Join(f.dir, "output_file"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		works(func(data []byte) { // very far behind, in a file that takes no room
+			f.locked("output_file", func(file *os.File) {
+				if err := file.Truncate(64 << 20); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := file.Write(data); err != nil {
+					t.Fatal(err)
+				}
+			})
 		})
 	})
 }
@@ -263,13 +276,15 @@ func TestWhoeverWrites(t *testing.T) {
 // TestWhatARecordCannotHold is said to whoever sends it.
 func TestWhatARecordCannotHold(t *testing.T) {
 	t.Parallel()
-	f := (&files{t: t, dir: t.TempDir()}).make()
-	r := f.serve()
-	until(t, r, func(s runtime.ConnectionStatus) bool { return s.Peers == 1 })
-	for _, to := range []string{"a,b", "me"} {
-		_, err := r.Start(wire.PublicID{}, protocol.Default.Specs[0], to, aeatest.Text(`a\xb`))
-		if !errors.Is(err, wire.ErrUnsendable) {
-			t.Errorf("%s: %v", to, err)
+	synctest.Test(t, func(t *testing.T) {
+		f := (&files{t: t, dir: t.TempDir()}).make()
+		r := f.serve()
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Peers == 1 })
+		for _, to := range []string{"a,b", "me"} {
+			_, err := r.Start(wire.PublicID{}, protocol.Default.Specs[0], to, aeatest.Text(`a\xb`))
+			if !errors.Is(err, wire.ErrUnsendable) {
+				t.Errorf("%s: %v", to, err)
+			}
 		}
-	}
+	})
 }

@@ -1,31 +1,16 @@
 package socket
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 )
-
-// A holder is a connection that only has a port.
-type holder chan *runtime.Port
-
-func (h holder) ID() wire.PublicID {
-	return wire.PublicID{Author: "test", Name: "holder", Version: "1.0.0"}
-}
-func (h holder) Confidential() bool             { return false }
-func (h holder) State() runtime.ConnectionState { return runtime.ConnectionState{} }
-func (h holder) Send(wire.Envelope) error       { return nil }
-func (h holder) Run(ctx context.Context, port *runtime.Port) error {
-	h <- port
-	<-ctx.Done()
-	return nil
-}
 
 // TestThoseThatHaveLeftAreForgotten after a while, and the first of them when they are too many.
 func TestThoseThatHaveLeftAreForgotten(t *testing.T) {
@@ -33,16 +18,7 @@ func TestThoseThatHaveLeftAreForgotten(t *testing.T) {
 	var mu sync.Mutex
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	move := func(by time.Duration) { mu.Lock(); at = at.Add(by); mu.Unlock() }
-	h := make(holder)
-	r := runtime.New("gw", runtime.Options{Now: func() time.Time { mu.Lock(); defer mu.Unlock(); return at }})
-	if err := r.Connect(h, runtime.ConnectionOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { r.Run(ctx); close(ended) }()
-	defer func() { stop(); <-ended }()
-	port := <-h
+	port := aeatest.Port(t, func() time.Time { mu.Lock(); defer mu.Unlock(); return at })
 	var peers Returning
 	send := func(to string) error {
 		return peers.Send(wire.Envelope{To: to, Sender: "gw", Protocol: wire.PublicID{Author: "a", Name: "b", Version: "any"}})

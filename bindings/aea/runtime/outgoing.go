@@ -1,0 +1,51 @@
+package runtime
+
+import (
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/aea/wire"
+)
+
+// An Outgoing is the one queue of a connection that has one peer, or treats all alike. It is open while the connection runs; the
+// zero value is not. It is safe for concurrent use.
+type Outgoing struct {
+	mu    sync.Mutex
+	queue *Queue // nil: the connection is not up
+}
+
+// Open begins a queue, for Run.
+func (o *Outgoing) Open(port *Port) *Queue {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.queue = port.Queue()
+	return o.queue
+}
+
+// Put puts an envelope behind those that wait. Errors are ErrFull and ErrDown.
+func (o *Outgoing) Put(e wire.Envelope) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.queue == nil {
+		return ErrDown
+	}
+	return o.queue.Put(e)
+}
+
+// Len is the number of envelopes that wait, and whether the queue is open.
+func (o *Outgoing) Len() (n int, open bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.queue == nil {
+		return 0, false
+	}
+	return o.queue.Len(), true
+}
+
+// Close ends the queue. The cause is why what still waits is not sent.
+func (o *Outgoing) Close(port *Port, cause error) {
+	o.mu.Lock()
+	queue := o.queue
+	o.queue = nil
+	o.mu.Unlock()
+	port.Dropped(queue.Close(), cause)
+}
