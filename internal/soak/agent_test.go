@@ -258,8 +258,11 @@ func (a *attempt) read(h http.Header, body []byte) {
 
 // final reports whether a repetition would change nothing.
 func (a attempt) final() bool {
-	return !a.Lost && a.Status != http.StatusServiceUnavailable && a.Reason != "IDEMPOTENCY_IN_PROGRESS"
+	return !a.Lost && a.Status != http.StatusServiceUnavailable && a.Reason != "IDEMPOTENCY_IN_PROGRESS" && !a.usedUp()
 }
+
+// usedUp reports whether a call has to be made in a new envelope: the one that was sent is used up, and was not done.
+func (a *attempt) usedUp() bool { return a.enveloped() && a.Reason == "PROOF_REPLAYED" }
 
 // do makes one request and reads the whole answer. The end of a load does not cancel it.
 func (w *world) do(method, url string, body []byte, header map[string]string) (int, http.Header, []byte, error) {

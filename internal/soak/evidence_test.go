@@ -61,6 +61,9 @@ type attempt struct {
 	Serial     int    // the upstream's, in the answer
 }
 
+// enveloped reports whether the request is its own proof of key.
+func (a *attempt) enveloped() bool { return a.Way == wayEnvelope || a.Way == wayLater }
+
 // An ending is the revocation of one PAT, or of all an agent has.
 type ending struct {
 	Agent     string

@@ -285,6 +285,10 @@ var forgeries = []forgery{
 		a := e.attempt("search-9.works")
 		a.Status, a.Reason, a.RetryAfter, a.Outcome = 503, "STORE_UNAVAILABLE", "", "not_sent"
 	}},
+	{"an envelope that nobody has used up", "answers", func(e *evidence) {
+		a := e.attempt("search-9.works")
+		a.Status, a.Reason, a.RetryAfter, a.Way = 403, "PROOF_REPLAYED", "", wayEnvelope
+	}},
 	{"success of what failed", "answers", func(e *evidence) {
 		a := e.attempt("order-2.fails")
 		a.Status, a.Reason = 200, ""

@@ -92,7 +92,8 @@ func (w *world) onceAs(a *guest, intent, ref string) {
 func (w *world) buyAs(a *guest, ref string) {
 	n := purchases.Add(1)
 	c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, key: "key-" + ref, ref: ref + "." + string(effectOfPurchase(n))}
-	c.by = pick(a.ways)(c)
+	by := pick(a.ways)
+	c.by = by(c)
 	over := w.over
 	if c.by.name() == wayLater { // what was taken is told, also after the load
 		over = nil
@@ -109,7 +110,11 @@ func (w *world) buyAs(a *guest, ref string) {
 			}
 			w.loading.Go(func() { beside.at(other) })
 		}
-		return c.at(g), true
+		got := c.at(g)
+		if got.usedUp() {
+			c.by = by(c)
+		}
+		return got, true
 	})
 }
 

@@ -48,11 +48,13 @@ func (e *evidence) judgeLateArrivals(breach func(string, ...any)) {
 
 // judgeAnswers checks that every answer is of a kind that has its reason in the logs.
 func (e *evidence) judgeAnswers(breach func(string, ...any)) {
-	proofs := map[string]int{}
+	proofs, unsure := map[string]int{}, map[string]bool{}
 	for _, a := range e.Attempts {
 		if a.Proof != "" {
 			proofs[a.Proof]++
 		}
+		// The store may have taken the call, though it did not say so: then the envelope is used up, and nothing was done.
+		unsure[a.Ref] = unsure[a.Ref] || a.Lost || a.Outcome == "not_sent"
 	}
 	for _, a := range e.Attempts {
 		if a.Lost {
@@ -74,7 +76,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 		case "OUTCOME_UNKNOWN":
 			ok = a.Status == 409 && a.Key != ""
 		case "PROOF_REPLAYED":
-			ok = a.Status == 403 && proofs[a.Proof] > 1
+			ok = a.Status == 403 && (proofs[a.Proof] > 1 || a.enveloped() && unsure[a.Ref])
 		case "REVOKED_TOKEN":
 			ok = a.Status == 401 && e.endedBy(a)
 		case "AGENT_BLOCKED":
@@ -114,6 +116,10 @@ const unreadyWithin = 4 * time.Second
 // judgeReadiness checks that a gateway which cannot reach its store does not report that it is ready, and accepts no
 // call.
 func (e *evidence) judgeReadiness(breach func(string, ...any)) {
+	sent := map[string]int{}
+	for _, a := range e.Attempts {
+		sent[a.Ref]++
+	}
 	for _, o := range e.Outages {
 		for _, p := range e.Probes {
 			if o.of(p.Gateway) && p.Sent > o.From+unreadyWithin && p.Answered < o.To && p.Status == 200 {
@@ -121,6 +127,9 @@ func (e *evidence) judgeReadiness(breach func(string, ...any)) {
 			}
 		}
 		for _, a := range e.Attempts {
+			if a.Way == wayLater && sent[a.Ref] > 1 { // the answer may be that to another attempt, which any gateway has posted
+				continue
+			}
 			if o.of(a.Gateway) && a.Sent > o.From+revokedWithin && a.Answered < o.To && a.Status == 200 {
 				breach("%s was accepted by %s %s after its store had gone", a.Ref, a.Gateway, a.Sent-o.From)
 			}
