@@ -6,13 +6,13 @@ FUZZTIME  ?= 60s
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 CC        ?= cc
 
-# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA and the readers of YAML
-# and of JSON Schema: the checks there take most of the time of every test with a database, a policy or a configuration, and find
-# nothing of ours. Locks are seen nevertheless: those of SQLite are in modernc.org/libc, all others in sync. make soak has it look into
+# The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA, the readers of YAML
+# and of JSON Schema, and the arithmetic of secp256k1: the checks there take most of the time of every test with a database, a policy,
+# a configuration or a signature of such a key, and find nothing of ours. Locks are seen nevertheless: those of SQLite are in modernc.org/libc, all others in sync. make soak has it look into
 # all but SQLite. Uses of unsafe are checked in our packages only: most of the others are in sync, at every pool. Of several patterns
 # that match a package, the last one counts.
 DETECT    := -race '-gcflags=all=-d=checkptr=0' '-gcflags=$(shell $(GO) list -m)/...=' '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0'
-UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/santhosh-tekuri/jsonschema
+UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/santhosh-tekuri/jsonschema github.com/decred/dcrd/dcrec/secp256k1
 RACEFLAGS := $(DETECT) $(UNSEEN:%='-gcflags=%/...=-race=false -d=checkptr=0')
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
@@ -41,9 +41,10 @@ bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-l
 	cd bindings/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-soak: ## about 20 minutes: whole gateways killed, stopped, cut off, attacked and reloaded under load, a minute of each; the suites of stores, policies and daemon in full; make test has a cut of each
+soak: ## about 20 minutes: whole gateways killed, stopped, cut off, attacked and reloaded under load, a minute of each; the suites of stores, policies and daemon, and a limit through all doors, in full; make test has a cut of each
 	$(GO) test -tags soak -count=1 -timeout 60m -v ./internal/soak
 	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m ./store/...
+	$(GO) test $(RACE) -tags soak -count=1 -timeout 60m -run ALimitHolds ./bindings
 	$(GO) test -tags soak -count=1 -timeout 60m ./odrl/... ./intents/... ./internal/daemon
 ifneq ($(RACE),)
 	$(GO) test $(DETECT) -count=1 -timeout 60m -run Concurrently ./odrl ./intents

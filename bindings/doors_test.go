@@ -68,7 +68,8 @@ var ways = map[string]way{
 
 // TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time. An
 // agent of uAgents and one of AEA each have their own key, and so a limit of its own: each comes through its door and all others,
-// that of uAgents for answers at once and later. The run of the second is a smaller one, since all but its own way are those of the first.
+// that of uAgents for answers at once and later. The run of the second is a smaller one in make test, since all but its own way are those
+// of the first.
 func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -76,7 +77,7 @@ func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
 		own   func(*gatetest.Gate, *inbox) (token string, ways map[string]way)
 	}{
 		"uAgents": {1_000, inEnvelopes},
-		"AEA": {300, func(g *gatetest.Gate, _ *inbox) (string, map[string]way) {
+		"AEA": {limitOfMessages, func(g *gatetest.Gate, _ *inbox) (string, map[string]way) {
 			token, w := inMessages(g)
 			return token, map[string]way{"AEA": w}
 		}},
