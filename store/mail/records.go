@@ -20,6 +20,30 @@ var (
 	ErrNoBlob     = errors.New("an attachment is no blob that the sender can read")
 )
 
+// The states of a message.
+const (
+	Sent      = "sent"
+	Delivered = "delivered" // its recipient has it
+	Expired   = "expired"   // its time passed before its recipient had it
+)
+
+// What an agent may be and choose.
+const (
+	Active    = "active" // statuses
+	Suspended = "suspended"
+	Public    = "public" // visibilities
+	Private   = "private"
+	Open      = "open"      // policies of an inbox: all may send,
+	Closed    = "closed"    // none,
+	Allowlist = "allowlist" // those that an entry of its access list allows,
+	Blocklist = "blocklist" // all but those that an entry blocks
+	Allow     = "allow"     // entries of an access list
+	Block     = "block"
+)
+
+// MaxEntries is how many entries an access list has at most.
+const MaxEntries = 10_000
+
 // A Key is the Ed25519 public key of an agent.
 type Key = [32]byte
 
@@ -51,15 +75,15 @@ type Profile struct {
 	Metadata     []byte
 	Capabilities []byte
 	Tags         []string // of the capabilities, each once; they go with Capabilities
-	Words        *string  // by which the agent is found, case-folded: name and capabilities; they go with Name or Capabilities
+	Words        *string  // by which the agent is found: name and capabilities; they go with Name or Capabilities
 }
 
 // A Search is for public, active agents. What is empty does not narrow it.
 type Search struct {
 	Tags        []string // all of them
 	Prefixes    []string // of tags, all of them
-	Words       []string // case-folded; each is somewhere in what the agent is found by
-	Name        string   // case-folded; somewhere in the name
+	Words       []string // each is somewhere in what the agent is found by, in whatever case
+	Name        string   // somewhere in the name, in whatever case
 	ActiveSince time.Time
 	After       *AgentPlace
 	Limit       int
@@ -95,14 +119,15 @@ type Message struct {
 	Signed      []byte // the request that brought it, as its sender signed it; nil: not kept
 }
 
-// A Sending is a message to take, and under which bounds.
+// A Sending is a message to take, and under which bounds. The store sets its status and times.
 type Sending struct {
 	Message
-	Blobs          []string // attached
-	IdempotencyKey string   // "": none
-	Digest         [32]byte // of what is sent under that key
+	Lifetime       time.Duration // after which it expires
+	Blobs          []string      // that are attached: one for each object of Attachments
+	IdempotencyKey string        // "": none
+	Digest         [32]byte      // of what is sent under that key
 	// Waiting bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
-	// the relay, and Bytes their bodies in all.
+	// the relay, delivered or not, and Bytes what is kept of them.
 	Waiting, Stranger, All, Bytes int64
 }
 
@@ -154,8 +179,8 @@ type Webhook struct {
 	URL       string
 	Secret    [32]byte
 	Enabled   bool
-	Failures  int
-	CreatedAt time.Time
+	Failures  int       // one after another
+	CreatedAt time.Time // when it was last set
 }
 
 // A Posting is a message that has to be posted to a webhook.
@@ -168,5 +193,5 @@ type Posting struct {
 
 // Totals is how much a relay has.
 type Totals struct {
-	Agents, Waiting, Messages, Blobs, BlobBytes, Webhooks int64
+	Agents, Waiting, Messages, Bytes, Blobs, BlobBytes, Webhooks int64
 }

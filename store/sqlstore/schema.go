@@ -38,6 +38,7 @@ import (
 //	almanac      (service, address)                    agents of uAgents that have registered themselves
 //	almanac_protocols (service, protocol, address)     → almanac; by which they are found
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
+//	relay_*                                            what a relay of messages keeps: package sqlmail
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
 // that row is the lock. revocations, agents and signing_keys have the sequence number of their last change; those

@@ -1,0 +1,111 @@
+package sqlmail
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+const entryColumns = "id, owner, peer, entry_type, created_at"
+
+func scanEntry(scan scan) (e mail.Entry, err error) {
+	var owner, peer []byte
+	var created int64
+	err = scan(&e.ID, &owner, &peer, &e.Type, &created)
+	e.Owner, e.Peer, e.CreatedAt = keyFrom(owner), keyFrom(peer), fromNanos(created)
+	return e, err
+}
+
+// SetEntry adds an entry to an access list, or changes the type of the one that is there for the peer, and returns it.
+// mail.ErrNotFound where there is no such agent; mail.ErrOverQuota where the list has mail.MaxEntries.
+func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
+	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		var entries, last, created int64
+		found, err := x.Row(ctx, "SELECT entries, last_entry FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &entries, &last)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return mail.ErrNotFound
+		}
+		e = mail.Entry{ID: last + 1, Owner: owner, Peer: peer, Type: kind, CreatedAt: fromNanos(nanos(x.Now()))}
+		found, err = x.Row(ctx, "SELECT id, created_at FROM relay_acl WHERE owner = ? AND peer = ?", []any{owner[:], peer[:]}, &e.ID, &created)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			e.CreatedAt = fromNanos(created)
+			_, err := x.Exec(ctx, "UPDATE relay_acl SET entry_type = ? WHERE owner = ? AND peer = ?", kind, owner[:], peer[:])
+			return err
+		case entries >= mail.MaxEntries:
+			return mail.ErrOverQuota
+		}
+		if _, err := x.Exec(ctx, "INSERT INTO relay_acl ("+entryColumns+") VALUES (?, ?, ?, ?, ?)",
+			e.ID, owner[:], peer[:], kind, nanos(e.CreatedAt)); err != nil {
+			return err
+		}
+		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries + 1, last_entry = ? WHERE agent = ?", e.ID, owner[:])
+		return err
+	})
+	if err != nil {
+		return mail.Entry{}, err
+	}
+	return e, nil
+}
+
+// Entry returns the entry of an access list for a peer, or mail.ErrNotFound.
+func (s *Store) Entry(ctx context.Context, owner, peer mail.Key) (mail.Entry, error) {
+	list, err := s.entries(ctx, "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ? AND peer = ?", owner[:], peer[:])
+	if err == nil && len(list) == 0 {
+		err = mail.ErrNotFound
+	}
+	if err != nil {
+		return mail.Entry{}, err
+	}
+	return list[0], nil
+}
+
+// Entries lists the entries of an access list, all or those of one type, in the order of their ids, from after on; 0 is the
+// beginning.
+func (s *Store) Entries(ctx context.Context, owner mail.Key, kind string, after int64, limit int) (
+	list []mail.Entry, more bool, err error,
+) {
+	query, args := "SELECT "+entryColumns+" FROM relay_acl WHERE owner = ?", []any{owner[:]}
+	if kind != "" {
+		if !plain(kind) {
+			return nil, false, nil
+		}
+		query, args = query+" AND entry_type = ?", append(args, kind)
+	}
+	list, err = s.entries(ctx, query+" AND id > ? ORDER BY id LIMIT ?", append(args, after, limit+1)...)
+	list, more = cut(list, limit)
+	return list, more, err
+}
+
+func (s *Store) entries(ctx context.Context, query string, args ...any) (list []mail.Entry, err error) {
+	err = s.db.Rows(ctx, query, args, func(scan scan) error {
+		e, err := scanEntry(scan)
+		list = append(list, e)
+		return err
+	})
+	return list, err
+}
+
+// DeleteEntry removes the entry for a peer; mail.ErrNotFound where there is none.
+func (s *Store) DeleteEntry(ctx context.Context, owner, peer mail.Key) error {
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		var one int
+		if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &one); err != nil {
+			return err
+		}
+		n, err := x.Exec(ctx, "DELETE FROM relay_acl WHERE owner = ? AND peer = ?", owner[:], peer[:])
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return mail.ErrNotFound
+		}
+		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries - 1 WHERE agent = ?", owner[:])
+		return err
+	})
+}

@@ -1,0 +1,145 @@
+package sqlmail
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+const blobColumns = "b.id, b.owner, b.hash, b.size, b.content_type, b.created_at, b.expires_at"
+
+func scanBlob(scan scan) (b mail.Blob, err error) {
+	var owner, hash, kind []byte
+	var created, expires int64
+	err = scan(&b.ID, &owner, &hash, &b.Size, &kind, &created, &expires)
+	b.Owner, b.Hash, b.ContentType = keyFrom(owner), keyFrom(hash), string(kind)
+	b.CreatedAt, b.ExpiresAt = fromNanos(created), fromNanos(expires)
+	return b, err
+}
+
+// AddBlob records a blob, whose bytes are there, and returns how many bytes the blobs of its owner have with it. mail.ErrNotFound where
+// the owner is no agent; mail.ErrOverQuota where it has as much as it may, with what it has; mail.ErrFull where all have.
+func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
+	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		var count, all int64
+		found, err := x.Row(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ? FOR UPDATE", []any{b.Owner[:]}, &count, &used)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return mail.ErrNotFound
+		case count >= most.Count || b.Size > most.Bytes-used:
+			return mail.ErrOverQuota
+		}
+		if _, err := x.Row(ctx, "SELECT "+total("blob_bytes"), nil, &all); err != nil {
+			return err
+		}
+		if b.Size > most.All-all {
+			return mail.ErrFull
+		}
+		if _, err := x.Exec(ctx, "INSERT INTO relay_blobs (id, owner, hash, size, content_type, created_at, expires_at) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?)", b.ID, b.Owner[:], b.Hash[:], b.Size, []byte(b.ContentType), nanos(b.CreatedAt),
+			nanos(b.ExpiresAt)); err != nil {
+			return err
+		}
+		used += b.Size
+		return disown(ctx, x, b.Owner, -1, -b.Size)
+	})
+	return used, err
+}
+
+// disown takes blobs from what an agent has.
+func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) error {
+	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ? WHERE agent = ?",
+		blobs, size, owner[:]); err != nil {
+		return err
+	}
+	sums := tally{}
+	sums.of(owner).blobs, sums.of(owner).blobBytes = -blobs, -size
+	return sums.write(ctx, x)
+}
+
+// Blob returns a blob that has not expired, or mail.ErrNotFound.
+func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
+	if !plain(id) {
+		return mail.Blob{}, mail.ErrNotFound
+	}
+	found := false
+	err = s.db.Rows(ctx, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ?", []any{id, nanos(s.Now())},
+		func(scan scan) error {
+			found = true
+			b, err = scanBlob(scan)
+			return err
+		})
+	switch {
+	case err != nil:
+		return mail.Blob{}, err
+	case !found:
+		return mail.Blob{}, mail.ErrNotFound
+	}
+	return b, nil
+}
+
+// readers are the rows that let an agent read a blob which is not its own: messages to it that have not expired.
+const readers = "SELECT 1 FROM relay_attachments WHERE blob = ? AND recipient = ? AND expires_at > ? LIMIT 1"
+
+// ReadableBlob is Blob for an agent: its owner, and the recipients of messages that attach it and have not expired. mail.ErrForbidden
+// for others.
+func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail.Blob, error) {
+	b, err := s.Blob(ctx, id)
+	if err != nil || b.Owner == key {
+		return b, err
+	}
+	var one int
+	found, err := s.one(ctx, readers, []any{id, key[:], nanos(s.Now())}, &one)
+	switch {
+	case err != nil:
+		return mail.Blob{}, err
+	case !found:
+		return mail.Blob{}, mail.ErrForbidden
+	}
+	return b, nil
+}
+
+// BlobUse returns how many blobs an agent has, and how many bytes they have.
+func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error) {
+	_, err = s.one(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
+	return count, bytes, err
+}
+
+// DeleteBlob removes the record of a blob; its bytes are then up to the caller. mail.ErrNotFound; mail.ErrForbidden where it is
+// another's; mail.ErrReferenced where a message that has not expired attaches it.
+func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error {
+	if !plain(id) {
+		return mail.ErrNotFound
+	}
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		var one int
+		if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{owner[:]}, &one); err != nil {
+			return err
+		}
+		var whose []byte
+		var size int64
+		now := nanos(x.Now())
+		found, err := x.Row(ctx, "SELECT owner, size FROM relay_blobs WHERE id = ? AND expires_at > ? FOR UPDATE", []any{id, now}, &whose, &size)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return mail.ErrNotFound
+		case keyFrom(whose) != owner:
+			return mail.ErrForbidden
+		}
+		found, err = x.Row(ctx, "SELECT 1 FROM relay_attachments WHERE blob = ? AND expires_at > ? LIMIT 1", []any{id, now}, &one)
+		switch {
+		case err != nil:
+			return err
+		case found:
+			return mail.ErrReferenced
+		}
+		if _, err := x.Exec(ctx, "DELETE FROM relay_blobs WHERE id = ?", id); err != nil {
+			return err
+		}
+		return disown(ctx, x, owner, 1, size)
+	})
+}

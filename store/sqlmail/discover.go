@@ -1,0 +1,113 @@
+package sqlmail
+
+import (
+	"context"
+	"strings"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+const (
+	// fewTagged is how many agents may have a tag so that a search begins with all of them, and not with those that were active last.
+	fewTagged = 1000
+	// longestWord bounds, in bytes, what is looked for in texts: no capability has a longer word, and a pattern of SQLite no more room.
+	longestWord = 8 << 10
+)
+
+// Discover lists public, active agents, those that were active last first, then by their keys (mrp.md 5).
+func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent, more bool, err error) {
+	for _, word := range append([]string{q.Name}, q.Words...) {
+		if len(fold(word)) > longestWord {
+			return nil, false, nil
+		}
+	}
+	rarest, agents, err := s.rarest(ctx, q.Tags)
+	if err != nil || len(q.Tags) > 0 && agents == 0 {
+		return nil, false, err
+	}
+	w := where{}
+	from := "relay_agents a WHERE a.shown = 1"
+	if len(q.Tags) > 0 && agents <= fewTagged {
+		from = "relay_tags r CROSS JOIN relay_agents a WHERE r.shown = 1 AND r.tag = ? AND a.agent = r.agent AND a.shown = 1"
+		w.args = append(w.args, []byte(rarest))
+	}
+	w.search(q)
+	list, err = s.agents(ctx, "SELECT "+agentColumns+" FROM "+from+w.text+" ORDER BY a.last_active_at DESC, a.agent LIMIT ?",
+		append(w.args, q.Limit+1)...)
+	list, more = cut(list, q.Limit)
+	return list, more, err
+}
+
+// rarest returns the tag that the fewest agents are shown with, and how many.
+func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agents int64, err error) {
+	for i, tag := range tags {
+		var n int64
+		if _, err := s.one(ctx, "SELECT agents FROM relay_tag_counts WHERE tag = ?", []any{[]byte(tag)}, &n); err != nil {
+			return "", 0, err
+		}
+		if i == 0 || n < agents {
+			rarest, agents = tag, n
+		}
+	}
+	return rarest, agents, nil
+}
+
+// A where is conditions of a statement with their arguments. Only the arguments hold what callers say.
+type where struct {
+	text string // each condition behind an AND
+	args []any
+}
+
+func (w *where) and(condition string, args ...any) {
+	w.text += " AND " + condition
+	w.args = append(w.args, args...)
+}
+
+func (w *where) search(q mail.Search) {
+	if !q.ActiveSince.IsZero() {
+		w.and("a.last_active_at >= ?", nanos(q.ActiveSince))
+	}
+	if q.After != nil {
+		at := nanos(q.After.ActiveAt)
+		w.and("a.last_active_at <= ?", at)
+		w.and("(a.last_active_at < ? OR a.agent > ?)", at, q.After.Key[:])
+	}
+	for _, tag := range q.Tags {
+		w.and("EXISTS (SELECT 1 FROM relay_tags t WHERE t.agent = a.agent AND t.tag = ?)", []byte(tag))
+	}
+	for _, prefix := range q.Prefixes {
+		condition, args := "t.tag >= ?", []any{[]byte(prefix)}
+		if end := behind([]byte(prefix)); end != nil {
+			condition, args = condition+" AND t.tag < ?", append(args, end)
+		}
+		w.and("EXISTS (SELECT 1 FROM relay_tags t WHERE t.agent = a.agent AND "+condition+")", args...)
+	}
+	if q.Name != "" {
+		w.and(`a.found_name LIKE ? ESCAPE '\'`, within(q.Name))
+	}
+	for _, word := range q.Words {
+		w.and(`a.found_words LIKE ? ESCAPE '\'`, within(word))
+	}
+}
+
+// behind returns the first value behind all that begin with a prefix; nil: there is none.
+func behind(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; i >= 0; i-- {
+		if end[i]++; end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil
+}
+
+// fold brings texts that differ only in case to one, in a form that a text of a database can have: NUL and what is not UTF-8 become
+// U+FFFD.
+func fold(s string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\ufffd")), "\x00", "\ufffd")
+}
+
+var literally = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
+
+// within is the pattern of texts that have a word somewhere.
+func within(word string) string { return "%" + literally.Replace(fold(word)) + "%" }

@@ -1,0 +1,278 @@
+package sqlmail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// pageBytes bounds what one page of messages holds: it ends with the message that goes beyond.
+const pageBytes = 8 << 20
+
+const (
+	envelopeColumns = "id, sender, recipient, state, created_at, expires_at, delivered_at, size, thread, reply, content_type, attachments"
+	messageColumns  = envelopeColumns + ", metadata, signed, body"
+)
+
+// scanMessage reads a message as it is at a time; whole is with its body.
+func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64, err error) {
+	var sender, recipient, thread, reply, kind []byte
+	var created, expires, delivered int64
+	dest := []any{&m.ID, &sender, &recipient, &m.Status, &created, &expires, &delivered, &bytes, &thread, &reply, &kind, &m.Attachments}
+	if whole {
+		dest = append(dest, &m.Metadata, &m.Signed, &m.Body)
+	}
+	err = scan(dest...)
+	if m.Status == mail.Sent && expires <= now {
+		m.Status = mail.Expired
+	}
+	m.Sender, m.Recipient = keyFrom(sender), keyFrom(recipient)
+	m.ThreadID, m.InReplyTo, m.ContentType = string(thread), string(reply), string(kind)
+	m.CreatedAt, m.ExpiresAt, m.DeliveredAt = fromNanos(created), fromNanos(expires), fromNanos(delivered)
+	return m, bytes, err
+}
+
+// messageIn reads one message.
+func messageIn(ctx context.Context, x tx, id string) (m mail.Message, found bool, err error) {
+	err = x.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) error {
+		found = true
+		m, _, err = scanMessage(scan, nanos(x.Now()), true)
+		return err
+	})
+	return m, found, err
+}
+
+// Message returns a message, or mail.ErrNotFound.
+func (s *Store) Message(ctx context.Context, id string) (m mail.Message, err error) {
+	if !plain(id) {
+		return mail.Message{}, mail.ErrNotFound
+	}
+	found := false
+	err = s.db.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) error {
+		found = true
+		m, _, err = scanMessage(scan, nanos(s.Now()), true)
+		return err
+	})
+	switch {
+	case err != nil:
+		return mail.Message{}, err
+	case !found:
+		return mail.Message{}, mail.ErrNotFound
+	}
+	return m, nil
+}
+
+// Messages lists messages of a recipient, oldest first, then by id. A page may have less than the limit and yet not be the last: it
+// ends as well where it has 8 MiB.
+func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, bool, error) {
+	now := nanos(s.Now())
+	var arms []where
+	arm := func(state string, expiry string, args ...any) {
+		w := where{}
+		w.and("recipient = ?", q.Recipient[:])
+		// The index of replies serves all states: there are few replies to one message. That of threads serves messages that do not
+		// wait: of those that do there are never many.
+		if q.InReplyTo != "" || q.ThreadID != "" && state != mail.Sent {
+			w.and("state || '' = ?", state)
+		} else {
+			w.and("state = ?", state)
+		}
+		if expiry != "" {
+			w.and(expiry, args...)
+		}
+		if q.Sender != nil {
+			w.and("sender = ?", q.Sender[:])
+		}
+		if q.InReplyTo != "" {
+			w.and("reply = ?", []byte(q.InReplyTo))
+		}
+		switch {
+		case q.ThreadID == "":
+		case state == mail.Sent || q.InReplyTo != "":
+			w.and("CASE WHEN thread = ? THEN 1 ELSE 0 END = 1", []byte(q.ThreadID))
+		default:
+			w.and("thread = ?", []byte(q.ThreadID))
+		}
+		arms = append(arms, w)
+	}
+	switch q.Status {
+	case mail.Sent:
+		arm(mail.Sent, "expires_at > ?", now)
+	case mail.Delivered:
+		arm(mail.Delivered, "")
+	case mail.Expired:
+		arm(mail.Expired, "")
+		arm(mail.Sent, "expires_at <= ?", now)
+	}
+	return s.page(ctx, now, arms, q.After, q.Limit)
+}
+
+// Thread lists the messages of a thread that an agent sent or received, and the one that has the id of the thread, oldest first, then
+// by id. Pages are those of Messages. mrp.md 6.6.
+func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) ([]mail.Message, bool, error) {
+	received, sent, first := where{}, where{}, where{}
+	received.and("recipient = ?", agent[:])
+	received.and("thread = ?", []byte(thread))
+	sent.and("sender = ?", agent[:])
+	sent.and("thread = ?", []byte(thread))
+	arms := []where{received, sent}
+	if plain(thread) {
+		first.and("id = ?", thread)
+		first.and("CASE WHEN sender = ? OR recipient = ? THEN 1 ELSE 0 END = 1", agent[:], agent[:])
+		arms = append(arms, first)
+	}
+	return s.page(ctx, nanos(s.Now()), arms, after, limit)
+}
+
+// errEnough ends reading.
+var errEnough = errors.New("the page is full")
+
+// page joins the rows of several queries to one page, in the order of their times and ids.
+func (s *Store) page(ctx context.Context, now int64, arms []where, after *mail.Place, limit int) (
+	list []mail.Message, more bool, err error,
+) {
+	var end *mail.Message // nothing is known of what comes after it
+	for _, w := range arms {
+		if after != nil {
+			w.and("(created_at, id) > (?, ?)", nanos(after.CreatedAt), strings.ToValidUTF8(strings.ReplaceAll(after.ID, "\x00", ""), ""))
+		}
+		some, further, err := s.read(ctx, now, w, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		if last := len(some) - 1; further && (end == nil || inOrder(some[last], *end) < 0) {
+			end = &some[last]
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, inOrder)
+	list = slices.CompactFunc(list, func(a, b mail.Message) bool { return a.ID == b.ID })
+	if end != nil {
+		behind, _ := slices.BinarySearchFunc(list, *end, inOrder)
+		list, more = list[:behind+1], true
+	}
+	if len(list) > limit {
+		list, more = list[:limit], true
+	}
+	return list, more, nil
+}
+
+func inOrder(a, b mail.Message) int {
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+}
+
+// read reads the first rows of one query, and reports whether there are further ones.
+func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list []mail.Message, more bool, err error) {
+	var sum int64
+	err = s.db.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE "+strings.TrimPrefix(w.text, " AND ")+
+		" ORDER BY created_at, id LIMIT ?", append(w.args, limit+1), func(scan scan) error {
+		if len(list) == limit || sum >= pageBytes {
+			more = true
+			return errEnough
+		}
+		m, bytes, err := scanMessage(scan, now, true)
+		list, sum = append(list, m), sum+bytes
+		return err
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return list, more, err
+}
+
+// Delivered notes that a recipient has messages; of ids that are not those of messages which wait for it nothing is noted.
+func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) })
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		if _, err := lockBox(ctx, x, recipient); err != nil {
+			return err
+		}
+		return deliver(ctx, x, recipient, ids)
+	})
+}
+
+// lockBox locks what waits for a recipient, and returns how much that is.
+func lockBox(ctx context.Context, x tx, recipient mail.Key) (waiting int64, err error) {
+	_, err = x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
+	return waiting, err
+}
+
+// deliver is Delivered in a transaction that has locked the box.
+func deliver(ctx context.Context, x tx, recipient mail.Key, ids []string) error {
+	now := nanos(x.Now())
+	var done []string
+	err := chunked(ids, func(some []string) error {
+		args := anys(some, now)
+		return x.Returning(ctx, "UPDATE relay_messages SET state = 'delivered', delivered_at = ? WHERE id IN ("+marks(len(some), "?")+") "+
+			"AND CASE WHEN recipient = ? AND state = 'sent' AND expires_at > ? THEN 1 ELSE 0 END = 1 RETURNING id",
+			append(args, recipient[:], now), func(scan scan) error {
+				var id string
+				err := scan(&id)
+				done = append(done, id)
+				return err
+			})
+	})
+	if err != nil || len(done) == 0 {
+		return err
+	}
+	if err := forgetPostings(ctx, x, done); err != nil {
+		return err
+	}
+	if _, err := x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", len(done), recipient[:]); err != nil {
+		return err
+	}
+	sums := tally{}
+	sums.of(recipient).waiting -= int64(len(done))
+	return sums.write(ctx, x)
+}
+
+// forgetPostings removes what is to be posted of messages.
+func forgetPostings(ctx context.Context, x tx, ids []string) error {
+	return chunked(ids, func(some []string) error {
+		_, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
+		return err
+	})
+}
+
+// List lists messages without their bodies, newest first: all, or those that an agent sent or received. after is where the page before
+// ended.
+func (s *Store) List(ctx context.Context, agent *mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error) {
+	now := nanos(s.Now())
+	arms := []where{{}}
+	if agent != nil {
+		arms = make([]where, 4)
+		for i, state := range []string{mail.Sent, mail.Delivered, mail.Expired} {
+			arms[i].and("recipient = ?", agent[:])
+			arms[i].and("state = ?", state)
+		}
+		arms[3].and("sender = ?", agent[:])
+	}
+	for _, w := range arms {
+		if after != nil {
+			w.and("(created_at, id) < (?, ?)", nanos(after.CreatedAt), after.ID)
+		}
+		query := "SELECT " + envelopeColumns + " FROM relay_messages"
+		if w.text != "" {
+			query += " WHERE " + strings.TrimPrefix(w.text, " AND ")
+		}
+		err := s.db.Rows(ctx, query+" ORDER BY created_at DESC, id DESC LIMIT ?", append(w.args, limit+1), func(scan scan) error {
+			m, _, err := scanMessage(scan, now, false)
+			list = append(list, m)
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	slices.SortFunc(list, func(a, b mail.Message) int { return inOrder(b, a) })
+	list = slices.CompactFunc(list, func(a, b mail.Message) bool { return a.ID == b.ID })
+	list, more = cut(list, limit)
+	return list, more, nil
+}

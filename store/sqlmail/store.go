@@ -1,0 +1,122 @@
+// Package sqlmail keeps what a relay of messages has (records of package mail) in the tables relay_* of a database of
+// store/sqlstore, SQLite or PostgreSQL, beside the state of the gateway: one backup has both.
+//
+//	relay := sqlmail.New(state, sqlmail.Options{MaxAgents: 100_000})
+//	agent, isNew, err := relay.Admit(ctx, guard, time.Minute)
+//	message, repeated, err := relay.Send(ctx, sending)
+//
+// What a method returns without an error is durable. Times are of the store's clock. Lists have a limit, and tell whether there is
+// more. Several processes may share a database: what one relay takes in the whole (Options.MaxAgents, the bounds All of a message and
+// of blobs) is then counted as it was committed, so that transactions of one moment may each take one more; all bounds of one agent
+// are exact. An error that is none of package mail is store.ErrUnavailable.
+//
+// The row of relay_boxes of a recipient is locked by whatever changes which messages wait for it, so that messages for one recipient
+// are taken one after another and their times only grow: who reads on from the place where a page ended misses none. Transactions lock
+// agents first, then boxes, messages, blobs, webhooks, postings and totals.
+package sqlmail
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// Options of New.
+type Options struct {
+	MaxAgents int64 // how many agents the relay has at most. Required
+	// Arrived is told who has a message more, when it can be read. It must be quick. May be nil.
+	Arrived func(recipient mail.Key)
+}
+
+// A Store is the state of one relay. It is safe for concurrent use.
+type Store struct {
+	db   *sqlstore.Store
+	opts Options
+	last atomic.Int64 // when this process last took a message
+}
+
+// New returns the state of the relay that a database has. Closing the database is up to the caller.
+func New(db *sqlstore.Store, o Options) *Store { return &Store{db: db, opts: o} }
+
+// Now returns the time of the store's clock.
+func (s *Store) Now() time.Time { return s.db.Now() }
+
+type (
+	tx   = sqlstore.Tx
+	scan = func(dest ...any) error
+)
+
+var (
+	nanos     = sqlstore.Nanos
+	fromNanos = sqlstore.FromNanos
+)
+
+// one reads one row into dest, and reports whether there is one.
+func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+	found := false
+	err := s.db.Rows(ctx, query, args, func(scan scan) error {
+		found = true
+		return scan(dest...)
+	})
+	return found && err == nil, err
+}
+
+// plain reports whether a name can be that of a record. Those that are made here are ASCII; a text of a database cannot have all
+// that others may ask for.
+func plain(id string) bool {
+	return id != "" && utf8.ValidString(id) && !strings.Contains(id, "\x00")
+}
+
+// keyFrom reads a key that was kept.
+func keyFrom(b []byte) (k mail.Key) {
+	copy(k[:], b)
+	return k
+}
+
+// orNull makes an empty text NULL.
+func orNull(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+// flag is how a condition is kept.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// chunks are how many values a statement has, so that few statements are prepared.
+var chunks = []int{64, 16, 4, 1}
+
+// chunked divides a list into chunks.
+func chunked[T any](list []T, each func([]T) error) error {
+	for _, n := range chunks {
+		for ; len(list) >= n; list = list[n:] {
+			if err := each(list[:n]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// marks returns the places of n values, or rows, in a statement.
+func marks(n int, one string) string { return one + strings.Repeat(", "+one, n-1) }
+
+// anys makes arguments of a list, after others.
+func anys[T any](list []T, before ...any) []any {
+	args := append(make([]any, 0, len(before)+len(list)), before...)
+	for _, v := range list {
+		args = append(args, v)
+	}
+	return args
+}

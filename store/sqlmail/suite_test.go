@@ -1,0 +1,266 @@
+package sqlmail_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlmail"
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+)
+
+// A relay is a store under test.
+type relay struct {
+	*testing.T
+	*sqlmail.Store
+	db    *sqlstore.Store
+	place string
+	ids   atomic.Int64
+
+	mu      sync.Mutex
+	arrived []mail.Key
+}
+
+// engines are the databases that the suite runs on.
+var engines = map[string]func(testing.TB) (place string){
+	"sqlite": func(tb testing.TB) string {
+		tb.Helper()
+		path := filepath.Join(tb.TempDir(), "state.db")
+		sqlitetest.Empty.Copy(tb, path)
+		return path
+	},
+	"postgres": func(tb testing.TB) string {
+		tb.Helper()
+		c := pgtest.Start(tb)
+		dsn, err := template()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return c.Copy(tb, dsn)
+	},
+}
+
+// template is a new PostgreSQL database, of which tests get copies.
+var template = sync.OnceValues(func() (string, error) {
+	ctx := context.Background()
+	c, err := pgtest.Shared()
+	if err != nil {
+		return "", err
+	}
+	name, err := c.CreateDatabase(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	s, err := sqlstore.Open(ctx, c.DSN(name), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return "", err
+	}
+	return c.DSN(name), s.Close()
+})
+
+const manyAgents = 1000
+
+func open(tb testing.TB, place string) *sqlstore.Store {
+	tb.Helper()
+	db, err := sqlstore.Open(tb.Context(), place, sqlstore.Options{Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return db
+}
+
+// each runs scenarios on every engine, each on a database of its own.
+func each(t *testing.T, scenarios map[string]func(*relay)) {
+	t.Helper()
+	for engine, place := range engines {
+		for name, scenario := range scenarios {
+			t.Run(engine+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				scenario(newRelay(t, place(t)))
+			})
+		}
+	}
+}
+
+func newRelay(t *testing.T, place string) *relay {
+	t.Helper()
+	r := &relay{T: t, db: open(t, place), place: place}
+	r.Store = sqlmail.New(r.db, sqlmail.Options{MaxAgents: manyAgents, Arrived: func(k mail.Key) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.arrived = append(r.arrived, k)
+	}})
+	return r
+}
+
+// reopen closes the database and opens it again, as after a restart.
+func (r *relay) reopen() {
+	r.Helper()
+	r.must(r.db.Close())
+	r.db = open(r.T, r.place)
+	r.Store = sqlmail.New(r.db, sqlmail.Options{MaxAgents: manyAgents})
+}
+
+// age makes everything that is kept older.
+func (r *relay) age(by time.Duration) {
+	r.Helper()
+	r.must(r.db.Update(r.Context(), func(ctx context.Context, x sqlstore.Tx) error {
+		for table, columns := range map[string][]string{
+			"relay_agents": {"created_at", "last_active_at"}, "relay_signatures": {"until"}, "relay_acl": {"created_at"},
+			"relay_boxes": {"last_at"}, "relay_messages": {"created_at", "expires_at", "due_at"},
+			"relay_keys": {"created_at", "expires_at", "until"}, "relay_blobs": {"created_at", "expires_at"},
+			"relay_attachments": {"expires_at"}, "relay_webhooks": {"created_at"}, "relay_postings": {"due_at"},
+		} {
+			for _, column := range columns {
+				if _, err := x.Exec(ctx, "UPDATE "+table+" SET "+column+" = "+column+" - ? WHERE "+column+" < 9223372036854775807",
+					int64(by)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+func (r *relay) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
+}
+
+func (r *relay) want(err, want error) {
+	r.Helper()
+	if !errors.Is(err, want) {
+		r.Fatalf("error %v; want %v", err, want)
+	}
+}
+
+// key returns the key with a number. Keys are in the order of numbers.
+func key(n int) (k mail.Key) {
+	binary.BigEndian.PutUint64(k[24:], uint64(n))
+	k[0] = byte(n)
+	return k
+}
+
+var (
+	alice = key(1)
+	bob   = key(2)
+	carol = key(3)
+)
+
+// guard returns a signature that was not used before.
+func (r *relay) guard(k mail.Key) mail.Guard {
+	g := mail.Guard{Key: k, Until: r.Now().Add(10 * time.Minute)}
+	binary.BigEndian.PutUint64(g.Signature[:], uint64(r.ids.Add(1)))
+	return g
+}
+
+// agent makes agents, and returns the last.
+func (r *relay) agent(keys ...mail.Key) (a mail.Agent) {
+	r.Helper()
+	for _, k := range keys {
+		var err error
+		a, _, err = r.Admit(r.Context(), r.guard(k), 0)
+		r.must(err)
+	}
+	return a
+}
+
+func (r *relay) id(kind string) string { return fmt.Sprintf("%s_%012d", kind, r.ids.Add(1)) }
+
+// message returns one to be sent, with room for it.
+func (r *relay) message(from, to mail.Key) mail.Sending {
+	return mail.Sending{
+		Message: mail.Message{
+			ID: r.id("msg"), Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text": "hi"}`),
+		},
+		Lifetime: time.Hour, Waiting: 100, Stranger: 100, All: 10_000, Bytes: 1 << 30,
+	}
+}
+
+func (r *relay) send(m mail.Sending) mail.Message {
+	r.Helper()
+	taken, repeated, err := r.Send(r.Context(), m)
+	r.must(err)
+	if repeated {
+		r.Fatal("repeated")
+	}
+	return taken
+}
+
+// waiting lists what waits for an agent.
+func (r *relay) waiting(k mail.Key) []string {
+	r.Helper()
+	return r.inState(k, mail.Sent)
+}
+
+func (r *relay) inState(k mail.Key, state string) []string {
+	r.Helper()
+	list, more, err := r.Messages(r.Context(), mail.Query{Recipient: k, Status: state, Limit: 100})
+	r.must(err)
+	if more {
+		r.Fatal("more than a hundred")
+	}
+	return ids(list)
+}
+
+func ids(list []mail.Message) []string {
+	var out []string
+	for _, m := range list {
+		out = append(out, m.ID)
+	}
+	return out
+}
+
+func (r *relay) same(got, want []string) {
+	r.Helper()
+	if !slices.Equal(got, want) {
+		r.Fatalf("%v; want %v", got, want)
+	}
+}
+
+// counted holds the totals, which are kept in step, to be what is there.
+func (r *relay) counted() mail.Totals {
+	r.Helper()
+	got, err := r.Totals(r.Context())
+	r.must(err)
+	var want mail.Totals
+	const columns = `(SELECT COUNT(*) FROM relay_agents), (SELECT COUNT(*) FROM relay_messages WHERE state = 'sent'),
+		(SELECT COUNT(*) FROM relay_messages), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM relay_messages),
+		(SELECT COUNT(*) FROM relay_blobs), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM relay_blobs),
+		(SELECT COUNT(*) FROM relay_webhooks)`
+	r.must(r.db.Rows(r.Context(), "SELECT "+columns, nil, func(scan func(...any) error) error {
+		return scan(&want.Agents, &want.Waiting, &want.Messages, &want.Bytes, &want.Blobs, &want.BlobBytes, &want.Webhooks)
+	}))
+	if got != want {
+		r.Fatalf("totals %+v; want %+v", got, want)
+	}
+	r.must(r.db.Rows(r.Context(), `SELECT recipient, waiting, (SELECT COUNT(*) FROM relay_messages m WHERE m.recipient = b.recipient
+		AND m.state = 'sent') FROM relay_boxes b`, nil, func(scan func(...any) error) error {
+		var k []byte
+		var kept, there int64
+		err := scan(&k, &kept, &there)
+		if kept != there {
+			r.Errorf("%x: %d wait, and %d are counted", bytes.TrimLeft(k, "\x00"), there, kept)
+		}
+		return err
+	}))
+	return got
+}

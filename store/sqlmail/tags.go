@@ -1,0 +1,115 @@
+package sqlmail
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// A tagging brings the tags of an agent, and how many agents are shown with each, in step with its profile.
+type tagging struct {
+	key      mail.Key
+	was, now bool // the agent is shown
+	retag    bool // it has other tags: those of tags
+	tags     []string
+}
+
+func (t tagging) write(ctx context.Context, x tx) error {
+	if !t.retag && t.was == t.now {
+		return nil
+	}
+	var tags [][]byte
+	err := x.Rows(ctx, "SELECT tag FROM relay_tags WHERE agent = ?", []any{t.key[:]}, func(scan scan) error {
+		var tag []byte
+		err := scan(&tag)
+		tags = append(tags, tag)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	more := map[string]int64{}
+	if t.was {
+		add(more, tags, -1)
+	}
+	if t.retag {
+		tags, err = t.replace(ctx, x)
+	} else {
+		_, err = x.Exec(ctx, "UPDATE relay_tags SET shown = ? WHERE agent = ?", flag(t.now), t.key[:])
+	}
+	if err != nil {
+		return err
+	}
+	if t.now {
+		add(more, tags, 1)
+	}
+	return count(ctx, x, more)
+}
+
+func add(more map[string]int64, tags [][]byte, n int64) {
+	for _, tag := range tags {
+		more[string(tag)] += n
+	}
+}
+
+// replace replaces the tags, and returns the new ones, each once.
+func (t tagging) replace(ctx context.Context, x tx) ([][]byte, error) {
+	if _, err := x.Exec(ctx, "DELETE FROM relay_tags WHERE agent = ?", t.key[:]); err != nil {
+		return nil, err
+	}
+	tags := make([][]byte, len(t.tags))
+	for i, tag := range t.tags {
+		tags[i] = []byte(tag)
+	}
+	slices.SortFunc(tags, bytes.Compare)
+	tags = slices.CompactFunc(tags, bytes.Equal)
+	return tags, chunked(tags, func(some [][]byte) error {
+		args := make([]any, 0, 3*len(some))
+		for _, tag := range some {
+			args = append(args, t.key[:], tag, flag(t.now))
+		}
+		_, err := x.Exec(ctx, "INSERT INTO relay_tags (agent, tag, shown) VALUES "+marks(len(some), "(?, ?, ?)"), args...)
+		return err
+	})
+}
+
+// count changes how many agents are shown with a tag, in the order of tags.
+func count(ctx context.Context, x tx, more map[string]int64) error {
+	maps.DeleteFunc(more, func(_ string, n int64) bool { return n == 0 })
+	return chunked(slices.Sorted(maps.Keys(more)), func(some []string) error {
+		rows, tags := make([]any, 0, 2*len(some)), make([]any, 0, len(some))
+		for _, tag := range some {
+			rows, tags = append(rows, []byte(tag), more[tag]), append(tags, []byte(tag))
+		}
+		_, err := x.Exec(ctx, "INSERT INTO relay_tag_counts (tag, agents) VALUES "+marks(len(some), "(?, ?)")+
+			" ON CONFLICT (tag) DO UPDATE SET agents = relay_tag_counts.agents + excluded.agents", rows...)
+		if err != nil {
+			return err
+		}
+		_, err = x.Exec(ctx, "DELETE FROM relay_tag_counts WHERE tag IN ("+marks(len(some), "?")+") AND agents <= 0", tags...)
+		return err
+	})
+}
+
+// Tags lists the tags of public, active agents, those that most of them have first, then in the order of their bytes. after is where
+// the page before ended; nil is the beginning.
+func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error) {
+	query, args := "SELECT tag, agents FROM relay_tag_counts", []any(nil)
+	if after != nil {
+		query += " WHERE agents <= ? AND (agents < ? OR tag > ?)"
+		args = append(args, after.Count, after.Count, []byte(after.Tag))
+	}
+	err = s.db.Rows(ctx, query+" ORDER BY agents DESC, tag LIMIT ?", append(args, limit+1), func(scan scan) error {
+		var tag []byte
+		var c mail.TagCount
+		err := scan(&tag, &c.Count)
+		c.Tag = string(tag)
+		list = append(list, c)
+		return err
+	})
+	list, more = cut(list, limit)
+	return list, more, err
+}

@@ -1,0 +1,216 @@
+package sqlmail
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// boxKept is how long it is remembered when the last message for a recipient was taken, after none waits any more.
+const boxKept = 24 * time.Hour
+
+// Sweep deletes what nobody needs any more, at most limit rows of each kind, each kind in transactions of its own: signatures and
+// idempotency keys whose time has passed; delivered messages that have expired, and those that expired undelivered a day later; blobs
+// that have expired, whose ids it returns so that their bytes can be deleted. more means that it should be called again. Several
+// processes may do so at once.
+func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
+	now, rows := s.Now(), limited(limit)
+	for _, expiry := range []struct {
+		query string
+		at    time.Time
+	}{
+		{"DELETE FROM relay_signatures WHERE (agent, signature) IN (SELECT agent, signature FROM relay_signatures WHERE until <= ? " +
+			"ORDER BY until " + rows + " FOR UPDATE SKIP LOCKED)", now},
+		{"DELETE FROM relay_keys WHERE (sender, idem_key) IN (SELECT sender, idem_key FROM relay_keys WHERE until <= ? " +
+			"ORDER BY until " + rows + " FOR UPDATE SKIP LOCKED)", now},
+		{"DELETE FROM relay_boxes WHERE recipient IN (SELECT recipient FROM relay_boxes WHERE waiting = 0 AND last_at <= ? " +
+			"ORDER BY last_at " + rows + " FOR UPDATE SKIP LOCKED)", now.Add(-boxKept)},
+	} {
+		var n int64
+		err := s.db.Update(ctx, func(ctx context.Context, x tx) (err error) {
+			n, err = x.Exec(ctx, expiry.query, nanos(expiry.at))
+			return err
+		})
+		if err != nil {
+			return nil, false, err
+		}
+		more = more || n >= int64(limit)
+	}
+	further, err := s.sweepMessages(ctx, limit)
+	if err != nil {
+		return nil, false, err
+	}
+	blobs, most, err := s.sweepBlobs(ctx, limit)
+	return blobs, more || further || most, err
+}
+
+// limited is a limit as a part of the statement: a planner that does not know it would read the whole table.
+func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
+
+// sweepMessages ends messages whose time has passed. They are found outside of the transactions, so that boxes are locked before them.
+func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
+	var waiting, done []string
+	boxes := map[mail.Key]struct{}{}
+	err = s.db.Rows(ctx, "SELECT id, recipient, state FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
+		[]any{nanos(s.Now())}, func(scan scan) error {
+			var id, state string
+			var recipient []byte
+			if err := scan(&id, &recipient, &state); err != nil {
+				return err
+			}
+			if state != mail.Sent {
+				done = append(done, id)
+				return nil
+			}
+			waiting = append(waiting, id)
+			boxes[keyFrom(recipient)] = struct{}{}
+			return nil
+		})
+	if err != nil {
+		return false, err
+	}
+	if len(waiting) > 0 {
+		if err := s.expire(ctx, waiting, boxes); err != nil {
+			return false, err
+		}
+	}
+	if len(done) > 0 {
+		if err := s.deleteMessages(ctx, done); err != nil {
+			return false, err
+		}
+	}
+	return len(waiting)+len(done) >= limit, nil
+}
+
+// expire notes that messages have expired, unless they were delivered meanwhile.
+func (s *Store) expire(ctx context.Context, ids []string, boxes map[mail.Key]struct{}) error {
+	keys := slices.SortedFunc(maps.Keys(boxes), func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		for _, key := range keys {
+			if _, err := lockBox(ctx, x, key); err != nil {
+				return err
+			}
+		}
+		gone := map[mail.Key]int64{}
+		err := chunked(ids, func(some []string) error {
+			return x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN ("+
+				marks(len(some), "?")+") AND CASE WHEN state = 'sent' AND expires_at <= ? THEN 1 ELSE 0 END = 1 RETURNING recipient",
+				append(anys(some, int64(expiredKept)), nanos(x.Now())), func(scan scan) error {
+					var recipient []byte
+					err := scan(&recipient)
+					gone[keyFrom(recipient)]++
+					return err
+				})
+		})
+		if err != nil {
+			return err
+		}
+		if err := forgetPostings(ctx, x, ids); err != nil {
+			return err
+		}
+		sums := tally{}
+		for _, key := range keys {
+			if n := gone[key]; n > 0 {
+				sums.of(key).waiting -= n
+				if _, err := x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:]); err != nil {
+					return err
+				}
+			}
+		}
+		return sums.write(ctx, x)
+	})
+}
+
+// deleteMessages deletes messages that do not wait, whose time has passed.
+func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
+	slices.Sort(ids)
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		sums := tally{}
+		var gone []string
+		err := chunked(ids, func(some []string) error {
+			return x.Returning(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+") "+
+				"AND CASE WHEN state <> 'sent' AND due_at <= ? THEN 1 ELSE 0 END = 1 RETURNING id, recipient, size",
+				append(anys(some), nanos(x.Now())), func(scan scan) error {
+					var id string
+					var recipient []byte
+					var bytes int64
+					err := scan(&id, &recipient, &bytes)
+					gone = append(gone, id)
+					sum := sums.of(keyFrom(recipient))
+					sum.messages--
+					sum.bytes -= bytes
+					return err
+				})
+		})
+		if err != nil {
+			return err
+		}
+		if err := forgetAttachments(ctx, x, gone); err != nil {
+			return err
+		}
+		return sums.write(ctx, x)
+	})
+}
+
+// sweepBlobs deletes the records of blobs that have expired, and returns their ids.
+func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more bool, err error) {
+	type expired struct {
+		id    string
+		owner mail.Key
+	}
+	var all []expired
+	err = s.db.Rows(ctx, "SELECT id, owner FROM relay_blobs WHERE expires_at <= ? ORDER BY expires_at "+limited(limit), []any{nanos(s.Now())},
+		func(scan scan) error {
+			var e expired
+			var owner []byte
+			err := scan(&e.id, &owner)
+			e.owner = keyFrom(owner)
+			all = append(all, e)
+			return err
+		})
+	if err != nil || len(all) == 0 {
+		return nil, false, err
+	}
+	slices.SortFunc(all, func(a, b expired) int { return bytes.Compare(a.owner[:], b.owner[:]) })
+	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		gone = nil
+		sums := tally{}
+		for _, e := range all {
+			var one int
+			if _, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{e.owner[:]}, &one); err != nil {
+				return err
+			}
+			var size int64
+			n := 0
+			err := x.Returning(ctx, "DELETE FROM relay_blobs WHERE id = ? AND expires_at <= ? RETURNING size", []any{e.id, nanos(x.Now())},
+				func(scan scan) error {
+					n++
+					return scan(&size)
+				})
+			switch {
+			case err != nil:
+				return err
+			case n == 0: // another process was faster, or a message attaches it
+				continue
+			}
+			if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - 1, blob_bytes = blob_bytes - ? WHERE agent = ?",
+				size, e.owner[:]); err != nil {
+				return err
+			}
+			sum := sums.of(e.owner)
+			sum.blobs--
+			sum.blobBytes -= size
+			gone = append(gone, e.id)
+		}
+		return sums.write(ctx, x)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return gone, len(all) >= limit, nil
+}

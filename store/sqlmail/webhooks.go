@@ -1,0 +1,236 @@
+package sqlmail
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// notDue is when a message is posted whose webhook is not enabled: once the webhook is set anew.
+const notDue = math.MaxInt64
+
+// SetWebhook sets where the messages of an agent are posted, enabled and without failures, and returns it. All that wait for the agent
+// are posted, as soon as may be. mail.ErrNotFound where there is no such agent.
+func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
+	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		var one int
+		found, err := x.Row(ctx, "SELECT 1 FROM relay_agents WHERE agent = ? FOR UPDATE", []any{h.Owner[:]}, &one)
+		switch {
+		case err != nil:
+			return err
+		case !found:
+			return mail.ErrNotFound
+		}
+		if _, err := lockBox(ctx, x, h.Owner); err != nil {
+			return err
+		}
+		now := nanos(x.Now())
+		h.Enabled, h.Failures, h.CreatedAt = true, 0, fromNanos(now)
+		found, err = x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]}, &one)
+		if err != nil {
+			return err
+		}
+		if _, err := x.Exec(ctx, `INSERT INTO relay_webhooks (owner, url, secret, enabled, failures, created_at) VALUES (?, ?, ?, 1, 0, ?)
+			ON CONFLICT (owner) DO UPDATE SET url = excluded.url, secret = excluded.secret, enabled = 1, failures = 0,
+			created_at = excluded.created_at`, h.Owner[:], []byte(h.URL), h.Secret[:], now); err != nil {
+			return err
+		}
+		if _, err := x.Exec(ctx, `INSERT INTO relay_postings (message, owner, attempts, due_at)
+			SELECT id, recipient, 0, CAST(? AS BIGINT) FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at > ?
+			ON CONFLICT (message) DO UPDATE SET attempts = 0, due_at = excluded.due_at`, now, h.Owner[:], now); err != nil || found {
+			return err
+		}
+		sums := tally{}
+		sums.of(h.Owner).webhooks++
+		return sums.write(ctx, x)
+	})
+	if err != nil {
+		return mail.Webhook{}, err
+	}
+	return h, nil
+}
+
+const webhookColumns = "w.owner, w.url, w.secret, w.enabled, w.failures, w.created_at"
+
+// A webhookRow is what is read of a webhook.
+type webhookRow struct {
+	owner, url, secret         []byte
+	enabled, failures, created int64
+}
+
+func (r *webhookRow) dest() []any {
+	return []any{&r.owner, &r.url, &r.secret, &r.enabled, &r.failures, &r.created}
+}
+
+func (r *webhookRow) webhook() mail.Webhook {
+	return mail.Webhook{
+		Owner: keyFrom(r.owner), URL: string(r.url), Secret: keyFrom(r.secret), Enabled: r.enabled != 0, Failures: int(r.failures),
+		CreatedAt: fromNanos(r.created),
+	}
+}
+
+// Webhook returns the webhook of an agent, or mail.ErrNotFound.
+func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error) {
+	var r webhookRow
+	found, err := s.one(ctx, "SELECT "+webhookColumns+" FROM relay_webhooks w WHERE w.owner = ?", []any{owner[:]}, r.dest()...)
+	switch {
+	case err != nil:
+		return mail.Webhook{}, err
+	case !found:
+		return mail.Webhook{}, mail.ErrNotFound
+	}
+	return r.webhook(), nil
+}
+
+// DeleteWebhook removes the webhook of an agent, or returns mail.ErrNotFound. What waits for the agent goes on waiting.
+func (s *Store) DeleteWebhook(ctx context.Context, owner mail.Key) error {
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		if _, err := lockBox(ctx, x, owner); err != nil {
+			return err
+		}
+		n, err := dropWebhook(ctx, x, owner)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return mail.ErrNotFound
+		}
+		sums := tally{}
+		sums.of(owner).webhooks--
+		return sums.write(ctx, x)
+	})
+}
+
+func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
+	n, err := x.Exec(ctx, "DELETE FROM relay_webhooks WHERE owner = ?", owner[:])
+	if err != nil {
+		return 0, err
+	}
+	_, err = x.Exec(ctx, "DELETE FROM relay_postings WHERE owner = ?", owner[:])
+	return n, err
+}
+
+// Postings returns messages that are to be posted by a time, those that have waited longest first, and keeps others, also other
+// processes, from posting them for as long as lease. Where Posted is not called within it, because the process ended, they are due again.
+// There may be fewer than the limit and yet more: a call returns no more than 8 MiB, and what is due no longer is dropped.
+func (s *Store) Postings(ctx context.Context, now time.Time, lease time.Duration, limit int) (list []mail.Posting, err error) {
+	at := nanos(now)
+	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		list = nil
+		type due struct {
+			id       string
+			attempts int64
+		}
+		var all []due
+		err := x.Rows(ctx, "SELECT message, attempts FROM relay_postings WHERE due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED",
+			[]any{at, limit}, func(scan scan) error {
+				var d due
+				err := scan(&d.id, &d.attempts)
+				all = append(all, d)
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		var bytes int64
+		for _, d := range all {
+			if bytes >= pageBytes {
+				break
+			}
+			p, open, err := postingOf(ctx, x, d.id)
+			switch {
+			case err != nil:
+				return err
+			case !open:
+				if err := forgetPostings(ctx, x, []string{d.id}); err != nil {
+					return err
+				}
+				continue
+			}
+			next, attempts := nanos(now.Add(lease)), d.attempts+1
+			if !p.Webhook.Enabled {
+				next, attempts = notDue, d.attempts
+			}
+			if _, err := x.Exec(ctx, "UPDATE relay_postings SET attempts = ?, due_at = ? WHERE message = ?", attempts, next, d.id); err != nil {
+				return err
+			}
+			if p.Webhook.Enabled {
+				p.DeliveryID, p.Attempt = deliveryID(d.id), int(attempts)
+				list, bytes = append(list, p), bytes+size(&p.Message)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// postingOf reads a message that waits, and the webhook of its recipient; open is false where one of them is gone.
+func postingOf(ctx context.Context, x tx, id string) (p mail.Posting, open bool, err error) {
+	m, found, err := messageIn(ctx, x, id)
+	if err != nil || !found || m.Status != mail.Sent {
+		return mail.Posting{}, false, err
+	}
+	var r webhookRow
+	found, err = x.Row(ctx, "SELECT "+webhookColumns+" FROM relay_webhooks w WHERE w.owner = ?", []any{m.Recipient[:]}, r.dest()...)
+	return mail.Posting{Message: m, Webhook: r.webhook()}, found, err
+}
+
+// deliveryID is that of all attempts to post one message. mrp.md 9.
+func deliveryID(message string) string {
+	sum := sha256.Sum256([]byte("delivery of " + message))
+	return "dlv_" + hex.EncodeToString(sum[:6])
+}
+
+// Posted notes how an attempt ended: ok delivers the message and ends the failures of the webhook; else the next attempt is at next,
+// and after disableAt failures one after another the webhook is disabled, until it is set anew. What an attempt says of a webhook that
+// was set anew since, or of an attempt after which another began, changes neither.
+func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error {
+	owner := p.Recipient
+	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		if ok {
+			if _, err := lockBox(ctx, x, owner); err != nil {
+				return err
+			}
+		}
+		var enabled, failures, created int64
+		found, err := x.Row(ctx, "SELECT enabled, failures, created_at FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{owner[:]},
+			&enabled, &failures, &created)
+		if err != nil {
+			return err
+		}
+		same := found && created == nanos(p.Webhook.CreatedAt)
+		if ok {
+			if same && failures > 0 {
+				if _, err := x.Exec(ctx, "UPDATE relay_webhooks SET failures = 0 WHERE owner = ?", owner[:]); err != nil {
+					return err
+				}
+			}
+			return deliver(ctx, x, owner, []string{p.ID})
+		}
+		if !same {
+			return nil
+		}
+		failures++
+		if enabled != 0 && failures >= int64(disableAt) {
+			enabled = 0
+			if _, err := x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE owner = ?", int64(notDue), owner[:]); err != nil {
+				return err
+			}
+		}
+		if _, err := x.Exec(ctx, "UPDATE relay_webhooks SET enabled = ?, failures = ? WHERE owner = ?", enabled, failures, owner[:]); err != nil {
+			return err
+		}
+		if enabled == 0 {
+			return nil
+		}
+		_, err = x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ? AND attempts = ?", nanos(next), p.ID, p.Attempt)
+		return err
+	})
+}
