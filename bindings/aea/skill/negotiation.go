@@ -112,7 +112,8 @@ func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 }
 
 func (t *turn) offered(intent string, terms service.Outlook, rounds int) protocol.FIPAMessage {
-	o := t.offers.make(t.Dialogue.Label(), intent, rounds)
+	policy := t.of.Offer()
+	o := t.offers.make(t.Dialogue.Label(), intent, policy.SHA256(), rounds)
 	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
 }
 
@@ -160,13 +161,16 @@ func (t *turn) open() (offer, error) {
 	return o, nil
 }
 
-// signHere answers a plain acceptance with what is to be signed.
+// signHere answers a plain acceptance with what is to be signed: the terms that were offered, as long as they are those of the policy.
 func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
 	policy := t.of.Offer()
+	if o.policy != policy.SHA256() {
+		return protocol.FIPAMessage{}, &pat.PolicyMismatchError{UID: policy.UID, Digest: policy.Digest}
+	}
 	sign := identity.Agreement{Gateway: t.Address, Agent: t.Sender, PolicySHA256: policy.SHA256(), Nonce: o.nonce}
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"policy_sha256": sign.PolicySHA256, "tx_nonce": sign.Nonce, "sign": string(sign.Text()),

@@ -24,6 +24,7 @@ const (
 type offer struct {
 	in     dialogue.Label
 	intent string
+	policy string // SHA-256 of the one whose terms they are, in hexadecimal digits
 	nonce  string
 	until  time.Time
 	rounds int  // counter-offers of the agent in this negotiation
@@ -45,7 +46,7 @@ func newOffers(now func() time.Time) *offers {
 }
 
 // make opens an offer of an intent in a negotiation, in place of the one that was open in it.
-func (o *offers) make(in dialogue.Label, intent string, rounds int) offer {
+func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offer {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
 	o.mu.Lock()
@@ -63,7 +64,7 @@ func (o *offers) make(in dialogue.Label, intent string, rounds int) offer {
 		o.trim()
 	}
 	until := now.Add(offerFor).Truncate(time.Second) // as it is told
-	made := &offer{in: in, intent: intent, nonce: hex.EncodeToString(random[:]), until: until, rounds: rounds}
+	made := &offer{in: in, intent: intent, policy: policy, nonce: hex.EncodeToString(random[:]), until: until, rounds: rounds}
 	o.open[in] = made
 	o.byAgent[in.Opponent] = append(o.byAgent[in.Opponent], made)
 	o.ages = append(o.ages, made)

@@ -17,7 +17,7 @@ func TestOffersAreBounded(t *testing.T) {
 	}
 	nonces := map[string]bool{}
 	for n := range 2 * offersOfOne {
-		nonces[o.make(label(0, n), "x", 0).nonce] = true
+		nonces[o.make(label(0, n), "x", "", 0).nonce] = true
 	}
 	if len(o.open) != offersOfOne || len(nonces) != 2*offersOfOne {
 		t.Errorf("%d offers to one agent, %d nonces", len(o.open), len(nonces))
@@ -29,7 +29,7 @@ func TestOffersAreBounded(t *testing.T) {
 		t.Error("a newer one is not")
 	}
 	for n := range 3 * maxOffers {
-		o.make(label(1+n/8, n), "x", 0)
+		o.make(label(1+n/8, n), "x", "", 0)
 		if len(o.open) > maxOffers || len(o.ages) > 2*maxOffers+offersOfOne {
 			t.Fatalf("%d offers, %d ages", len(o.open), len(o.ages))
 		}
@@ -39,7 +39,7 @@ func TestOffersAreBounded(t *testing.T) {
 	}
 	again := label(9999, 1)
 	for range 10 * maxOffers { // in place of itself
-		o.make(again, "x", 0)
+		o.make(again, "x", "", 0)
 	}
 	if len(o.ages) > 2*maxOffers+offersOfOne || len(o.byAgent["agent-9999"]) != 1 {
 		t.Errorf("%d ages, %d of one", len(o.ages), len(o.byAgent["agent-9999"]))
@@ -62,7 +62,7 @@ func TestOffersThatEnd(t *testing.T) {
 	t.Parallel()
 	o := newOffers(time.Now)
 	in := dialogue.Label{StarterRef: "1", Opponent: "a"}
-	made := o.make(in, "x", 2)
+	made := o.make(in, "x", "", 2)
 	o.use(in)
 	if found, ok := o.find(in); !ok || !found.used || found.nonce != made.nonce || found.rounds != 2 {
 		t.Errorf("%+v", found)

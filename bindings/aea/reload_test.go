@@ -1,0 +1,105 @@
+package aea_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// TestAReloadInTheMiddleOfANegotiation: an offer is made, the configuration is reloaded, and the offer is accepted. Where agent and
+// policy are what they were, it is good, once. Where the policy is another one, it is not the one whose terms were offered, and the
+// negotiation ends. Where the agent of the service is another one, it knows nothing of the negotiation. Whatever became of it, there is
+// no agreement but those that the agent is told of, and it negotiates anew.
+func TestAReloadInTheMiddleOfANegotiation(t *testing.T) {
+	t.Parallel()
+	dearer := func(g *gatetest.Gate) {
+		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.75"`, 1))
+	}
+	for name, row := range map[string]struct {
+		change func(*gatetest.Gate)
+		plain  bool   // it accepts without a signature, to be told what to sign
+		signed bool   // it had accepted before the reload, to be told what to sign
+		want   string // what refuses the acceptance; empty: it is good
+		moved  bool   // connections have ended
+	}{
+		"nothing changes":                               {change: func(*gatetest.Gate) {}},
+		"nothing changes, accepted plainly":             {change: func(*gatetest.Gate) {}, plain: true},
+		"another price":                                 {change: dearer, want: "POLICY_MISMATCH"},
+		"another price, accepted plainly":               {change: dearer, plain: true, want: "POLICY_MISMATCH"},
+		"another price, after it was told what to sign": {change: dearer, plain: true, signed: true, want: "POLICY_MISMATCH"},
+		"another agent": {change: func(g *gatetest.Gate) {
+			g.Write("uimgate.yaml", strings.Replace(g.Settings, "aea: {", "aea: {relay: {per_agent: 5/hour}, ", 1))
+		}, want: "Invalid dialogue", moved: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, settings)
+			a := agent(g, "delegate", 2)
+			made := func(want int) {
+				t.Helper()
+				list, err := g.Store.Agreements(t.Context(), store.AgreementFilter{Service: "default", AgentID: pat.AgentID(a.Address()), Limit: 10})
+				if err != nil || len(list) != want {
+					t.Errorf("%d agreements, %v, want %d", len(list), err, want)
+				}
+			}
+			turn, offer := a.Asks(t, gatetest.Ordering)
+			if row.signed {
+				a.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAAccept})
+				turn, _ = a.FIPA(t, protocol.FIPAMatchAcceptWInform)
+			}
+			row.change(g)
+			g.Reload()
+			if row.moved {
+				a.Way = coming["delegate"](t, addresses(g), a.Key)
+			}
+			answer := func(m protocol.FIPAMessage) {
+				t.Helper()
+				a.Reply(t, turn, m)
+				turn = a.Next(t)
+			}
+			info := a.Info(offer)
+			switch {
+			case row.signed:
+				answer(protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: info})
+			case row.plain:
+				answer(protocol.FIPAMessage{Performative: protocol.FIPAAccept})
+				if row.want == "" {
+					answer(protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: info})
+				}
+			default:
+				answer(protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: info})
+			}
+			told, _ := turn.Content.(protocol.FIPAMessage)
+			if row.want == "" {
+				made(1)
+				answer(protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: info})
+				if again, _ := turn.Content.(protocol.FIPAMessage); told.Info["pat"] == "" || again.Info["pat"] != "" {
+					t.Errorf("%v, then %v", told.Info, again.Info)
+				}
+				if text, _ := a.Refusal(t); !strings.HasPrefix(text, "AGREEMENT_REPLAYED") {
+					t.Error(text)
+				}
+				made(1)
+				return
+			}
+			if !row.moved { // that it has ended, and why
+				turn = a.Next(t)
+			}
+			m, _ := turn.Content.(protocol.DefaultMessage)
+			if !strings.HasPrefix(m.Text, row.want) || told.Info["pat"] != "" || told.Info["sign"] != "" {
+				t.Errorf("%+v, %+v", m, told)
+			}
+			made(0)
+			if _, offer := a.Asks(t, gatetest.Ordering); aeatest.TextOf(offer, "tx_nonce") == info["tx_nonce"] {
+				t.Error("the same offer again")
+			}
+			a.Agrees(t, gatetest.Ordering)
+			made(1)
+		})
+	}
+}
