@@ -7,12 +7,13 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo un
 CC        ?= cc
 
 # The race detector needs a C compiler. It does not look into SQLite, which is C translated to Go, nor into OPA, the readers of YAML
-# and of JSON Schema, and the arithmetic of secp256k1: the checks there take most of the time of every test with a database, a policy,
-# a configuration or a signature of such a key, and find nothing of ours. Locks are seen nevertheless: those of SQLite are in modernc.org/libc, all others in sync. make soak has it look into
-# all but SQLite. Uses of unsafe are checked in our packages only: most of the others are in sync, at every pool. Of several patterns
-# that match a package, the last one counts.
+# and of JSON Schema, the arithmetic of signatures and digests, and regular expressions: the checks there take most of the time of
+# every test with a database, a policy, a configuration or a signature, and find nothing of ours. Locks are seen nevertheless: those of
+# SQLite are in modernc.org/libc, all others in sync. make soak has it look into all but SQLite. Uses of unsafe are checked in our
+# packages only: most of the others are in sync, at every pool. Of several patterns that match a package, the last one counts.
 DETECT    := -race '-gcflags=all=-d=checkptr=0' '-gcflags=$(shell $(GO) list -m)/...=' '-gcflags=modernc.org/sqlite/lib=-race=false -d=checkptr=0'
-UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/santhosh-tekuri/jsonschema github.com/decred/dcrd/dcrec/secp256k1
+UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/santhosh-tekuri/jsonschema github.com/decred/dcrd/dcrec/secp256k1 \
+             crypto/internal/fips140 math/big regexp
 RACEFLAGS := $(DETECT) $(UNSEEN:%='-gcflags=%/...=-race=false -d=checkptr=0')
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
