@@ -8,7 +8,7 @@ import (
 )
 
 // Admit takes a signature once, and returns the agent whose it is; isNew where the agent had none before and is made, with the
-// defaults of the protocol (mrp.md 1). When it was last active is kept to within touch. mail.ErrReplayed where the signature was
+// defaults of the protocol. When it was last active is kept to within touch. mail.ErrReplayed where the signature was
 // taken before, here or by another process; mail.ErrSuspended; mail.ErrFull where the relay has as many agents as it may.
 func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error) {
 	var refused error

@@ -61,7 +61,7 @@ func (d *dispatch) blob(ctx context.Context, id string) (b mail.Blob, err error)
 	return b, err
 }
 
-// described sets what the relay says of each blob in the objects that attach them. mrp.md 6.2.
+// described sets what the relay says of each blob in the objects that attach them.
 func described(attachments []byte, blobs []string, found map[string]mail.Blob) ([]byte, error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(attachments, &list); err != nil || len(list) != len(blobs) {

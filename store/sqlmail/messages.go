@@ -112,7 +112,7 @@ func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, boo
 }
 
 // Thread lists the messages of a thread that an agent sent or received, and the one that has the id of the thread, oldest first, then
-// by id. Pages are those of Messages. mrp.md 6.6.
+// by id. Pages are those of Messages.
 func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) ([]mail.Message, bool, error) {
 	received, sent, first := where{}, where{}, where{}
 	received.and("recipient = ?", agent[:])

@@ -8,7 +8,7 @@ import (
 
 // Delete removes an agent and all that is its own: profile, tags, access list, webhook, idempotency keys, the messages that wait for it,
 // and the records of its blobs, whose ids are returned so that their bytes can be deleted. Messages that it sent stay until they expire,
-// and so do the signatures it used. mail.ErrNotFound where there is no such agent. mrp.md 4.
+// and so do the signatures it used. mail.ErrNotFound where there is no such agent.
 func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		blobs = nil

@@ -176,7 +176,7 @@ func (d *dispatch) admit(ctx context.Context) error {
 	return err
 }
 
-// takes reports whether the policy of the inbox lets the sender send. mrp.md 10.
+// takes reports whether the policy of the inbox lets the sender send.
 func (in *inbox) takes() bool {
 	if in.policy == nil {
 		return true

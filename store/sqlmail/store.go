@@ -38,10 +38,14 @@ type Store struct {
 	db   *sqlstore.Store
 	opts Options
 	last atomic.Int64 // when this process last took a message
+	// searching has an element as long as agents are searched one after the other.
+	searching chan struct{}
 }
 
 // New returns the state of the relay that a database has. Closing the database is up to the caller.
-func New(db *sqlstore.Store, o Options) *Store { return &Store{db: db, opts: o} }
+func New(db *sqlstore.Store, o Options) *Store {
+	return &Store{db: db, opts: o, searching: make(chan struct{}, 1)}
+}
 
 // Now returns the time of the store's clock.
 func (s *Store) Now() time.Time { return s.db.Now() }

@@ -182,7 +182,7 @@ func postingOf(ctx context.Context, x tx, id string) (p mail.Posting, open bool,
 	return mail.Posting{Message: m, Webhook: r.webhook()}, found, err
 }
 
-// deliveryID is that of all attempts to post one message. mrp.md 9.
+// deliveryID is that of all attempts to post one message.
 func deliveryID(message string) string {
 	sum := sha256.Sum256([]byte("delivery of " + message))
 	return "dlv_" + hex.EncodeToString(sum[:6])

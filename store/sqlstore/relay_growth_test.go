@@ -1,0 +1,196 @@
+package sqlstore_test
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlmail"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// What a relay has already in BenchmarkRelayGrowth:
+//
+//	go test ./store/sqlstore -run '^$' -bench RelayGrowth -growth.agents 100000 -growth.messages 1000000 -timeout 1h
+var (
+	grownAgents   = flag.Int("growth.agents", 2000, "agents in BenchmarkRelayGrowth")
+	grownMessages = flag.Int("growth.messages", 20_000, "messages in BenchmarkRelayGrowth")
+)
+
+// numbered is the key of an agent that growRelay makes, from 1 on.
+func numbered(n int) (k mail.Key) {
+	copy(k[:], fmt.Sprintf("%032d", n))
+	return k
+}
+
+// growRelay fills a relay that nobody uses: public agents with two tags each, of which the first is that of one agent in ten, and
+// messages from each agent to the one before, of which every second was delivered, and every third belongs to a thread.
+func growRelay(tb testing.TB, place string, agents, messages int) {
+	tb.Helper()
+	driver, tune, after := "sqlite", []string{"PRAGMA synchronous = OFF", "PRAGMA cache_size = -262144"}, "PRAGMA wal_checkpoint(TRUNCATE)"
+	bytes := func(text string) string { return "CAST(" + text + " AS BLOB)" }
+	key := func(n string) string { return bytes("printf('%032d', " + n + ")") }
+	if strings.HasPrefix(place, "postgres") {
+		driver, tune, after = "pgx", []string{"SET synchronous_commit = off"}, "VACUUM ANALYZE"
+		bytes = func(text string) string { return "convert_to(" + text + ", 'UTF8')" }
+		key = func(n string) string { return bytes("lpad(CAST(" + n + " AS TEXT), 32, '0')") }
+	}
+	db, err := sql.Open(driver, place)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			tb.Error(err)
+		}
+	}()
+	db.SetMaxOpenConns(1)
+	at, number := time.Now().Add(-time.Hour).UnixNano(), func(n int) string {
+		return fmt.Sprintf("WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < %d) ", n)
+	}
+	recipient := fmt.Sprintf("1 + n %% %d", agents)
+	for _, command := range append(tune,
+		number(agents)+`INSERT INTO relay_agents (agent, status, visibility, policy, shown, created_at, last_active_at, entries, last_entry,
+			blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) SELECT `+key("n")+`, 'active', 'public', 'open', 1,
+			`+fmt.Sprint(at)+` + n, `+fmt.Sprint(at)+` + n, 0, 0, 0, 0, 'agent ' || CAST(n AS TEXT), 'agent ' || CAST(n AS TEXT) ||
+			' that translates and paints whatever is sent to it', `+bytes("'Agent'")+`, `+bytes("'{}'")+`, `+bytes("'[]'")+` FROM number`,
+		number(agents)+"INSERT INTO relay_tags (agent, tag, shown) SELECT "+key("n")+", "+bytes("'tenth' || CAST(n % 10 AS TEXT)")+
+			", 1 FROM number",
+		number(agents)+"INSERT INTO relay_tags (agent, tag, shown) SELECT "+key("n")+", "+bytes("'own:' || CAST(n AS TEXT)")+", 1 FROM number",
+		"INSERT INTO relay_tag_counts (tag, agents) SELECT tag, COUNT(*) FROM relay_tags GROUP BY tag",
+		number(messages)+`INSERT INTO relay_messages (id, sender, recipient, state, created_at, expires_at, delivered_at, due_at, size, thread,
+			reply, content_type, body) SELECT 'msg_' || CAST(1000000000 + n AS TEXT), `+key("2 + n % "+fmt.Sprint(agents))+", "+key(recipient)+`,
+			CASE WHEN n % 2 = 0 THEN 'sent' ELSE 'delivered' END, `+fmt.Sprintf(`%d + n, %d + n, 0, %d + n`, at, at+1e18/10, at+1e18/10)+`, 20,
+			CASE WHEN n % 3 = 0 THEN `+bytes("'thread'")+` END, NULL, `+bytes("'application/json'")+", "+bytes("'\"twenty bytes of it\"'")+
+			" FROM number",
+		`INSERT INTO relay_boxes (recipient, waiting, last_at) SELECT recipient, SUM(CASE WHEN state = 'sent' THEN 1 ELSE 0 END),
+			MAX(created_at) FROM relay_messages GROUP BY recipient`,
+		`INSERT INTO relay_totals (part, agents, waiting, messages, bytes, blobs, blob_bytes, webhooks) SELECT 0,
+			(SELECT COUNT(*) FROM relay_agents), (SELECT COUNT(*) FROM relay_messages WHERE state = 'sent'),
+			(SELECT COUNT(*) FROM relay_messages), (SELECT COUNT(*) FROM relay_messages) * 20, 0, 0, 0`,
+		after,
+	) {
+		if _, err := db.ExecContext(tb.Context(), command); err != nil {
+			tb.Fatalf("%v\n%s", err, command)
+		}
+	}
+}
+
+// relayWithData returns a relay that has so much already.
+func relayWithData(tb testing.TB, place string, agents, messages int) (*sqlstore.Store, *sqlmail.Store) {
+	tb.Helper()
+	s, err := sqlstore.Open(tb.Context(), place, sqlstore.Options{Now: time.Now})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if agents > 0 {
+		growRelay(tb, place, agents, messages)
+	}
+	s = openShared(tb, place)
+	return s, sqlmail.New(s, sqlmail.Options{MaxAgents: 1e9})
+}
+
+func relayed(from, to mail.Key, id string) mail.Sending {
+	return mail.Sending{
+		Message: mail.Message{
+			ID: id, Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text":"` + strings.Repeat("x", 500) + `"}`),
+		},
+		Lifetime: time.Hour, Waiting: 1e9, Stranger: 1e9, All: 1e9, Bytes: 1e15,
+	}
+}
+
+func TestAGrownRelayIsOne(t *testing.T) {
+	t.Parallel()
+	for _, p := range places {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			_, r := relayWithData(t, p.at(t), 50, 500)
+			q := mail.Query{Recipient: numbered(7), Status: mail.Sent, Limit: 100}
+			before, _, err := r.Messages(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := r.Send(t.Context(), relayed(numbered(8), q.Recipient, "msg")); err != nil {
+				t.Fatal(err)
+			}
+			after, _, err := r.Messages(t.Context(), q)
+			if err != nil || len(before) != 5 && len(before) != 10 || len(after) != len(before)+1 || after[len(before)].ID != "msg" {
+				t.Fatal(len(before), len(after), err)
+			}
+			found, _, err := r.Discover(t.Context(), mail.Search{Tags: []string{"tenth3"}, Words: []string{"agent 13 "}, Limit: 10})
+			if err != nil || len(found) != 1 || found[0].Key != numbered(13) {
+				t.Fatal(found, err)
+			}
+		})
+	}
+}
+
+// BenchmarkRelayGrowth compares what a relay does most on an empty store and on one with existing data.
+func BenchmarkRelayGrowth(b *testing.B) {
+	for _, p := range places {
+		for _, state := range []string{"empty", "grown"} {
+			b.Run(p.name+"/"+state, func(b *testing.B) { benchmarkRelayGrowth(b, p.at(b), state) })
+		}
+	}
+}
+
+func benchmarkRelayGrowth(b *testing.B, place, state string) {
+	b.Helper()
+	agents, messages := 0, 0
+	if state == "grown" {
+		agents, messages = *grownAgents, *grownMessages
+	}
+	s, r := relayWithData(b, place, agents, messages)
+	crowd := max(agents, 1000)
+	var used atomic.Int64
+	for _, c := range []struct {
+		name string
+		do   func(ctx context.Context, n int) error
+	}{
+		{"admit", func(ctx context.Context, n int) error {
+			g := mail.Guard{Key: numbered(n), Until: time.Now().Add(10 * time.Minute)}
+			binary.BigEndian.PutUint64(g.Signature[:], uint64(used.Add(1)))
+			_, _, err := r.Admit(ctx, g, time.Minute)
+			return err
+		}},
+		{"send", func(ctx context.Context, n int) error {
+			_, _, err := r.Send(ctx, relayed(numbered(n+1), numbered(n), fmt.Sprintf("new_%d", used.Add(1))))
+			return err
+		}},
+		{"poll", func(ctx context.Context, n int) error {
+			_, _, err := r.Messages(ctx, mail.Query{Recipient: numbered(n), Status: mail.Sent, Limit: 50})
+			return err
+		}},
+		{"take", func(ctx context.Context, n int) error {
+			list, _, err := r.Messages(ctx, mail.Query{Recipient: numbered(n), Status: mail.Sent, Limit: 1})
+			if err != nil || len(list) == 0 {
+				return err
+			}
+			return r.Delivered(ctx, numbered(n), []string{list[0].ID})
+		}},
+		{"tag", func(ctx context.Context, n int) error {
+			_, _, err := r.Discover(ctx, mail.Search{Tags: []string{"tenth3", fmt.Sprint("own:", n)}, Limit: 20})
+			return err
+		}},
+		{"word", func(ctx context.Context, n int) error {
+			_, _, err := r.Discover(ctx, mail.Search{Words: []string{"paints", fmt.Sprint("agent ", n, " ")}, Limit: 20})
+			return err
+		}},
+	} {
+		for _, goroutines := range []int{1, 16} {
+			b.Run(fmt.Sprintf("%s/goroutines=%d", c.name, goroutines), func(b *testing.B) {
+				inParallel(b, s, goroutines, func(n int64) error { return c.do(b.Context(), 1+int(n*7919)%crowd) })
+			})
+		}
+	}
+}
