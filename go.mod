@@ -47,6 +47,8 @@ require (
 	modernc.org/sqlite v1.61.1
 )
 
+require github.com/coder/websocket v1.8.15
+
 require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	golang.org/x/mod v0.42.0 // indirect

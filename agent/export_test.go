@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"net/http"
-
 	"github.com/uimgate/uimgate/agent/fetch"
 )
 
@@ -17,11 +15,6 @@ var (
 func ReadError(a fetch.Answer) *Error                               { return readError(a) }
 func ReadResult(a fetch.Answer) (Result, error)                     { return readResult(a) }
 func ReadPAT(c *Client, s Session, a fetch.Answer) (Session, error) { return c.readPAT(s, a) }
-func RetryAfter(h http.Header) (int64, bool) {
-	d, ok := parseRetryAfter(h.Get("Retry-After"), h.Get("Date"))
-	return int64(d), ok
-}
-
 func Targets(s string) ([]string, string, error) {
 	t, err := parseTarget(s)
 	return t.urls, t.domain, err

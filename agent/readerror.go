@@ -62,7 +62,7 @@ func readError(a fetch.Answer) *Error {
 // parseHeader adds what the header states; its Retry-After has precedence over the body's.
 func (e *Error) parseHeader(h http.Header) *Error {
 	e.RateLimit = parseRateLimit(h)
-	if wait, ok := parseRetryAfter(h.Get("Retry-After"), h.Get("Date")); ok {
+	if wait, ok := fetch.RetryAfter(h); ok {
 		e.RetryAfter = wait
 	}
 	return e

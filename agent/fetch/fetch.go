@@ -138,26 +138,44 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 }
 
 func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (Answer, error) {
-	u, err := url.Parse(r.URL)
-	if err != nil {
-		return Answer{}, fmt.Errorf("%w: this is no URL", ErrRefused)
-	}
-	if err := c.Check(u, r.From); err != nil {
-		return Answer{}, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	response, err := c.send(ctx, client, r, bytes.NewReader(r.Body), int64(len(r.Body)))
+	if err != nil {
+		return Answer{}, err
+	}
+	defer response.Body.Close()
+	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}
+	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, r.Max+1))
+	if err != nil {
+		return Answer{}, transportError(answer.URL, true, err)
+	}
+	if int64(len(answer.Body)) > r.Max {
+		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: fmt.Errorf("%w than %d bytes", ErrTooLarge, r.Max)}
+	}
+	return answer, nil
+}
+
+// send sends a request with so many bytes of a body, and returns the answer when its header is there.
+func (c *Client) send(ctx context.Context, client *http.Client, r Request, body io.Reader, size int64) (*http.Response, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: this is no URL", ErrRefused)
+	}
+	if err := c.Check(u, r.From); err != nil {
+		return nil, err
+	}
 	// A server cannot act on a request of which it has not received the whole header.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
-	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), io.NopCloser(body))
 	if err != nil {
-		return Answer{}, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
+		return nil, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
 	}
 	// Without GetBody net/http does not repeat a request itself, which it would do for one with an Idempotency-Key: only
 	// the caller can judge whether that is safe.
-	request.GetBody = nil
-	if len(r.Body) == 0 {
+	request.GetBody, request.ContentLength = nil, size
+	if size == 0 {
 		request.Body = nil
 	}
 	for name, values := range r.Header {
@@ -169,21 +187,13 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return Answer{}, transportError(u, sent.Load(), err)
+		return nil, transportError(u, sent.Load(), err)
 	}
-	defer response.Body.Close()
-	answer := Answer{Status: response.StatusCode, Header: response.Header, URL: response.Request.URL}
 	if encoding := response.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: errEncoding}
+		response.Body.Close()
+		return nil, &Error{Origin: Origin(response.Request.URL), Sent: true, Err: errEncoding}
 	}
-	answer.Body, err = io.ReadAll(io.LimitReader(response.Body, r.Max+1))
-	if err != nil {
-		return Answer{}, transportError(answer.URL, true, err)
-	}
-	if int64(len(answer.Body)) > r.Max {
-		return Answer{}, &Error{Origin: Origin(answer.URL), Sent: true, Err: fmt.Errorf("%w than %d bytes", ErrTooLarge, r.Max)}
-	}
-	return answer, nil
+	return response, nil
 }
 
 var (

@@ -1,0 +1,117 @@
+package mrp
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Bounds of answers, in bytes.
+const (
+	maxErrorAnswer = 64 << 10
+	maxAnswer      = 1 << 20 // a profile, or a page of an access list or of tags
+	maxAgents      = 64 << 20
+	// maxMessage is what one message can have in an answer: all that can be sent, and what the relay adds.
+	maxMessage = wire.MaxRequest + 64<<10
+)
+
+// Bounds of texts of relays, in characters.
+const (
+	maxText    = 500 // of an error
+	maxErrCode = 64
+)
+
+// readError reads an answer whose status is no 2xx.
+func readError(a answer) error {
+	after, _ := fetch.RetryAfter(a.header)
+	tree, err := strictjson.DecodeObject(a.body)
+	inner := tree.Object("error")
+	code := inner.Text("code")
+	if err != nil || !isCode(code) {
+		return &StatusError{Status: a.status, RetryAfter: after}
+	}
+	return &wire.Error{
+		Code: wire.Code(code), Message: shown(inner.Text("message"), maxText), RequestID: shown(inner.Text("request_id"), wire.MaxThreadID),
+		Details: inner.Object("details"), Status: a.status, RetryAfter: after,
+	}
+}
+
+func isCode(text string) bool {
+	return text != "" && len(text) <= maxErrCode && !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_'
+	})
+}
+
+// shown makes a text of a stranger fit to be printed: one line of at most most characters.
+func shown(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if wire.Shown(string(r)) {
+			return r
+		}
+		return ' '
+	}, text[:min(len(text), 4*most)])
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// decode reads a document strictly and then into v. The error wraps ErrAnswer and quotes nothing.
+func decode(document []byte, v any) error {
+	c := strictjson.Begin(document)
+	defer c.End()
+	if !c.Skip() || !c.Complete() {
+		return fmt.Errorf("%w: it is no JSON", ErrAnswer)
+	}
+	return unpack(document, v)
+}
+
+// unpack reads a document that holds what other agents wrote, and looks no further than v: none of them may spoil what stands beside
+// its own, for example by levels of brackets.
+func unpack(document []byte, v any) error {
+	if !strictjson.IsObject(document) {
+		return fmt.Errorf("%w: it is no JSON object", ErrAnswer)
+	}
+	if err := json.Unmarshal(document, v); err != nil {
+		return fmt.Errorf("%w: it is no JSON, or a member is of another kind", ErrAnswer)
+	}
+	return nil
+}
+
+// cursorOf is the cursor of the next page; "" if this is the last. A relay that says that there is more and not where is at its end.
+func cursorOf(more bool, cursor *string) string {
+	if !more || cursor == nil || len(*cursor) > maxCursor {
+		return ""
+	}
+	return *cursor
+}
+
+const maxCursor = 4 << 10
+
+// checked returns a message that a relay has sent, if it is one of the protocol and this agent's.
+func (c *Client) checked(document []byte) (m wire.Message, ok bool) {
+	if unpack(document, &m) != nil {
+		return wire.Message{}, false
+	}
+	switch {
+	case !isID(m.ID), m.Recipient != c.key && m.Sender != c.key, m.ContentType == "", len(m.ContentType) > 4*wire.MaxContentType,
+		m.InReplyTo != "" && !isID(m.InReplyTo), m.ThreadID != "" && !isID(m.ThreadID), len(m.Attachments) > wire.MaxAttachments,
+		!wire.Shown(m.ContentType), len(m.Body) == 0 && len(m.Attachments) == 0, len(m.Metadata) > wire.MaxMetadata:
+		return wire.Message{}, false
+	}
+	for _, a := range m.Attachments {
+		if !isID(a.BlobID) || a.Size < 0 || len(a.Filename) > 4*wire.MaxFilename || !wire.Shown(a.Filename+a.ContentType) {
+			return wire.Message{}, false
+		}
+	}
+	return m, true
+}
+
+// isID reports whether a text can be an id of a message, a thread or a blob.
+func isID(text string) bool {
+	return text != "" && text != "." && text != ".." && len([]rune(text)) <= wire.MaxThreadID && wire.Shown(text)
+}

@@ -1,0 +1,267 @@
+package mrp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// ErrPlain means that what was asked encrypted was answered for the relay to read. The answer is not given out: the relay could have
+// written it.
+var ErrPlain = errors.New("the answer is not encrypted, as the question was")
+
+// Asking is how a message is sent that is to be answered.
+type Asking struct {
+	Encrypt  bool                // so that the relay reads neither the message nor the answer
+	Progress func(wire.Progress) // is told how far the other agent is; may be nil
+}
+
+// Call sends a message, and returns the message that answers it, decrypted. It waits until ctx ends, with Listen or without it: other
+// messages stay for who listens. The error is one of Send or Poll, ErrPlain, or one of package e2e.
+func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message, error) {
+	if o.Encrypt {
+		var err error
+		if s, err = c.Seal(s); err != nil {
+			return wire.Message{}, err
+		}
+	}
+	sent := c.calls.sending(s.Recipient)
+	receipt, err := c.Send(ctx, s)
+	if err != nil {
+		sent(nil)
+		return wire.Message{}, err
+	}
+	w := &waiting{id: receipt.MessageID, from: s.Recipient, came: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c}
+	sent(w)
+	defer c.calls.drop(w)
+	return w.wait(ctx)
+}
+
+// Ask is Call for a request, and reads the response, whose Status says whether it was done.
+func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o Asking) (wire.Response, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return wire.Response{}, fmt.Errorf("%w: the parameters are no JSON", ErrOptions)
+	}
+	m, err := c.Call(ctx, wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: body}, o)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	return ReadResponse(m)
+}
+
+// ReadResponse reads a message that answers a request. The error wraps ErrAnswer.
+func ReadResponse(m wire.Message) (r wire.Response, err error) {
+	if m.ContentType != wire.TypeResponse && m.ContentType != wire.TypeJSON {
+		return wire.Response{}, fmt.Errorf("%w: it is no response", ErrAnswer)
+	}
+	if err := decode(m.Body, &r); err != nil {
+		return wire.Response{}, err
+	}
+	switch {
+	case r.Status == wire.ResponseOK:
+		r.Fault = nil
+		tree, err := strictjson.DecodeObject(m.Body) // whose numbers are exact
+		r.Result = tree["result"]
+		return r, err
+	case r.Status == wire.ResponseError && r.Fault != nil && isCode(r.Fault.Code):
+		r.Result, r.Fault.Message = nil, shown(r.Fault.Message, maxText)
+		return r, nil
+	}
+	return wire.Response{}, fmt.Errorf("%w: it is no response", ErrAnswer)
+}
+
+// Reply sends what answers a message, as it came, in its thread; encrypted if that was. s has neither recipient nor thread.
+func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.Receipt, error) {
+	s.Recipient, s.InReplyTo, s.ThreadID = to.Sender, to.ID, to.ThreadID
+	if s.ThreadID == "" {
+		s.ThreadID = to.ID
+	}
+	if to.ContentType == wire.TypeEncrypted {
+		var err error
+		if s, err = c.Seal(s); err != nil {
+			return wire.Receipt{}, err
+		}
+	}
+	return c.Send(ctx, s)
+}
+
+// calls are the messages whose answers are waited for.
+type calls struct {
+	sync.Mutex
+	listening atomic.Int32 // calls of Listen, which bring answers too
+	open      map[wire.Key]*sends
+	waiting   map[string]*waiting // by the id of the message that was sent
+}
+
+// sends are messages to one agent of which it is not known yet what the relay calls them.
+type sends struct {
+	n    int
+	done chan struct{}
+}
+
+// sending begins a send that is to be answered. The function ends it; w is nil where nothing was sent.
+func (c *calls) sending(to wire.Key) func(w *waiting) {
+	c.Lock()
+	defer c.Unlock()
+	if c.open == nil {
+		c.open, c.waiting = map[wire.Key]*sends{}, map[string]*waiting{}
+	}
+	s := c.open[to]
+	if s == nil {
+		s = &sends{done: make(chan struct{})}
+		c.open[to] = s
+	}
+	s.n++
+	return func(w *waiting) {
+		c.Lock()
+		defer c.Unlock()
+		if w != nil {
+			c.waiting[w.id] = w
+		}
+		if s.n--; s.n == 0 {
+			delete(c.open, to)
+			close(s.done)
+		}
+	}
+}
+
+func (c *calls) drop(w *waiting) {
+	c.Lock()
+	defer c.Unlock()
+	delete(c.waiting, w.id)
+}
+
+// take gives a message to who waits for it. While something is being sent to its sender, it could be an answer to that.
+func (c *calls) take(ctx context.Context, m wire.Message) bool {
+	if m.InReplyTo == "" {
+		return false
+	}
+	for {
+		c.Lock()
+		w, s := c.waiting[m.InReplyTo], c.open[m.Sender]
+		c.Unlock()
+		switch {
+		case w != nil && w.from == m.Sender:
+			select {
+			case w.came <- m:
+				return true
+			default:
+				return false
+			}
+		case s == nil:
+			return false
+		}
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// answers bounds how many messages wait to be looked at, such as those that tell of progress.
+const answers = 64
+
+// waiting is for the answer to one message.
+type waiting struct {
+	id   string
+	from wire.Key
+	came chan wire.Message // by Listen
+	had  map[string]bool   // ids
+	o    Asking
+	c    *Client
+}
+
+func (w *waiting) wait(ctx context.Context) (wire.Message, error) {
+	pause := w.c.o.Reconnect
+	for round := 0; ; round++ {
+		asked := w.c.o.Now()
+		if w.c.calls.listening.Load() == 0 {
+			if m, done, err := w.poll(ctx, round); done || err != nil {
+				return m, err
+			}
+		}
+		if w.c.o.Now().Sub(asked) >= time.Second {
+			pause = w.c.o.Reconnect
+		}
+		timer := time.NewTimer(jittered(pause))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return wire.Message{}, ctx.Err()
+		case m := <-w.came:
+			timer.Stop()
+			if m, done, err := w.look(m); done || err != nil {
+				return m, err
+			}
+		case <-timer.C:
+			pause = min(2*pause, idle)
+		}
+	}
+}
+
+// poll asks for answers. Each second time it asks for those too that the relay has delivered, to a connection that is lost.
+func (w *waiting) poll(ctx context.Context, round int) (wire.Message, bool, error) {
+	f := Filter{InReplyTo: w.id, Sender: &w.from, Wait: pollWait}
+	if round%2 == 1 {
+		f.Status, f.Wait = wire.Delivered, 0
+	}
+	page, err := w.c.Poll(ctx, f)
+	if err != nil {
+		return wire.Message{}, false, err
+	}
+	for _, m := range page.Messages {
+		if m, done, err := w.look(m); done || err != nil {
+			return m, done, err
+		}
+	}
+	return wire.Message{}, false, nil
+}
+
+// look reports whether a message is the answer.
+func (w *waiting) look(m wire.Message) (wire.Message, bool, error) {
+	if m.Sender != w.from || m.Recipient != w.c.key || m.InReplyTo != w.id || w.had[m.ID] {
+		return wire.Message{}, false, nil
+	}
+	w.had[m.ID] = true
+	if m.ContentType == wire.TypeEncrypted {
+		var err error
+		if m, err = w.c.Open(m); err != nil {
+			return wire.Message{}, false, err
+		}
+	} else if w.o.Encrypt {
+		return wire.Message{}, false, ErrPlain
+	}
+	switch m.ContentType {
+	case wire.TypeStatus:
+		if w.o.Progress != nil {
+			w.o.Progress(readProgress(m.Body))
+		}
+		return wire.Message{}, false, nil
+	case wire.TypeEvent:
+		return wire.Message{}, false, nil
+	}
+	return m, true, nil
+}
+
+// readProgress reads what an agent says of its work; older ones say stage for state.
+func readProgress(body []byte) (p wire.Progress) {
+	tree, _ := strictjson.DecodeObject(body)
+	p.State, p.Detail = tree.Text("state"), shown(tree.Text("detail"), maxText)
+	if p.State == "" {
+		p.State = tree.Text("stage")
+	}
+	p.State = shown(p.State, wire.MaxName)
+	if f, err := tree.Number("progress").Float64(); err == nil {
+		p.Progress = min(max(f, 0), 1)
+	}
+	return p
+}

@@ -1,0 +1,156 @@
+package mrp
+
+import (
+	"cmp"
+	"crypto/ed25519"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/e2e"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// Errors that callers can tell apart. What a relay refuses is a *wire.Error.
+var (
+	// ErrOptions means that a client cannot be made, or a request not be written.
+	ErrOptions = errors.New("this cannot be asked")
+	// ErrAnswer means that what answered does not speak the protocol.
+	ErrAnswer = errors.New("the answer is none of the protocol")
+)
+
+// Options are an agent, its relay and the bounds of its client.
+type Options struct {
+	// Relay is the URL of the relay without /v1, such as https://relay.mrphub.io. http is for the loopback address alone.
+	Relay string
+	Key   ed25519.PrivateKey
+
+	// AllowInsecure permits http and private addresses: for tests and closed networks.
+	AllowInsecure bool
+	TLS           *tls.Config // nil is Go's default
+	UserAgent     string      // empty is uimgate-agent
+	// Wrap wraps the transport, for example to print exchanges; it sees signatures. May be nil.
+	Wrap func(http.RoundTripper) http.RoundTripper
+
+	Attempts int           // how often one request is sent at most; 0 is 4
+	Backoff  time.Duration // before the second attempt, then twice as long each time, up to 8 s; 0 is 500 ms
+	MaxWait  time.Duration // sum of all waits between attempts; 0 is one minute
+	// Reconnect is the first wait before a lost connection is made again, then twice as long each time, up to 60 s. 0 is 1 s.
+	Reconnect time.Duration
+
+	Now func() time.Time // nil is the clock
+}
+
+// String says for whom and where, and nothing else: a key must not be printed.
+func (o Options) String() string { return "options of an agent at " + o.Relay }
+
+// Format writes String for every verb: none may print a secret.
+func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
+
+// Bounds that a caller cannot change.
+const (
+	exchangeTime = wire.MaxWait + 30*time.Second // of one exchange but for blobs
+	blobTime     = 15 * time.Minute              // of an upload or a download
+	maxBackoff   = 8 * time.Second
+	maxReconnect = time.Minute
+	// maxOffset bounds by how much the client follows a relay's clock: signatures of other times are not given away.
+	maxOffset = time.Hour
+)
+
+// A Client is an agent at one relay. It is safe for concurrent use.
+type Client struct {
+	o     Options
+	base  *url.URL
+	key   wire.Key
+	fetch *fetch.Client
+	calls calls
+
+	clock struct {
+		sync.Mutex
+		offset time.Duration // of the relay's clock from ours
+		last   time.Time     // that was signed
+	}
+}
+
+// New makes a Client; it asks nothing. The error wraps ErrOptions.
+func New(o Options) (*Client, error) {
+	if len(o.Key) != ed25519.PrivateKeySize {
+		return nil, fmt.Errorf("%w: an agent has an Ed25519 key", ErrOptions)
+	}
+	base, err := url.Parse(strings.TrimRight(o.Relay, "/"))
+	if err != nil || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("%w: the relay has to be a URL such as https://relay.mrphub.io, without query", ErrOptions)
+	}
+	if o.Attempts < 0 || o.Backoff < 0 || o.MaxWait < 0 || o.Reconnect < 0 {
+		return nil, fmt.Errorf("%w: times and counts are not negative", ErrOptions)
+	}
+	o.Attempts, o.Backoff = cmp.Or(o.Attempts, 4), cmp.Or(o.Backoff, 500*time.Millisecond)
+	o.MaxWait, o.Reconnect = cmp.Or(o.MaxWait, time.Minute), cmp.Or(o.Reconnect, time.Second)
+	o.UserAgent = cmp.Or(o.UserAgent, "uimgate-agent")
+	if o.Now == nil {
+		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
+	}
+	c := &Client{o: o, base: base, key: wire.KeyOf(o.Key), fetch: fetch.New(fetch.Options{
+		AllowInsecure: o.AllowInsecure, Timeout: exchangeTime, UserAgent: o.UserAgent, TLS: o.TLS, Wrap: o.Wrap,
+	})}
+	if err := c.fetch.Check(base, nil); err != nil {
+		return nil, fmt.Errorf("%w: the relay: %w", ErrOptions, err)
+	}
+	return c, nil
+}
+
+// Key is the agent.
+func (c *Client) Key() wire.Key { return c.key }
+
+// Relay is the URL of the relay.
+func (c *Client) Relay() string { return c.base.String() }
+
+// Close drops idle connections.
+func (c *Client) Close() { c.fetch.Close() }
+
+// Seal encrypts the body of a message for its recipient. The errors are those of package e2e.
+func (c *Client) Seal(s wire.Send) (wire.Send, error) { return e2e.SealSend(c.o.Key, s) }
+
+// Open decrypts a message of type wire.TypeEncrypted. The errors are those of package e2e.
+func (c *Client) Open(m wire.Message) (wire.Message, error) { return e2e.OpenMessage(c.o.Key, m) }
+
+// next returns the time of the next signature: that of the relay as far as it is known, and later than every one before.
+func (c *Client) next() time.Time {
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	at := c.o.Now().Add(c.clock.offset).UTC()
+	if !at.After(c.clock.last) {
+		at = c.clock.last.Add(1)
+	}
+	c.clock.last = at
+	return at
+}
+
+// follow sets the clock by the Date header of an answer, and reports whether another signature could be in time.
+func (c *Client) follow(date string) bool {
+	at, err := http.ParseTime(date)
+	if err != nil {
+		return false
+	}
+	offset := at.Sub(c.o.Now())
+	if offset.Abs() > maxOffset {
+		return false
+	}
+	c.clock.Lock()
+	defer c.clock.Unlock()
+	c.clock.offset, c.clock.last = offset, time.Time{}
+	return true
+}
+
+// jittered is between a half and the whole of a time.
+func jittered(d time.Duration) time.Duration {
+	return d/2 + rand.N(d/2+1) //nolint:gosec // waits are no secrets
+}

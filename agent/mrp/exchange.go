@@ -1,0 +1,198 @@
+package mrp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A request is one over all its attempts.
+type request struct {
+	method string
+	target string // path and query below the relay's URL
+	header http.Header
+	body   []byte
+	most   int64 // bytes of the answer's body
+
+	// once: it is not repeated where it may have been done.
+	once bool
+
+	// A body that is not held, instead of body. With streamed the answer's is not held either.
+	content  io.ReadSeeker
+	size     int64
+	digest   wire.Digest
+	streamed bool
+}
+
+// An answer has a status of 2xx, and a body either whole or to be read and closed by the caller.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	stream io.ReadCloser
+}
+
+// A StatusError is an answer that neither does what was asked nor is an error of the protocol: something else stands at the URL, or
+// before the relay.
+type StatusError struct {
+	Status     int           // of HTTP
+	RetryAfter time.Duration // 0: unknown
+}
+
+func (e *StatusError) Error() string { return fmt.Sprintf("%s: its status is %d", ErrAnswer, e.Status) }
+
+// Is makes it an ErrAnswer.
+func (e *StatusError) Is(err error) bool { return err == ErrAnswer }
+
+// exchange sends a request until it is answered, refused for good, or the bounds of the options are reached.
+func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
+	attempts := attempts{c: c, backoff: c.o.Backoff}
+	for {
+		a, date, err := c.send(ctx, r)
+		if err == nil {
+			return a, nil
+		}
+		wait, again := attempts.after(r, err, date)
+		if !again || ctx.Err() != nil {
+			return answer{}, err
+		}
+		if sleep(ctx, wait) != nil {
+			return answer{}, err
+		}
+	}
+}
+
+// sleep waits, or returns the error of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// attempts are those of one request.
+type attempts struct {
+	c        *Client
+	made     int
+	waited   time.Duration
+	backoff  time.Duration
+	resigned bool
+}
+
+// after says whether a failed attempt is followed by another, and after which wait. date is the header of the answer, if there was one.
+func (a *attempts) after(r request, err error, date string) (wait time.Duration, again bool) {
+	status, asked := 0, time.Duration(0)
+	refused, isRefused := errors.AsType[*wire.Error](err)
+	foreign, isForeign := errors.AsType[*StatusError](err)
+	failed, isFailed := errors.AsType[*fetch.Error](err)
+	switch {
+	case isRefused && (refused.Code == wire.ReplayDetected || refused.Code == wire.TimestampExpired):
+		if a.resigned || refused.Code == wire.TimestampExpired && !a.c.follow(date) {
+			return 0, false
+		}
+		a.resigned = true
+		return 0, true
+	case isRefused:
+		status, asked = refused.Status, refused.RetryAfter
+	case isForeign:
+		status, asked = foreign.Status, foreign.RetryAfter
+	case isFailed && !errors.Is(failed, fetch.ErrRefused) && !errors.Is(failed, fetch.ErrTooLarge):
+		if r.once && failed.Sent {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	switch status {
+	case 0, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout:
+		if r.once {
+			return 0, false
+		}
+	default:
+		return 0, false
+	}
+	return a.pause(asked)
+}
+
+// pause is the wait that was asked for, or a growing one.
+func (a *attempts) pause(asked time.Duration) (wait time.Duration, again bool) {
+	if a.made++; a.made >= a.c.o.Attempts {
+		return 0, false
+	}
+	if wait = asked; wait <= 0 {
+		wait = jittered(a.backoff)
+		a.backoff = min(2*a.backoff, maxBackoff)
+	}
+	if a.waited += wait; a.waited > a.c.o.MaxWait {
+		return 0, false
+	}
+	return wait, true
+}
+
+// send makes one attempt. The error is a *wire.Error, a *StatusError, one of fetch, or one of reading the content.
+func (c *Client) send(ctx context.Context, r request) (a answer, date string, err error) {
+	address, err := url.Parse(c.base.String() + r.target)
+	if err != nil {
+		return answer{}, "", fmt.Errorf("%w: it makes no URL", ErrOptions)
+	}
+	header := http.Header{}
+	maps.Copy(header, r.header)
+	if r.content == nil {
+		r.digest = wire.Sum(r.body)
+	}
+	wire.Sign(header, c.o.Key, c.next(), r.method, address.RequestURI(), r.digest)
+	out := fetch.Request{Method: r.method, URL: address.String(), Header: header, Body: r.body, Max: max(r.most, maxErrorAnswer)}
+	if r.content == nil && !r.streamed {
+		got, err := c.fetch.Do(ctx, out)
+		if err != nil {
+			return answer{}, "", err
+		}
+		a = answer{status: got.Status, header: got.Header, body: got.Body}
+	} else if a, err = c.stream(ctx, r, out); err != nil {
+		return answer{}, "", err
+	}
+	date = a.header.Get("Date")
+	if a.status/100 == 2 {
+		return a, date, nil
+	}
+	return answer{}, date, readError(a)
+}
+
+// stream sends what is not held. A body that is an error is read nevertheless.
+func (c *Client) stream(ctx context.Context, r request, out fetch.Request) (answer, error) {
+	var content io.Reader
+	if r.content != nil {
+		if _, err := r.content.Seek(0, io.SeekStart); err != nil {
+			return answer{}, err
+		}
+		content = io.LimitReader(r.content, r.size)
+	}
+	got, err := c.fetch.Stream(ctx, out, content, r.size)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{status: got.StatusCode, header: got.Header, stream: got.Body}
+	if r.streamed && a.status/100 == 2 {
+		return a, nil
+	}
+	defer got.Body.Close()
+	a.stream = nil
+	a.body, err = io.ReadAll(io.LimitReader(got.Body, out.Max))
+	if err != nil {
+		return answer{}, &fetch.Error{Origin: fetch.Origin(c.base), Sent: true, Err: err}
+	}
+	return a, nil
+}

@@ -1,0 +1,36 @@
+package mrp_test
+
+import (
+	"testing"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// Whatever comes, texts that are shown to people can be shown, and a message that is taken is one for this agent.
+func FuzzAnswers(f *testing.F) {
+	c, err := mrp.New(mrp.Options{Relay: "https://relay.example", Key: a})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(message("msg_1", nil)))
+	f.Add([]byte(`{"error":{"code":"bad_request","message":"a\u001bb","request_id":"r","details":{}}}`))
+	f.Add([]byte(`{"status":"error","error":{"code":"x","message":"y"}}`))
+	f.Add([]byte(`{"stage":"x","progress":1e400,"detail":"y"}`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		if err := mrp.ReadError(400, document); !wire.Shown(err.Error()) {
+			t.Errorf("%q", err)
+		}
+		if m, ok := c.Checked(document); ok && (m.ID == "" || !wire.Shown(m.ID+m.ContentType) || m.Recipient != keyA && m.Sender != keyA) {
+			t.Errorf("%+v", m)
+		}
+		if p := mrp.ReadProgress(document); !wire.Shown(p.State+p.Detail) || p.Progress < 0 || p.Progress > 1 {
+			t.Errorf("%+v", p)
+		}
+		r, err := mrp.ReadResponse(wire.Message{ContentType: wire.TypeResponse, Body: document})
+		if (err == nil) != (r.Status != "") || r.Fault != nil && !wire.Shown(r.Fault.Message) ||
+			r.Status == wire.ResponseError && r.Fault == nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package mrp
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/uimgate/uimgate/internal/privatefile"
+)
+
+// ErrKeyFile means that a file holds no key, that others can read it, or that it cannot be written.
+var ErrKeyFile = errors.New("the key file cannot be used")
+
+// NewKey makes an agent.
+func NewKey() ed25519.PrivateKey {
+	seed := make([]byte, ed25519.SeedSize)
+	_, _ = rand.Read(seed) // never fails
+	return ed25519.NewKeyFromSeed(seed)
+}
+
+// SaveKey writes the seed of a key, its 32 bytes as they are, to a new file that only its owner can read (0600); directories are made
+// 0700. A file that exists is never overwritten. The error wraps ErrKeyFile.
+func SaveKey(path string, key ed25519.PrivateKey) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w: a file is already there, and a key that is lost cannot be had again", path, ErrKeyFile)
+	}
+	if err := privatefile.Write(path, key.Seed()); err != nil {
+		return fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	return nil
+}
+
+// LoadKey reads a file of SaveKey, or one that an SDK of the protocol has made. The error wraps ErrKeyFile, and os.ErrNotExist if
+// there is no such file; it never quotes the file.
+func LoadKey(path string) (ed25519.PrivateKey, error) {
+	seed, err := privatefile.Read(path, ed25519.SeedSize)
+	switch {
+	case errors.Is(err, privatefile.ErrOpen):
+		return nil, fmt.Errorf("%s: %w: %w; chmod 600 it, or better make a new key", path, ErrKeyFile, err)
+	case err == nil && len(seed) != ed25519.SeedSize, errors.Is(err, privatefile.ErrTooLarge):
+		return nil, fmt.Errorf("%s: %w: it has to hold a seed of %d bytes, and nothing else", path, ErrKeyFile, ed25519.SeedSize)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	return ed25519.NewKeyFromSeed(seed), nil
+}

@@ -1,0 +1,284 @@
+package mrp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coder/websocket"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// Listening is how messages are listened for. Its functions are called from several goroutines.
+type Listening struct {
+	Seen     Seen // what is done with; nil: Remember()
+	Parallel int  // how many messages are in work at once; 0: 1
+	// PollOnly never makes a WebSocket, of which a relay may permit an agent two.
+	PollOnly bool
+	// Again has what was delivered before and is not in Seen come once more at the start: what a process that has ended had not done.
+	Again bool
+	// Failed is told of a message whose handler has failed three times. By a WebSocket it comes again with the next connection, unless
+	// the relay has taken it for delivered. May be nil.
+	Failed func(m wire.Message, err error)
+	// State is told when messages come (nil), and why they do not. May be nil.
+	State func(err error)
+}
+
+const (
+	tries     = 3        // of a handler, before Failed
+	maxQueued = 16 << 20 // bytes of messages that wait for a handler
+	queued    = 128      // messages that do
+	pollWait  = 25 * time.Second
+	idle      = 15 * time.Second // between polls of a relay that does not wait
+	pollFor   = 10 * time.Minute // before a relay without a WebSocket is tried for one again
+)
+
+// Listen hands the messages to this agent to a handler until ctx ends, and then returns nil. They come over a WebSocket, which is made
+// anew whenever it is lost; a relay without one is polled. A message that comes twice is handled once. Every other error is a
+// *wire.Error by which the relay refuses the agent for good.
+//
+// The relay takes a message for delivered when the handler is done with it, but half a minute after it was written at the latest, and
+// as soon as it is polled.
+func (c *Client) Listen(ctx context.Context, o Listening, handle Handler) error {
+	if o.Seen == nil {
+		o.Seen = Remember()
+	}
+	if o.Failed == nil {
+		o.Failed = func(wire.Message, error) {}
+	}
+	if o.State == nil {
+		o.State = func(error) {}
+	}
+	l := &listener{c: c, o: o, handle: handle, busy: newBusy(), room: semaphore.NewWeighted(maxQueued), queue: make(chan wire.Message, queued)}
+	c.calls.listening.Add(1)
+	defer c.calls.listening.Add(-1)
+	group, ctx := errgroup.WithContext(ctx)
+	for range max(1, o.Parallel) {
+		group.Go(func() error { return l.work(ctx) })
+	}
+	group.Go(func() error { return l.run(ctx) })
+	if err := group.Wait(); final(err) {
+		return err
+	}
+	return nil
+}
+
+// final reports whether a relay will not take this agent, however often it asks.
+func final(err error) bool {
+	refused, ok := errors.AsType[*wire.Error](err)
+	if !ok {
+		return false
+	}
+	switch refused.Code {
+	case wire.InvalidSignature, wire.Unauthorized, wire.Forbidden, wire.AgentSuspended:
+		return true
+	default:
+		return false
+	}
+}
+
+type listener struct {
+	c      *Client
+	o      Listening
+	handle Handler
+	busy   *busy
+	room   *semaphore.Weighted // bytes
+	queue  chan wire.Message
+	socket atomic.Pointer[socket] // for acks; nil: there is none
+}
+
+// run brings messages until ctx ends or an error is final, and returns either.
+func (l *listener) run(ctx context.Context) error {
+	if l.o.Again {
+		if err := l.again(ctx); final(err) {
+			return err
+		}
+	}
+	wait := l.c.o.Reconnect
+	for ctx.Err() == nil {
+		good, err := l.bring(ctx)
+		if final(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		l.o.State(err)
+		if good {
+			wait = l.c.o.Reconnect
+		}
+		if sleep(ctx, jittered(wait)) != nil {
+			break
+		}
+		wait = min(2*wait, maxReconnect)
+	}
+	return ctx.Err()
+}
+
+// bring brings messages by a WebSocket, or by polling where there is none. good: some came, or it went well for a while.
+func (l *listener) bring(ctx context.Context) (good bool, err error) {
+	if l.o.PollOnly {
+		return l.poll(ctx, 0)
+	}
+	good, err = l.listen(ctx)
+	if errors.Is(err, errNoSocket) {
+		return l.poll(ctx, pollFor)
+	}
+	return good, err
+}
+
+// listen reads a WebSocket until it ends.
+func (l *listener) listen(ctx context.Context) (good bool, err error) {
+	s, err := l.c.dial(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer s.conn.CloseNow() //nolint:errcheck // closed already, where it went well
+	l.socket.Store(s)
+	defer l.socket.Store(nil)
+	var pings sync.WaitGroup
+	pings.Go(func() { s.keep(ctx) })
+	defer pings.Wait()
+	defer cancel()
+	l.o.State(nil)
+	from := l.c.o.Now()
+	for {
+		f, err := s.read(ctx)
+		if err != nil {
+			if ctx.Err() != nil {
+				_ = s.conn.Close(websocket.StatusGoingAway, "")
+			}
+			return good || l.c.o.Now().Sub(from) > maxReconnect, err
+		}
+		switch f.Type {
+		case wire.FrameMessage:
+			if m, ok := l.c.checked(f.Message); ok {
+				good = true
+				l.accept(ctx, m)
+			}
+		case wire.FramePing:
+			_ = s.write(ctx, map[string]string{"type": wire.FramePong})
+		case wire.FrameError:
+			l.o.State(f.refusal())
+		}
+	}
+}
+
+// poll asks for messages, for so long; 0: until it fails or ctx ends.
+func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err error) {
+	from, pause := l.c.o.Now(), l.c.o.Reconnect
+	l.o.State(nil)
+	for f := (Filter{Wait: pollWait}); ctx.Err() == nil && (most == 0 || l.c.o.Now().Sub(from) < most); {
+		asked := l.c.o.Now()
+		page, err := l.c.Poll(ctx, f)
+		if err != nil {
+			return good, err
+		}
+		good = true
+		for _, m := range page.Messages {
+			l.accept(ctx, m)
+		}
+		if len(page.Messages) > 0 {
+			pause = l.c.o.Reconnect
+		}
+		if f.Cursor = page.Next; f.Cursor != "" || len(page.Messages) > 0 {
+			continue
+		}
+		if l.c.o.Now().Sub(asked) < time.Second { // it does not wait
+			if sleep(ctx, jittered(pause)) != nil {
+				break
+			}
+			pause = min(2*pause, idle)
+		}
+	}
+	return good, ctx.Err()
+}
+
+// again brings what was delivered and is not seen.
+func (l *listener) again(ctx context.Context) error {
+	f := Filter{Status: wire.Delivered}
+	for range maxPages {
+		page, err := l.c.Poll(ctx, f)
+		if err != nil {
+			l.o.State(err)
+			return err
+		}
+		for _, m := range page.Messages {
+			l.accept(ctx, m)
+		}
+		if page.Next == "" || page.Next == f.Cursor {
+			return nil
+		}
+		f.Cursor = page.Next
+	}
+	return nil
+}
+
+// accept gives a message to who waits for it, or queues it for the handler, unless it is done with or in work.
+func (l *listener) accept(ctx context.Context, m wire.Message) {
+	size := min(int64(cmp.Or(len(m.Body), 1)+len(m.Metadata)), maxQueued)
+	switch {
+	case m.Recipient != l.c.key:
+	case l.o.Seen.Seen(m.ID), l.c.calls.take(ctx, m):
+		l.ack(ctx, m.ID)
+	case !l.busy.begin(m.ID):
+	case l.room.Acquire(ctx, size) != nil:
+		l.busy.end(m.ID)
+	default:
+		select {
+		case l.queue <- m:
+		case <-ctx.Done():
+			l.room.Release(size)
+			l.busy.end(m.ID)
+		}
+	}
+}
+
+func (l *listener) ack(ctx context.Context, id string) {
+	if s := l.socket.Load(); s != nil {
+		s.ack(ctx, id)
+	}
+}
+
+// work handles messages until ctx ends.
+func (l *listener) work(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m := <-l.queue:
+			l.do(ctx, m)
+			l.busy.end(m.ID)
+			l.room.Release(min(int64(cmp.Or(len(m.Body), 1)+len(m.Metadata)), maxQueued))
+		}
+	}
+}
+
+func (l *listener) do(ctx context.Context, m wire.Message) {
+	pause := l.c.o.Reconnect
+	for try := 1; ; try++ {
+		err := l.handle(ctx, m)
+		if err == nil {
+			if err = l.o.Seen.Record(m.ID, m.ExpiresAt); err == nil {
+				l.ack(ctx, m.ID)
+				return
+			}
+		}
+		if try == tries {
+			l.o.Failed(m, err)
+			return
+		}
+		if sleep(ctx, jittered(pause)) != nil {
+			return
+		}
+		pause *= 2
+	}
+}

@@ -1,0 +1,181 @@
+package mrp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// Send sends a message. Without an idempotency_key it gets one.
+func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err error) {
+	s.IdempotencyKey = cmp.Or(s.IdempotencyKey, uuid.NewString())
+	body, err := appendSend(s)
+	if err != nil {
+		return wire.Receipt{}, err
+	}
+	a, err := c.exchange(ctx, request{
+		method: http.MethodPost, target: "/v1/messages", header: http.Header{"Content-Type": {wire.TypeJSON}}, body: body, most: maxAnswer,
+	})
+	if err != nil {
+		return wire.Receipt{}, err
+	}
+	if err := decode(a.body, &r); err != nil {
+		return wire.Receipt{}, err
+	}
+	if !isID(r.MessageID) {
+		return wire.Receipt{}, fmt.Errorf("%w: it names no message", ErrAnswer)
+	}
+	return r, nil
+}
+
+// appendSend writes a message that a relay would take.
+func appendSend(s wire.Send) ([]byte, error) {
+	if len(s.Body) > wire.MaxBody {
+		return nil, fmt.Errorf("%w: a body has at most %d bytes: attach a blob", ErrOptions, wire.MaxBody)
+	}
+	body, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the body is no JSON", ErrOptions)
+	}
+	if _, refused := wire.ReadSend(body); refused != nil {
+		return nil, fmt.Errorf("%w: %s", ErrOptions, refused.Message)
+	}
+	if len(body) > wire.MaxRequest {
+		return nil, fmt.Errorf("%w: a message has at most %d bytes", ErrOptions, wire.MaxRequest)
+	}
+	return body, nil
+}
+
+// A Filter is which messages Poll returns.
+type Filter struct {
+	Status    wire.MessageStatus // "": sent, which is what nobody has read yet
+	Sender    *wire.Key
+	InReplyTo string
+	ThreadID  string
+	Limit     int           // of one page, 1 to 100; 0: 8. All are held in memory, of up to 2 MiB each
+	Cursor    string        // of the page before
+	Wait      time.Duration // for a first message, up to 30 s; an extension, which other relays ignore
+}
+
+const pollPage = 8
+
+func (f Filter) limit() int {
+	if f.Limit <= 0 {
+		return pollPage
+	}
+	return min(f.Limit, wire.MaxPage)
+}
+
+func (f Filter) query() string {
+	q := url.Values{"limit": {strconv.Itoa(f.limit())}}
+	for name, value := range map[string]string{
+		"status": string(f.Status), "in_reply_to": f.InReplyTo, "thread_id": f.ThreadID, "cursor": f.Cursor,
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if f.Sender != nil {
+		q.Set("sender_key", f.Sender.String())
+	}
+	if f.Wait > 0 {
+		q.Set("wait", strconv.Itoa(int(min(f.Wait, wire.MaxWait)/time.Second)))
+	}
+	return withQuery("/v1/messages", q)
+}
+
+// A Page is some messages.
+type Page struct {
+	Messages []wire.Message
+	Next     string // cursor of the next page; "": there is none
+	Dropped  int    // how many entries were no messages of the protocol for this agent
+}
+
+// Poll returns messages to this agent, the oldest first. The relay takes those that were sent for delivered once it has written the
+// answer: who loses it asks for delivered ones.
+func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
+	return c.page(ctx, f.query(), f.limit())
+}
+
+// Thread returns the messages of a thread that this agent has sent or received, the oldest first. Limit and Cursor of the filter are
+// heeded.
+func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
+	if !isID(id) {
+		return Page{}, fmt.Errorf("%w: this is no id of a thread", ErrOptions)
+	}
+	q := url.Values{"limit": {strconv.Itoa(f.limit())}}
+	if f.Cursor != "" {
+		q.Set("cursor", f.Cursor)
+	}
+	return c.page(ctx, withQuery("/v1/messages/threads/"+url.PathEscape(id), q), f.limit())
+}
+
+func (c *Client) page(ctx context.Context, target string, limit int) (Page, error) {
+	var got struct {
+		Messages   []json.RawMessage `json:"messages"`
+		HasMore    bool              `json:"has_more"`
+		NextCursor *string           `json:"next_cursor"`
+	}
+	// What is asked for fits: a page that is given up half read counts as delivered.
+	if err := c.ask(ctx, http.MethodGet, target, int64(limit)*maxMessage+maxAnswer, &got); err != nil {
+		return Page{}, err
+	}
+	p := Page{Next: cursorOf(got.HasMore, got.NextCursor)}
+	for _, document := range got.Messages {
+		if m, ok := c.checked(document); ok {
+			p.Messages = append(p.Messages, m)
+		} else {
+			p.Dropped++
+		}
+	}
+	return p, nil
+}
+
+// Message returns a message that this agent has sent or received.
+func (c *Client) Message(ctx context.Context, id string) (wire.Message, error) {
+	target, err := messagePath(id)
+	if err != nil {
+		return wire.Message{}, err
+	}
+	a, err := c.exchange(ctx, request{method: http.MethodGet, target: target, most: maxMessage})
+	if err != nil {
+		return wire.Message{}, err
+	}
+	m, ok := c.checked(a.body)
+	if !ok || m.ID != id {
+		return wire.Message{}, fmt.Errorf("%w: it is not that message", ErrAnswer)
+	}
+	return m, nil
+}
+
+// Status returns how far a message is that this agent has sent or received.
+func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err error) {
+	target, err := messagePath(id)
+	if err != nil {
+		return wire.Receipt{}, err
+	}
+	if err := c.ask(ctx, http.MethodGet, target+"/status", maxAnswer, &r); err != nil {
+		return wire.Receipt{}, err
+	}
+	if r.MessageID != id || !wire.Shown(string(r.Status)) {
+		return wire.Receipt{}, fmt.Errorf("%w: it is not about that message", ErrAnswer)
+	}
+	return r, nil
+}
+
+// messagePath is where a message is asked for. A relay would take the id "threads" for something else.
+func messagePath(id string) (string, error) {
+	if !isID(id) || id == "threads" {
+		return "", fmt.Errorf("%w: this is no id of a message", ErrOptions)
+	}
+	return "/v1/messages/" + url.PathEscape(id), nil
+}

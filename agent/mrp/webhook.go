@@ -1,0 +1,95 @@
+package mrp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// SetWebhook has the relay post the messages of this agent to a URL, each signed with the secret. It replaces what was set before, and
+// enables it again.
+func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Secret) (w wire.Webhook, err error) {
+	err = c.tell(ctx, http.MethodPut, agentPath(c.key)+"/webhook", map[string]string{
+		"url": address, "secret": base64.RawURLEncoding.EncodeToString(secret[:]),
+	}, &w)
+	return w, err
+}
+
+// Webhook returns what is set. The error is of code not_found where nothing is.
+func (c *Client) Webhook(ctx context.Context) (w wire.Webhook, err error) {
+	if err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/webhook", maxAnswer, &w); err == nil && !wire.Shown(w.URL) {
+		return wire.Webhook{}, fmt.Errorf("%w: it is no webhook", ErrAnswer)
+	}
+	return w, err
+}
+
+// DeleteWebhook ends the posting.
+func (c *Client) DeleteWebhook(ctx context.Context) error {
+	return c.ask(ctx, http.MethodDelete, agentPath(c.key)+"/webhook", maxAnswer, nil)
+}
+
+// A Handler is given each message. Once it returns nil the message is done with; after an error it comes again. The context ends with
+// what brought the message.
+type Handler func(ctx context.Context, m wire.Message) error
+
+// Receive serves the URL of SetWebhook: it hands on what the secret signs, and answers 200 once the handler is done with it, which
+// should be within ten seconds. The signature covers no time: what came already is known by seen, which is asked about each message.
+func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Handler {
+	busy := newBusy()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			answerStatus(w, http.StatusMethodNotAllowed)
+			return
+		}
+		signature := r.Header.Values(wire.HeaderWebhookSignature)
+		if len(signature) != 1 || strings.TrimSpace(signature[0]) == "" {
+			answerStatus(w, http.StatusUnauthorized)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), wire.AuthWithin)
+		defer cancel()
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+		if err != nil {
+			answerStatus(w, http.StatusRequestEntityTooLarge)
+			return
+		}
+		if !wire.VerifyDelivery(secret, body, signature[0]) {
+			answerStatus(w, http.StatusUnauthorized)
+			return
+		}
+		var d struct {
+			Message json.RawMessage `json:"message"`
+		}
+		m, ok := wire.Message{}, false
+		if unpack(body, &d) == nil {
+			m, ok = c.checked(d.Message)
+		}
+		switch {
+		case !ok || m.Recipient != c.key:
+			answerStatus(w, http.StatusBadRequest)
+		case !c.o.Now().Before(m.ExpiresAt) || seen.Seen(m.ID):
+			answerStatus(w, http.StatusOK)
+		case !busy.begin(m.ID):
+			answerStatus(w, http.StatusServiceUnavailable) // it comes again, and is done with by then
+		default:
+			defer busy.end(m.ID)
+			if handle(ctx, m) != nil || seen.Record(m.ID, m.ExpiresAt) != nil {
+				answerStatus(w, http.StatusInternalServerError)
+				return
+			}
+			answerStatus(w, http.StatusOK)
+		}
+	})
+}
+
+func answerStatus(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Length", "0")
+	w.WriteHeader(status)
+}
