@@ -1,0 +1,89 @@
+package aea_test
+
+import (
+	"context"
+	gosched "runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// goroutines are the stacks of all of them, by their numbers.
+func goroutines() map[string]string {
+	text := make([]byte, 16<<20)
+	text = text[:gosched.Stack(text, true)]
+	all := map[string]string{}
+	for stack := range strings.SplitSeq(string(text), "\n\n") {
+		number, _, _ := strings.Cut(strings.TrimPrefix(stack, "goroutine "), " ")
+		all[number] = stack
+	}
+	return all
+}
+
+// ended waits until no goroutine of ours, nor of what we keep, is left that was not there before.
+func ended(t *testing.T, before map[string]string) {
+	t.Helper()
+	ours := []string{"github.com/uimgate/uimgate/bindings/", "github.com/uimgate/uimgate/internal/", "github.com/maypok86/otter"}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var left []string
+		for number, stack := range goroutines() {
+			if before[number] == "" && !strings.Contains(stack, "testing.tRunner") && slices.ContainsFunc(ours, func(of string) bool { return strings.Contains(stack, of) }) {
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("%d goroutines are left:\n%s", len(left), strings.Join(left, "\n\n"))
+		}
+	}
+}
+
+// TestNoGoroutineIsLeft of a door that was shut, nor of a gateway that has ended, with agents on every connection, negotiations in
+// their middle, and dialogues that nobody has ended. Nothing may run beside it, so it is not parallel.
+func TestNoGoroutineIsLeft(t *testing.T) {
+	g := gatetest.New(t, "")
+	open := strings.Replace(g.Settings, gatetest.Unproved, gatetest.Unproved+", doors: {aea: {tcp: '127.0.0.1:0', "+
+		"delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0', stub: '"+t.TempDir()+"', relay: {per_agent: 5/hour}}}", 1)
+	serve := func(settings string) {
+		t.Helper()
+		g.Write("uimgate.yaml", settings)
+		g.Reload()
+	}
+	visit := func() {
+		t.Helper()
+		n := 2
+		for way := range coming {
+			a := agent(g, way, n)
+			n++
+			token := a.Agrees(t, gatetest.Searching)
+			if answer := a.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
+				t.Error(answer)
+			}
+			a.Asks(t, gatetest.Ordering)
+		}
+		agent(g, "tcp", n) // and says nothing
+	}
+	for range 2 {
+		shut := goroutines()
+		serve(open)
+		visit()
+		serve(g.Settings)
+		ended(t, shut)
+	}
+	running := goroutines()
+	serve(open)
+	visit()
+	g.Drain()
+	ended(t, running)
+}
