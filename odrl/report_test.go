@@ -43,7 +43,8 @@ func TestConformancePlainOPAFindsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		options := []func(*rego.Rego){
-			rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil)}
+			rego.Query("data.uimgate.odrl.evaluation with data.policy as input.data.policy with input as input.input"), rego.ParsedInput(nil),
+		}
 		for name, text := range rules.Modules() {
 			options = append(options, rego.Module(name, text))
 		}
