@@ -44,7 +44,7 @@ func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string)
 			e.ID, owner[:], peer[:], kind, nanos(e.CreatedAt)); err != nil {
 			return err
 		}
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries + 1, last_entry = ? WHERE agent = ?", e.ID, owner[:])
+		_, err = x.Exec(ctx, "UPDATE relay_agents SET entries = entries + 1, last_entry = ?, blank = 0 WHERE agent = ?", e.ID, owner[:])
 		return err
 	})
 	if err != nil {

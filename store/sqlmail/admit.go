@@ -66,9 +66,9 @@ func (s *Store) begin(ctx context.Context, x tx, key mail.Key) (bool, error) {
 		return false, mail.ErrFull
 	}
 	now := nanos(x.Now())
-	n, err := x.Exec(ctx, `INSERT INTO relay_agents (agent, status, visibility, policy, shown, created_at, last_active_at, entries, last_entry,
-		blobs, blob_bytes, found_name, found_words, name, metadata, capabilities)
-		VALUES (?, ?, ?, ?, 0, ?, ?, 0, 0, 0, 0, '', '', ?, ?, ?) ON CONFLICT (agent) DO NOTHING`,
+	n, err := x.Exec(ctx, `INSERT INTO relay_agents (agent, status, visibility, policy, shown, blank, created_at, last_active_at, entries,
+		last_entry, blobs, blob_bytes, found_name, found_words, name, metadata, capabilities)
+		VALUES (?, ?, ?, ?, 0, 1, ?, ?, 0, 0, 0, 0, '', '', ?, ?, ?) ON CONFLICT (agent) DO NOTHING`,
 		key[:], mail.Active, mail.Private, mail.Blocklist, now, now, []byte{}, []byte("{}"), []byte("[]"))
 	if err != nil || n == 0 {
 		return false, err

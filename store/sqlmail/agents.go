@@ -90,7 +90,7 @@ func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mai
 			words = &folded
 		}
 		_, err := x.Exec(ctx, `UPDATE relay_agents SET name = ?, visibility = ?, policy = ?, metadata = ?, capabilities = ?, shown = ?,
-			found_name = ?, found_words = COALESCE(?, found_words) WHERE agent = ?`,
+			blank = 0, found_name = ?, found_words = COALESCE(?, found_words) WHERE agent = ?`,
 			[]byte(a.Name), a.Visibility, a.Policy, a.Metadata, a.Capabilities, flag(shown(a)), fold(a.Name), words, key[:])
 		return err
 	})
@@ -135,7 +135,7 @@ func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error
 		if err := tagged.write(ctx, x); err != nil {
 			return err
 		}
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET status = ?, shown = ? WHERE agent = ?", a.Status, flag(shown(a)), key[:])
+		_, err = x.Exec(ctx, "UPDATE relay_agents SET status = ?, shown = ?, blank = 0 WHERE agent = ?", a.Status, flag(shown(a)), key[:])
 		return err
 	})
 }

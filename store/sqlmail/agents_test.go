@@ -22,6 +22,7 @@ func TestAgents(t *testing.T) {
 		"activity is kept to within a time":           activity,
 		"suspended agents are refused":                suspension,
 		"there are as many agents as may be":          agentsBounded,
+		"who has nothing is forgotten when idle":      forgotten,
 		"what is changed of a profile":                profiles,
 		"what is an agent's own is removed with it":   removal,
 		"agents are listed by their keys":             agentsListed,
@@ -149,6 +150,50 @@ func agentsBounded(r *relay) {
 	r.must(err)
 	_, _, err = s.Admit(r.Context(), g, 0) // nothing is kept of one that was refused
 	r.must(err)
+	r.counted()
+}
+
+func forgotten(r *relay) {
+	s := sqlmail.New(r.db, sqlmail.Options{MaxAgents: manyAgents, Idle: time.Hour})
+	owners := map[int]func(k mail.Key) error{
+		1: func(k mail.Key) error {
+			_, err := r.Update(r.Context(), k, mail.Profile{Policy: new(mail.Closed)})
+			return err
+		},
+		2: func(k mail.Key) error { _, err := r.SetEntry(r.Context(), k, bob, mail.Block); return err },
+		3: func(k mail.Key) error { r.blob(k, 1); return nil },
+		4: func(k mail.Key) error { r.hook(k); return nil },
+		5: func(k mail.Key) error { return r.Suspend(r.Context(), k, true) },
+	}
+	for n := range 10 {
+		r.agent(key(n))
+		if own := owners[n]; own != nil {
+			r.must(own(key(n)))
+		}
+	}
+	waits := r.message(alice, key(6))
+	waits.Lifetime = 100 * time.Hour
+	r.send(waits)
+	r.age(50 * time.Minute)
+	r.agent(key(7))
+	for _, c := range []struct {
+		after time.Duration
+		want  int64
+	}{{0, 10}, {20 * time.Minute, 6}, {30 * time.Minute, 6}, {time.Hour, 5}} {
+		r.age(c.after)
+		for more := true; more; {
+			var err error
+			_, more, err = s.Sweep(r.Context(), 2)
+			r.must(err)
+			_, _, err = r.Sweep(r.Context(), 2) // without the option
+			r.must(err)
+		}
+		if got := r.counted(); got.Agents != c.want {
+			r.Fatalf("after %v more there are %d; want %d", c.after, got.Agents, c.want)
+		}
+	}
+	r.same(r.waiting(key(6)), []string{waits.ID})
+	r.agent(key(6))
 	r.counted()
 }
 

@@ -50,7 +50,7 @@ func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) 
 
 // disown takes blobs from what an agent has.
 func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) error {
-	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ? WHERE agent = ?",
+	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ?, blank = 0 WHERE agent = ?",
 		blobs, size, owner[:]); err != nil {
 		return err
 	}

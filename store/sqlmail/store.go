@@ -29,6 +29,10 @@ import (
 // Options of New.
 type Options struct {
 	MaxAgents int64 // how many agents the relay has at most. Required
+	// Idle is after how long without a request an agent is forgotten that never had anything of its own: no profile, no entry of an
+	// access list, no blob, no webhook. What waits for it stays, and its next request makes it again. So keys that were made only to
+	// fill the relay do not keep others out. 0: never.
+	Idle time.Duration
 	// Arrived is told who has a message more, when it can be read. It must be quick. May be nil.
 	Arrived func(recipient mail.Key)
 }

@@ -15,9 +15,9 @@ import (
 const boxKept = 24 * time.Hour
 
 // Sweep deletes what nobody needs any more, at most limit rows of each kind, each kind in transactions of its own: signatures and
-// idempotency keys whose time has passed; delivered messages that have expired, and those that expired undelivered a day later; blobs
-// that have expired, whose ids it returns so that their bytes can be deleted. more means that it should be called again. Several
-// processes may do so at once.
+// idempotency keys whose time has passed; agents of Options.Idle; delivered messages that have expired, and those that expired
+// undelivered a day later; blobs that have expired, whose ids it returns so that their bytes can be deleted. more means that it should
+// be called again. Several processes may do so at once.
 func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
 	now, rows := s.Now(), limited(limit)
 	for _, expiry := range []struct {
@@ -41,12 +41,40 @@ func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool
 		}
 		more = more || n >= int64(limit)
 	}
-	further, err := s.sweepMessages(ctx, limit)
-	if err != nil {
-		return nil, false, err
+	for _, sweep := range []func(context.Context, int) (bool, error){s.sweepAgents, s.sweepMessages} {
+		further, err := sweep(ctx, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		more = more || further
 	}
-	blobs, most, err := s.sweepBlobs(ctx, limit)
-	return blobs, more || further || most, err
+	blobs, further, err := s.sweepBlobs(ctx, limit)
+	return blobs, more || further, err
+}
+
+// sweepAgents forgets agents that are blank and idle.
+func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err error) {
+	if s.opts.Idle <= 0 {
+		return false, nil
+	}
+	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
+		sums, n := tally{}, 0
+		err := x.Returning(ctx, "DELETE FROM relay_agents WHERE agent IN (SELECT agent FROM relay_agents WHERE blank = 1 AND "+
+			"last_active_at <= ? ORDER BY last_active_at "+limited(limit)+" FOR UPDATE SKIP LOCKED) RETURNING agent",
+			[]any{nanos(x.Now().Add(-s.opts.Idle))}, func(scan scan) error {
+				var key []byte
+				err := scan(&key)
+				sums.of(keyFrom(key)).agents--
+				n++
+				return err
+			})
+		if err != nil {
+			return err
+		}
+		more = n >= limit
+		return sums.write(ctx, x)
+	})
+	return more, err
 }
 
 // limited is a limit as a part of the statement: a planner that does not know it would read the whole table.

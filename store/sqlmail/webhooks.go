@@ -28,6 +28,9 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		if _, err := lockBox(ctx, x, h.Owner); err != nil {
 			return err
 		}
+		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
+			return err
+		}
 		now := nanos(x.Now())
 		h.Enabled, h.Failures, h.CreatedAt = true, 0, fromNanos(now)
 		found, err = x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{h.Owner[:]}, &one)

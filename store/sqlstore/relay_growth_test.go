@@ -57,8 +57,8 @@ func growRelay(tb testing.TB, place string, agents, messages int) {
 	}
 	recipient := fmt.Sprintf("1 + n %% %d", agents)
 	for _, command := range append(tune,
-		number(agents)+`INSERT INTO relay_agents (agent, status, visibility, policy, shown, created_at, last_active_at, entries, last_entry,
-			blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) SELECT `+key("n")+`, 'active', 'public', 'open', 1,
+		number(agents)+`INSERT INTO relay_agents (agent, status, visibility, policy, shown, blank, created_at, last_active_at, entries, last_entry,
+			blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) SELECT `+key("n")+`, 'active', 'public', 'open', 1, 0,
 			`+fmt.Sprint(at)+` + n, `+fmt.Sprint(at)+` + n, 0, 0, 0, 0, 'agent ' || CAST(n AS TEXT), 'agent ' || CAST(n AS TEXT) ||
 			' that translates and paints whatever is sent to it', `+bytes("'Agent'")+`, `+bytes("'{}'")+`, `+bytes("'[]'")+` FROM number`,
 		number(agents)+"INSERT INTO relay_tags (agent, tag, shown) SELECT "+key("n")+", "+bytes("'tenth' || CAST(n % 10 AS TEXT)")+

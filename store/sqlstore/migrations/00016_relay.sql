@@ -8,6 +8,7 @@ CREATE TABLE relay_agents (
   visibility     TEXT   NOT NULL,     -- public or private
   policy         TEXT   NOT NULL,     -- of the inbox: open, closed, allowlist or blocklist
   shown          BIGINT NOT NULL,     -- 1: active and public, so that others find it
+  blank          BIGINT NOT NULL,     -- 1: it never had anything of its own, and is made again as it is
   created_at     BIGINT NOT NULL,
   last_active_at BIGINT NOT NULL,
   entries        BIGINT NOT NULL,     -- of its access list: how many
@@ -21,6 +22,7 @@ CREATE TABLE relay_agents (
   capabilities   BYTEA  NOT NULL      -- JSON
 );
 CREATE INDEX relay_agents_shown ON relay_agents (shown, last_active_at DESC, agent);
+CREATE INDEX relay_agents_blank ON relay_agents (last_active_at) WHERE blank = 1;
 
 CREATE TABLE relay_tags (
   agent BYTEA  NOT NULL,

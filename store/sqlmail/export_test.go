@@ -1,0 +1,4 @@
+package sqlmail
+
+// Fold is how texts are compared.
+var Fold = fold
