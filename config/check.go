@@ -25,6 +25,7 @@ func (l *loader) check(c *Config) {
 	l.checkAdmin(c)
 	l.checkPAT(&c.PAT)
 	l.checkServices(c)
+	l.checkMRPRelay(c)
 	l.checkBilling(&c.Billing)
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
+	// MRPRelay is open where its block stands in the file, even an empty one.
+	MRPRelay MRPRelay `restart:"true" yaml:"mrp_relay" doc:"A relay of the Machine Relay Protocol: agents send each other messages and files through it. Shut unless this block stands there; it may be {}."`
 
 	positions yamlconf.Positions
 	inputs    []File

@@ -6,6 +6,8 @@ import "github.com/uimgate/uimgate/gateway/door"
 type Addresses struct {
 	Listen string `json:"listen"` // http://127.0.0.1:41233
 	Admin  string `json:"admin"`
+	// MRPRelay is where agents reach the relay of the Machine Relay Protocol; empty: there is none.
+	MRPRelay string `json:"mrp_relay,omitempty"`
 	// Doors are where agents of other protocols come in: the Addresses of each door.Status, by the name of the door; where there
 	// are several services, with the id of the service and a slash in front.
 	Doors map[string]map[string]string `json:"doors"`

@@ -30,6 +30,7 @@ import (
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/relayhost"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -105,6 +106,8 @@ type process struct {
 	desk          *agree.Desk
 	consents      *consent.Desk
 	doors         []door.Door
+	relayAt       net.Listener // of the relay; nil: there is none
+	relay         *relayhost.Host
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
@@ -164,6 +167,9 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.metrics.Reloaded(p.Now())
+	if err := p.openRelay(); err != nil {
+		return err
+	}
 	p.build() //nolint:contextcheck // each request brings its own
 	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
 		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))

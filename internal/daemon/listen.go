@@ -25,7 +25,8 @@ func (p *process) listen(ctx context.Context) (err error) {
 	p.addresses = Addresses{
 		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
 	}
-	return nil
+	p.relayAt, err = p.listenRelay(ctx)
+	return err
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

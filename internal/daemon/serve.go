@@ -33,6 +33,9 @@ func (p *process) serve(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() error { return p.executor.Run(life) })
+	if p.relay != nil {
+		group.Go(func() error { return p.relay.Run(life) })
+	}
 	for runner := range p.runners() {
 		group.Go(func() error { return runner.Run(life) })
 	}

@@ -48,11 +48,11 @@ type Profile struct {
 
 // A Capability is something that an agent says it can do.
 type Capability struct {
-	Name        string         `json:"name"`
-	Description string         `json:"description"`
-	Tags        []string       `json:"tags"`
-	InputSchema map[string]any `json:"input_schema,omitempty"` // JSON Schema
-	Version     string         `json:"version,omitempty"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Tags        []string        `json:"tags"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty"` // JSON Schema, an object
+	Version     string          `json:"version,omitempty"`
 }
 
 // A Change is what an agent changes in its profile; what is nil stays.

@@ -122,8 +122,8 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	return n
 }
 
-// object reads an object of at most most bytes; nil where there is none.
-func (o *object) object(name string, most int) map[string]any {
+// object reads an object of at most most bytes as text; nil where there is none.
+func (o *object) object(name string, most int) json.RawMessage {
 	if !o.has(name) {
 		return nil
 	}
@@ -132,10 +132,11 @@ func (o *object) object(name string, most int) map[string]any {
 		o.fail(BadRequest, name, "has to be an object")
 		return nil
 	}
-	if text, err := strictjson.Append(nil, map[string]any(v)); err != nil || len(text) > most {
+	text, err := strictjson.Append(nil, map[string]any(v))
+	if err != nil || len(text) > most {
 		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d bytes", most))
 	}
-	return v
+	return text
 }
 
 // asSent returns one of asItIs, if it is there and not null: an object of at most most bytes.

@@ -95,7 +95,7 @@ func TestWhatMayBeChanged(t *testing.T) {
 		"capabilities":["text:translate",{"name":"n","description":"d","tags":["a","b"],"input_schema":{"type":"object"},"version":"1"}]}`))
 	if refused != nil || c.DisplayName == nil || *c.DisplayName != "" || c.Visibility != wire.Public || c.InboxPolicy != wire.AllowList ||
 		string(c.Metadata) != `{"a":"b"}` || len(c.Capabilities) != 2 || c.Capabilities[0].Name != "text:translate" ||
-		c.Capabilities[0].Tags[0] != "text:translate" || c.Capabilities[1].InputSchema["type"] != "object" {
+		c.Capabilities[0].Tags[0] != "text:translate" || string(c.Capabilities[1].InputSchema) != `{"type":"object"}` {
 		t.Errorf("%+v %v", c, refused)
 	}
 	c, refused = wire.ReadChange([]byte(`{"x":1}`))

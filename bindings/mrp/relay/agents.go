@@ -1,0 +1,155 @@
+package relay
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// profile answers with what is known of an agent; a private one is read by whoever knows its key.
+func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
+	a, refused := r.agentOf(c)
+	if refused != nil {
+		return refused
+	}
+	r.json(w, http.StatusOK, profileOf(a))
+	return nil
+}
+
+func (r *Relay) agentOf(c *call) (mail.Agent, *wire.Error) {
+	k, refused := c.pathKey("key")
+	if refused != nil {
+		return mail.Agent{}, refused
+	}
+	if k == c.key() {
+		return c.agent, nil
+	}
+	a, err := r.store.Agent(c.Context(), k)
+	return a, r.refusal(err, wire.AgentNotFound)
+}
+
+func (r *Relay) capabilities(w http.ResponseWriter, c *call) *wire.Error {
+	a, refused := r.agentOf(c)
+	if refused != nil {
+		return refused
+	}
+	r.json(w, http.StatusOK, wire.Capabilities{PublicKey: a.Key, Capabilities: capabilitiesOf(a)})
+	return nil
+}
+
+func profileOf(a mail.Agent) wire.Profile {
+	return wire.Profile{
+		PublicKey: a.Key, DisplayName: nameOf(a), Status: wire.AgentStatus(a.Status), Visibility: wire.Visibility(a.Visibility),
+		InboxPolicy: wire.InboxPolicy(a.Policy), Metadata: a.Metadata, Capabilities: capabilitiesOf(a), CreatedAt: a.CreatedAt.UTC(),
+		LastActiveAt: a.LastActiveAt.UTC(),
+	}
+}
+
+func nameOf(a mail.Agent) *string {
+	if a.Name == "" {
+		return nil
+	}
+	return &a.Name
+}
+
+func capabilitiesOf(a mail.Agent) []wire.Capability {
+	list := []wire.Capability{}
+	_ = json.Unmarshal(a.Capabilities, &list) // this relay wrote it
+	return list
+}
+
+// change changes the caller's profile.
+func (r *Relay) change(w http.ResponseWriter, c *call) *wire.Error {
+	if refused := c.own(); refused != nil {
+		return refused
+	}
+	change, refused := wire.ReadChange(c.body)
+	if refused != nil {
+		return refused
+	}
+	a, refused := r.changes(c, change)
+	if refused != nil {
+		return refused
+	}
+	r.json(w, http.StatusOK, profileOf(a))
+	return nil
+}
+
+func (r *Relay) changes(c *call, change wire.Change) (mail.Agent, *wire.Error) {
+	p, refused := recordOf(c.agent, change)
+	if refused != nil {
+		return mail.Agent{}, refused
+	}
+	a, err := r.store.Update(c.Context(), c.key(), p)
+	return a, r.refusal(err, wire.AgentNotFound)
+}
+
+// recordOf is what a change means for an agent's record.
+func recordOf(a mail.Agent, change wire.Change) (mail.Profile, *wire.Error) {
+	p := mail.Profile{Name: change.DisplayName, Metadata: change.Metadata}
+	if change.Visibility != "" {
+		p.Visibility = (*string)(&change.Visibility)
+	}
+	if change.InboxPolicy != "" {
+		p.Policy = (*string)(&change.InboxPolicy)
+	}
+	list := capabilitiesOf(a)
+	if change.Capabilities != nil {
+		list = change.Capabilities
+		text, err := json.Marshal(list)
+		if err != nil {
+			return mail.Profile{}, wire.Refuse(wire.Unprocessable, "capabilities cannot be written")
+		}
+		p.Capabilities, p.Tags = text, tagsOf(list)
+	}
+	if change.Capabilities != nil || change.DisplayName != nil {
+		name := a.Name
+		if change.DisplayName != nil {
+			name = *change.DisplayName
+		}
+		words := wordsOf(name, list)
+		p.Words = &words
+	}
+	return p, nil
+}
+
+// tagsOf are the tags of all capabilities, each once.
+func tagsOf(list []wire.Capability) []string {
+	tags := []string{}
+	for _, c := range list {
+		tags = append(tags, c.Tags...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// wordsOf is what an agent is found by. A line feed keeps what is searched from going over two of them.
+func wordsOf(name string, list []wire.Capability) string {
+	texts := []string{name}
+	for _, c := range list {
+		texts = append(texts, c.Name, c.Description)
+	}
+	return fold(strings.Join(texts, "\n"))
+}
+
+// fold is how texts are compared: without regard to case.
+func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
+
+// deleteAgent deletes the caller with everything that is its own. A later signed request makes it anew.
+func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
+	if refused := c.own(); refused != nil {
+		return refused
+	}
+	blobs, err := r.store.Delete(c.Context(), c.key())
+	if err != nil {
+		return r.refusal(err, wire.AgentNotFound)
+	}
+	r.blobs.remove(blobs)
+	r.hangUp(c.key(), "the agent was deleted")
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

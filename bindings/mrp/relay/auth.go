@@ -1,0 +1,184 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// A call is one request whose sender is known.
+type call struct {
+	*http.Request
+	auth  wire.Auth
+	agent mail.Agent
+	body  []byte
+	file  *upload // the body of an upload, in place of body
+	// target is what the signature covers.
+	target string
+}
+
+func (c *call) key() wire.Key { return c.auth.Key }
+
+// touch is how old the time at which an agent was last active may become: not every request writes it.
+const touch = 10 * time.Second
+
+// bodyWithin bounds how long the body of a request may take; a blob has longer.
+const (
+	bodyWithin = 30 * time.Second
+	blobWithin = 10 * time.Minute
+)
+
+// signed answers requests that are signed: headers, time, body, signature, rate, replay, and then the operation.
+func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		op, ok := methods[req.Method]
+		if !ok {
+			r.notAllowed(w, slices.Collect(maps.Keys(methods)))
+			return
+		}
+		if client := r.options.Client(req); !r.strange.Admit(client, r.now()) {
+			r.crowded(w)
+			return
+		}
+		share := r.budget.Open()
+		defer share.Close()
+		c := &call{Request: req}
+		defer func() { c.file.drop() }()
+		if refused := r.admit(req.Context(), w, c, op, share); refused != nil {
+			r.refuse(w, refused)
+			return
+		}
+		if refused := op.do(w, c); refused != nil {
+			r.refuse(w, refused)
+		}
+	}
+}
+
+// admit finds out who sent a request, and counts it.
+func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signed, share *memory.Share) (refused *wire.Error) {
+	if c.auth, refused = wire.ReadAuth(c.Header); refused != nil {
+		return refused
+	}
+	if refused = c.auth.InTime(r.now(), r.options.Tolerance); refused != nil {
+		w.Header().Set("Date", r.now().UTC().Format(http.TimeFormat))
+		return refused
+	}
+	sum, refused := r.receive(w, c, share)
+	if refused != nil {
+		return refused
+	}
+	if refused = r.verify(c, sum); refused != nil {
+		return refused
+	}
+	standing, ok := r.rates.take(c.key(), op.use)
+	standing.show(w.Header())
+	if !ok {
+		return standing.refused()
+	}
+	if c.agent, refused = r.known(ctx, c.auth, r.options.Client(c.Request)); refused != nil && refused.Code == wire.ReplayDetected {
+		r.rates.giveBack(c.key(), op.use)
+	}
+	return refused
+}
+
+// receive reads the body. That of an upload goes to a file while it comes.
+func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wire.Digest, *wire.Error) {
+	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
+	most, within := int64(wire.MaxRequest), bodyWithin
+	if upload {
+		most, within = r.limits.Blob, blobWithin
+	}
+	tooLarge := wire.Refuse(wire.TooLarge, fmt.Sprintf("the body has to have at most %d bytes", most))
+	if c.ContentLength > most {
+		return wire.Digest{}, tooLarge
+	}
+	connection := http.NewResponseController(w)
+	_ = connection.SetReadDeadline(time.Now().Add(within))         //nolint:forbidigo // a deadline of the network; some writers have none
+	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // or a poll that waits would end with it
+	body := http.MaxBytesReader(w, c.Body, most)
+	if upload {
+		var refused *wire.Error
+		if c.file, refused = r.blobs.receive(body, tooLarge); refused != nil {
+			return wire.Digest{}, refused
+		}
+		return c.file.sum, nil
+	}
+	raw, err := io.ReadAll(memory.NewReader(body, share.Take))
+	switch {
+	case errors.Is(err, memory.ErrExhausted):
+		return wire.Digest{}, unavailable("the relay has no memory left for this: try again in some seconds")
+	case isTooLarge(err):
+		return wire.Digest{}, tooLarge
+	case err != nil:
+		return wire.Digest{}, wire.Refuse(wire.BadRequest, "the body did not come whole")
+	}
+	c.body = raw
+	return wire.Sum(raw), nil
+}
+
+func isTooLarge(err error) bool {
+	_, is := errors.AsType[*http.MaxBytesError](err)
+	return is
+}
+
+// verify holds the signature against the target as it was sent; below a prefix, against what follows it too.
+func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
+	c.target = c.RequestURI
+	refused := c.auth.Verify(c.Method, c.target, sum)
+	if within, below := strings.CutPrefix(c.target, r.options.Prefix); refused != nil && below && r.options.Prefix != "" {
+		if c.auth.Verify(c.Method, within, sum) == nil {
+			c.target = within
+			return nil
+		}
+	}
+	return refused
+}
+
+// known takes the signature and returns its agent. An address may make only so many.
+func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
+	if r.newcomer.Empty(client, r.now()) {
+		if _, err := r.store.Agent(ctx, a.Key); errors.Is(err, mail.ErrNotFound) {
+			e := wire.Refuse(wire.RateLimited, "too many new agents come from this address")
+			e.RetryAfter = max(time.Second, r.newcomer.Wait())
+			return mail.Agent{}, e
+		}
+	}
+	guard := mail.Guard{Key: a.Key, Signature: a.Signature, Until: a.Time.Add(r.options.Tolerance)}
+	agent, isNew, err := r.store.Admit(ctx, guard, touch)
+	if err != nil {
+		return mail.Agent{}, r.refusal(err, wire.AgentNotFound)
+	}
+	if isNew {
+		r.newcomer.Admit(client, r.now())
+		r.meter.agents.Inc()
+	}
+	return agent, nil
+}
+
+// pathKey reads the key of a path.
+func (c *call) pathKey(name string) (wire.Key, *wire.Error) {
+	k, err := wire.ParseKey(c.PathValue(name))
+	if err != nil {
+		return wire.Key{}, wire.Refuse(wire.BadRequest, "the path: "+err.Error())
+	}
+	return k, nil
+}
+
+// own returns an error unless the path is the caller's own.
+func (c *call) own() *wire.Error {
+	k, refused := c.pathKey("key")
+	if refused == nil && k != c.key() {
+		refused = wire.Refuse(wire.Forbidden, "this is another agent's")
+	}
+	return refused
+}

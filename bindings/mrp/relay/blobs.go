@@ -1,0 +1,89 @@
+package relay
+
+import (
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+func blobOf(b mail.Blob) wire.Blob {
+	return wire.Blob{
+		ID: b.ID, Hash: hex.EncodeToString(b.Hash[:]), Size: b.Size, ContentType: b.ContentType, CreatedAt: b.CreatedAt.UTC(),
+		ExpiresAt: b.ExpiresAt.UTC(),
+	}
+}
+
+// upload keeps a blob. Its bytes are in a file already, and their digest was signed.
+func (r *Relay) upload(w http.ResponseWriter, c *call) *wire.Error {
+	kind := c.Header.Get("Content-Type")
+	if kind == "" {
+		kind = wire.TypeBlob
+	}
+	if _, _, err := mime.ParseMediaType(kind); err != nil || len(kind) > wire.MaxContentType {
+		return wire.Refuse(wire.BadRequest, "Content-Type has to be a media type of at most 256 characters")
+	}
+	b := mail.Blob{
+		ID: wire.NewBlobID(), Owner: c.key(), Hash: c.file.sum, Size: c.file.size, ContentType: kind,
+		CreatedAt: r.now(), ExpiresAt: r.now().Add(wire.BlobLifetime),
+	}
+	if err := c.file.keep(b.ID); err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	most := mail.BlobBounds{Count: r.limits.Blobs, Bytes: r.limits.BlobBytes, All: r.limits.AllBlobs}
+	used, err := r.store.AddBlob(c.Context(), b, most)
+	if err != nil {
+		r.blobs.remove([]string{b.ID})
+		refused := r.refusal(err, wire.NotFound)
+		if refused.Code == wire.NoRoom {
+			if _, used, err := r.store.BlobUse(c.Context(), c.key()); err == nil {
+				r.showUse(w, used)
+			}
+		}
+		return refused
+	}
+	r.showUse(w, used)
+	r.json(w, http.StatusCreated, blobOf(b))
+	return nil
+}
+
+func (r *Relay) showUse(w http.ResponseWriter, used int64) {
+	w.Header().Set(wire.HeaderUsed, strconv.FormatInt(used, 10))
+	w.Header().Set(wire.HeaderLimit, strconv.FormatInt(r.limits.BlobBytes, 10))
+}
+
+// download answers with a blob, or a part of it, to its owner and to whom a message brought it. RFC 9110 14.
+func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
+	b, err := r.store.ReadableBlob(c.Context(), c.PathValue("id"), c.key())
+	if err != nil {
+		return r.refusal(err, wire.BlobNotFound)
+	}
+	f, err := r.blobs.open(b.ID)
+	if err != nil {
+		return r.refusal(err, wire.BlobNotFound)
+	}
+	defer func() { _ = f.Close() }()
+	h := w.Header()
+	h.Set("Content-Type", b.ContentType)
+	h.Set(wire.HeaderHash, hex.EncodeToString(b.Hash[:]))
+	h.Set("ETag", `"`+hex.EncodeToString(b.Hash[:])+`"`)
+	h.Set("Content-Disposition", "attachment")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	h.Set("Cache-Control", "private, no-store")
+	http.ServeContent(w, c.Request, "", b.CreatedAt, f)
+	return nil
+}
+
+func (r *Relay) deleteBlob(w http.ResponseWriter, c *call) *wire.Error {
+	id := c.PathValue("id")
+	if err := r.store.DeleteBlob(c.Context(), id, c.key()); err != nil {
+		return r.refusal(err, wire.BlobNotFound)
+	}
+	r.blobs.remove([]string{id})
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,113 @@
+package relay
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// maxFilters bounds how many tags, and how many words, a search may have.
+const maxFilters = 20
+
+// An agentMark is a place among agents, in a cursor.
+type agentMark struct {
+	At  int64    `json:"t"`
+	Key wire.Key `json:"k"`
+}
+
+// discover finds public agents, most recently active first.
+func (r *Relay) discover(w http.ResponseWriter, c *call) *wire.Error {
+	q, refused := readQuery(c.URL.RawQuery)
+	if refused != nil {
+		return refused
+	}
+	s, refused := readSearch(q)
+	if refused != nil {
+		return refused
+	}
+	agents, more, err := r.store.Discover(c.Context(), s)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	page := wire.Agents{Agents: []wire.Agent{}, HasMore: more}
+	for _, a := range agents {
+		page.Agents = append(page.Agents, wire.Agent{
+			PublicKey: a.Key, DisplayName: nameOf(a), LastActiveAt: a.LastActiveAt.UTC(), Capabilities: capabilitiesOf(a),
+		})
+	}
+	if n := len(agents); n > 0 {
+		page.NextCursor = writeCursor(agentMark{agents[n-1].LastActiveAt.UnixNano(), agents[n-1].Key}, more)
+	}
+	r.json(w, http.StatusOK, page)
+	return nil
+}
+
+// readSearch reads the filters. capability and capability_prefix are those of older agents.
+func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
+	if s.Limit, refused = readLimit(q, wire.DefaultAgents); refused != nil {
+		return s, refused
+	}
+	s.Tags = append(append(s.Tags, q["tag"]...), q["capability"]...)
+	s.Prefixes = q["capability_prefix"]
+	s.Words, s.Name = strings.Fields(fold(q.Get("q"))), fold(q.Get("name"))
+	if len(s.Tags)+len(s.Prefixes) > maxFilters || len(s.Words) > maxFilters {
+		return s, wire.Refuse(wire.BadRequest, "a search has at most 20 tags and 20 words")
+	}
+	if text := q.Get("active_since"); text != "" {
+		var err error
+		if s.ActiveSince, err = time.Parse(time.RFC3339, text); err != nil {
+			if s.ActiveSince, err = time.Parse(time.DateOnly, text); err != nil {
+				return s, wire.Refuse(wire.BadRequest, "active_since has to be a time such as 2026-03-05T12:00:00Z")
+			}
+		}
+	}
+	var m agentMark
+	there, refused := readCursor(q, &m)
+	if there {
+		s.After = &mail.AgentPlace{ActiveAt: time.Unix(0, m.At).UTC(), Key: m.Key}
+	}
+	return s, refused
+}
+
+// A tagMark is a place among tags, in a cursor.
+type tagMark struct {
+	Count int64  `json:"n"`
+	Tag   string `json:"t"`
+}
+
+// tags answers with the tags of all public agents, the most frequent first.
+func (r *Relay) tags(w http.ResponseWriter, c *call) *wire.Error {
+	q, refused := readQuery(c.URL.RawQuery)
+	if refused != nil {
+		return refused
+	}
+	limit, refused := readLimit(q, wire.MaxPage)
+	if refused != nil {
+		return refused
+	}
+	var from tagMark
+	there, refused := readCursor(q, &from)
+	if refused != nil {
+		return refused
+	}
+	var after *mail.TagCount
+	if there {
+		after = &mail.TagCount{Tag: from.Tag, Count: from.Count}
+	}
+	list, more, err := r.store.Tags(c.Context(), after, limit)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	page := wire.TagCounts{Capabilities: []wire.TagCount{}, HasMore: more}
+	for _, t := range list {
+		page.Capabilities = append(page.Capabilities, wire.TagCount{Name: t.Tag, Count: t.Count})
+		from = tagMark{t.Count, t.Tag}
+	}
+	page.NextCursor = writeCursor(from, more)
+	r.json(w, http.StatusOK, page)
+	return nil
+}

@@ -1,0 +1,116 @@
+package relay
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// blobs are the bytes of blobs, a file each, by id. What is being received has a name of its own until it is kept.
+type blobs struct{ dir string }
+
+// incoming begins the names of files that are being received.
+const incoming = "incoming-"
+
+// abandoned is how old a file becomes that nobody will keep any more.
+const abandoned = time.Hour
+
+// An upload is a blob that was received and is not kept yet.
+type upload struct {
+	sum  wire.Digest
+	size int64
+	path string
+	dir  string
+}
+
+// receive writes a body to a file while it comes. It is durable when it returns.
+func (b *blobs) receive(body io.Reader, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
+	f, err := os.CreateTemp(b.dir, incoming)
+	if err != nil {
+		return nil, unavailable("the relay cannot keep blobs at present: try again in some seconds")
+	}
+	u := &upload{path: f.Name(), dir: b.dir}
+	defer func() {
+		if refused != nil {
+			u.drop()
+		}
+	}()
+	h := sha256.New()
+	u.size, err = io.Copy(io.MultiWriter(f, h), body)
+	u.sum = wire.Digest(h.Sum(nil))
+	kept := errors.Join(f.Sync(), f.Close())
+	_, onDisk := errors.AsType[*os.PathError](err)
+	switch {
+	case isTooLarge(err):
+		return u, tooLarge
+	case onDisk || kept != nil:
+		return u, unavailable("the relay cannot keep blobs at present: try again in some seconds")
+	case err != nil:
+		return u, wire.Refuse(wire.BadRequest, "the body did not come whole")
+	}
+	return u, nil
+}
+
+// keep gives the file its name.
+func (u *upload) keep(id string) error {
+	if err := os.Rename(u.path, filepath.Join(u.dir, id)); err != nil {
+		return err
+	}
+	u.path = ""
+	d, err := os.Open(u.dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// drop deletes what was not kept. The nil upload has nothing.
+func (u *upload) drop() {
+	if u != nil && u.path != "" {
+		_ = os.Remove(u.path)
+	}
+}
+
+// id is the only form a name on disk has.
+var id = regexp.MustCompile(`^blob_[0-9a-f]{24}$`)
+
+var errNoID = errors.New("this is no id of a blob")
+
+func (b *blobs) open(name string) (*os.File, error) {
+	if !id.MatchString(name) {
+		return nil, errNoID
+	}
+	return os.Open(filepath.Join(b.dir, name))
+}
+
+// remove deletes files whose records are gone. What cannot be deleted stays, and is nobody's.
+func (b *blobs) remove(ids []string) {
+	for _, name := range ids {
+		if id.MatchString(name) {
+			_ = os.Remove(filepath.Join(b.dir, name))
+		}
+	}
+}
+
+// clean deletes what was received long ago and never kept.
+func (b *blobs) clean(now time.Time) {
+	list, err := os.ReadDir(b.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range list {
+		if !strings.HasPrefix(e.Name(), incoming) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(b.dir, e.Name()))
+		}
+	}
+}

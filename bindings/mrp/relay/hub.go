@@ -1,0 +1,95 @@
+package relay
+
+import (
+	"context"
+	"sync"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A hub wakes those who wait for messages of an agent.
+type hub struct {
+	mu      sync.Mutex
+	waiting map[wire.Key]map[chan struct{}]bool
+}
+
+// join returns a channel that has something in it once a message has come since the last time it was read, or join was called.
+func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
+	ch := make(chan struct{}, 1)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.waiting == nil {
+		h.waiting = map[wire.Key]map[chan struct{}]bool{}
+	}
+	if h.waiting[key] == nil {
+		h.waiting[key] = map[chan struct{}]bool{}
+	}
+	h.waiting[key][ch] = true
+	return ch, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if delete(h.waiting[key], ch); len(h.waiting[key]) == 0 {
+			delete(h.waiting, key)
+		}
+	}
+}
+
+// wake wakes all who wait for an agent's messages.
+func (h *hub) wake(key wire.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for ch := range h.waiting[key] {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// anybody reports whether anyone waits.
+func (h *hub) anybody() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.waiting) > 0
+}
+
+// inTurn has what agents do in turn done one after another, each agent by itself.
+type inTurn struct {
+	mu   sync.Mutex
+	line map[wire.Key]*turn
+}
+
+type turn struct {
+	free    chan struct{} // has something in it while nobody has the turn
+	waiting int           // and has it
+}
+
+// take waits for the turn of an agent. end gives it back, and is never nil. The error is that of ctx.
+func (t *inTurn) take(ctx context.Context, key wire.Key) (end func(), err error) {
+	t.mu.Lock()
+	if t.line == nil {
+		t.line = map[wire.Key]*turn{}
+	}
+	own := t.line[key]
+	if own == nil {
+		own = &turn{free: make(chan struct{}, 1)}
+		own.free <- struct{}{}
+		t.line[key] = own
+	}
+	own.waiting++
+	t.mu.Unlock()
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if own.waiting--; own.waiting == 0 {
+			delete(t.line, key)
+		}
+	}
+	select {
+	case <-own.free:
+		return sync.OnceFunc(func() { own.free <- struct{}{}; leave() }), nil
+	case <-ctx.Done():
+		leave()
+		return func() {}, ctx.Err()
+	}
+}

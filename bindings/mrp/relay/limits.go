@@ -1,0 +1,55 @@
+package relay
+
+import (
+	"cmp"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/limit"
+)
+
+// Limits are how much agents may do. Those of one agent are what the protocol's pages state, but for Others and Waiters.
+type Limits struct {
+	Sends  int // messages in a minute
+	Polls  int // polls in a minute
+	Others int // all else that is signed, in a minute
+
+	Sockets int // of one agent at once
+	Waiters int // long polls of one agent at once
+
+	Blob      int64 // bytes of one blob
+	Blobs     int64 // of one agent
+	BlobBytes int64 // of one agent
+	AllBlobs  int64 // bytes, of all
+
+	Waiting  int64 // messages that wait for one agent
+	Stranger int64 // messages that wait for a key that has never come
+	Messages int64 // kept in all
+	Bytes    int64 // of their bodies, in all
+
+	AllSockets int // of all agents at once
+
+	// Strangers is how often one address may ask before it is known who does; Newcomers how many agents it may make.
+	Strangers, Newcomers limit.Rate
+}
+
+// DefaultLimits are those of a relay whose operator sets none.
+func DefaultLimits() Limits {
+	return Limits{
+		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4,
+		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30,
+		Waiting: 10_000, Stranger: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
+		Strangers: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
+	}
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	return Limits{
+		Sends: cmp.Or(l.Sends, d.Sends), Polls: cmp.Or(l.Polls, d.Polls), Others: cmp.Or(l.Others, d.Others),
+		Sockets: cmp.Or(l.Sockets, d.Sockets), Waiters: cmp.Or(l.Waiters, d.Waiters),
+		Blob: cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
+		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Stranger: cmp.Or(l.Stranger, d.Stranger),
+		Messages: cmp.Or(l.Messages, d.Messages), Bytes: cmp.Or(l.Bytes, d.Bytes), AllSockets: cmp.Or(l.AllSockets, d.AllSockets),
+		Strangers: cmp.Or(l.Strangers, d.Strangers), Newcomers: cmp.Or(l.Newcomers, d.Newcomers),
+	}
+}

@@ -1,0 +1,192 @@
+package relay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// send takes a message.
+func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
+	s, refused := wire.ReadSend(c.body)
+	if refused != nil {
+		return refused
+	}
+	receipt, repeated, refused := r.take(c.Context(), c.key(), s, r.evidence(c, s.Recipient))
+	if refused != nil {
+		return refused
+	}
+	status := http.StatusAccepted
+	if repeated {
+		status = http.StatusOK
+	}
+	r.meter.messages.WithLabelValues("http").Inc()
+	r.json(w, status, receipt)
+	return nil
+}
+
+// take keeps a message of a sender who is known; durable when it returns.
+func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte) (_ wire.Receipt, repeated bool, _ *wire.Error) {
+	m := mail.Message{
+		ID: wire.NewMessageID(r.now()), Sender: sender, Recipient: s.Recipient, ContentType: s.ContentType, Body: s.Body, Metadata: s.Metadata,
+		ThreadID: s.ThreadID, InReplyTo: s.InReplyTo, Signed: signed,
+	}
+	sending := mail.Sending{
+		IdempotencyKey: s.IdempotencyKey, Lifetime: time.Duration(s.ExpiresIn) * time.Second,
+		Waiting: r.limits.Waiting, Stranger: r.limits.Stranger, All: r.limits.Messages, Bytes: r.limits.Bytes,
+	}
+	if len(s.Attachments) > 0 {
+		text, err := json.Marshal(s.Attachments)
+		if err != nil {
+			return wire.Receipt{}, false, wire.Refuse(wire.BadRequest, "attachments cannot be written")
+		}
+		m.Attachments = text
+		for _, a := range s.Attachments {
+			sending.Blobs = append(sending.Blobs, a.BlobID)
+		}
+	}
+	sending.Message = m
+	if s.IdempotencyKey != "" {
+		sending.Digest = digestOf(s)
+	}
+	kept, repeated, err := r.store.Send(ctx, sending)
+	if err != nil {
+		return wire.Receipt{}, false, r.refusal(err, wire.NotFound)
+	}
+	if !repeated {
+		r.hub.wake(s.Recipient)
+	}
+	return receiptOf(kept), repeated, nil
+}
+
+// digestOf is what two sends under one idempotency key have in common.
+func digestOf(s wire.Send) [32]byte {
+	h := sha256.New()
+	part := func(b []byte) {
+		h.Write([]byte(strconv.Itoa(len(b)) + ":"))
+		h.Write(b)
+	}
+	attachments, _ := json.Marshal(s.Attachments) // it has texts and numbers
+	for _, b := range [][]byte{
+		s.Recipient[:], []byte(s.ContentType), s.Body, attachments, []byte(s.ThreadID), []byte(s.InReplyTo), s.Metadata,
+		[]byte(strconv.FormatInt(s.ExpiresIn, 10)),
+	} {
+		part(b)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+func receiptOf(m mail.Message) wire.Receipt {
+	return wire.Receipt{
+		MessageID: m.ID, Status: wire.MessageStatus(m.Status), CreatedAt: m.CreatedAt.UTC(), ExpiresAt: m.ExpiresAt.UTC(),
+		DeliveredAt: utc(m.DeliveredAt),
+	}
+}
+
+func utc(at time.Time) time.Time {
+	if at.IsZero() {
+		return at
+	}
+	return at.UTC()
+}
+
+func messageOf(m mail.Message) wire.Message {
+	out := wire.Message{
+		ID: m.ID, Sender: m.Sender, Recipient: m.Recipient, ContentType: m.ContentType, Body: m.Body, Metadata: m.Metadata, ThreadID: m.ThreadID,
+		InReplyTo: m.InReplyTo, Status: wire.MessageStatus(m.Status), CreatedAt: m.CreatedAt.UTC(), ExpiresAt: m.ExpiresAt.UTC(),
+		DeliveredAt: utc(m.DeliveredAt), Attachments: []wire.Attachment{},
+	}
+	_ = json.Unmarshal(m.Attachments, &out.Attachments) // this relay wrote them
+	return out
+}
+
+func pageOf(list []mail.Message, more bool) *wire.Messages {
+	page := &wire.Messages{HasMore: more}
+	for _, m := range list {
+		page.Messages = append(page.Messages, messageOf(m))
+	}
+	if n := len(list); n > 0 {
+		page.NextCursor = writeCursor(mark{list[n-1].CreatedAt.UnixNano(), list[n-1].ID}, more)
+	}
+	return page
+}
+
+// ofBoth returns a message of which the caller is the sender or the recipient.
+func (r *Relay) ofBoth(c *call) (mail.Message, *wire.Error) {
+	m, err := r.store.Message(c.Context(), c.PathValue("id"))
+	switch {
+	case err != nil:
+		return mail.Message{}, r.refusal(err, wire.MessageNotFound)
+	case m.Sender != c.key() && m.Recipient != c.key():
+		return mail.Message{}, wire.Refuse(wire.Forbidden, "this is a message of others")
+	default:
+		return m, nil
+	}
+}
+
+// ofMessages answers at /v1/messages/threads/{id} and /v1/messages/{id}/status: no message has the id threads.
+func (r *Relay) ofMessages(w http.ResponseWriter, c *call) *wire.Error {
+	switch {
+	case c.PathValue("id") == "threads":
+		return r.thread(w, c, c.PathValue("part"))
+	case c.PathValue("part") == "status":
+		return r.status(w, c)
+	default:
+		return wire.Refuse(wire.NotFound, "there is nothing at this path: see /v1/openapi.json")
+	}
+}
+
+func (r *Relay) message(w http.ResponseWriter, c *call) *wire.Error {
+	m, refused := r.ofBoth(c)
+	if refused != nil {
+		return refused
+	}
+	out := messageOf(m)
+	text, err := out.AppendJSON(nil)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	_ = r.text(w, http.StatusOK, text)
+	return nil
+}
+
+func (r *Relay) status(w http.ResponseWriter, c *call) *wire.Error {
+	m, refused := r.ofBoth(c)
+	if refused != nil {
+		return refused
+	}
+	r.json(w, http.StatusOK, receiptOf(m))
+	return nil
+}
+
+// thread lists what the caller sent or was sent in a thread, oldest first.
+func (r *Relay) thread(w http.ResponseWriter, c *call, thread string) *wire.Error {
+	q, refused := readQuery(c.URL.RawQuery)
+	if refused != nil {
+		return refused
+	}
+	limit, refused := readLimit(q, wire.DefaultPage)
+	if refused != nil {
+		return refused
+	}
+	after, refused := readPlace(q)
+	if refused != nil {
+		return refused
+	}
+	list, more, err := r.store.Thread(c.Context(), thread, c.key(), after, limit)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	text, err := pageOf(list, more).AppendJSON(nil)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	_ = r.text(w, http.StatusOK, text)
+	return nil
+}

@@ -1,0 +1,30 @@
+package relay
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"net/http"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// page says to people what this is.
+func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, map[string]any{
+		"Version": r.options.Version, "Prefix": r.options.Prefix, "Limits": r.limits, "BlobMiB": r.limits.Blob >> 20,
+	}); err != nil {
+		r.refuse(w, unavailable("the page could not be written"))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	_, _ = w.Write(out.Bytes())
+}

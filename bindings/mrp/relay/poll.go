@@ -1,0 +1,206 @@
+package relay
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// poll answers with messages of the caller, oldest first. Those that wait are delivered once the page was written.
+func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
+	q, refused := readQuery(c.URL.RawQuery)
+	if refused != nil {
+		return refused
+	}
+	query, wait, refused := readPoll(q, c.key())
+	if refused != nil {
+		return refused
+	}
+	list, more, end, refused := r.wait(c.Context(), query, wait)
+	defer end()
+	if refused != nil {
+		return refused
+	}
+	text, err := pageOf(list, more).AppendJSON(nil)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) //nolint:forbidigo // a deadline of the network
+	if r.text(w, http.StatusOK, text) != nil || http.NewResponseController(w).Flush() != nil || query.Status != string(wire.Sent) {
+		return nil
+	}
+	r.delivered(c.Context(), c.key(), "poll", list)
+	return nil
+}
+
+// fresh returns messages that wait for a recipient, oldest first, at most limit that are not taken. It always begins with the oldest:
+// of several processes that take messages, one may be late with a message that is older than others.
+func (r *Relay) fresh(ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int) (fresh []mail.Message, _ error) {
+	q := mail.Query{Recipient: recipient, Status: string(wire.Sent), Limit: wire.MaxPage}
+	for {
+		list, more, err := r.store.Messages(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range list {
+			if q.After = (&mail.Place{CreatedAt: m.CreatedAt, ID: m.ID}); taken(m.ID) {
+				continue
+			}
+			if fresh = append(fresh, m); len(fresh) == limit {
+				return fresh, nil
+			}
+		}
+		if !more {
+			return fresh, nil
+		}
+	}
+}
+
+// delivered notes that a recipient has messages. Where that fails they come again.
+func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, list []mail.Message) {
+	if len(list) == 0 {
+		return
+	}
+	ids := make([]string, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	if err := r.store.Delivered(ctx, recipient, ids); err != nil {
+		r.log.Warn("that messages were delivered could not be noted: they come again", zap.Int("messages", len(ids)), zap.Error(err))
+		return
+	}
+	r.meter.delivered.WithLabelValues(way).Add(float64(len(ids)))
+}
+
+// noteWithin bounds how long it takes to note what became of messages, when their recipient may have gone.
+const noteWithin = 5 * time.Second
+
+// readPoll reads the query of a poll. What is unknown in it is ignored.
+func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Duration, refused *wire.Error) {
+	query = mail.Query{Recipient: recipient, Status: string(wire.Sent), InReplyTo: q.Get("in_reply_to"), ThreadID: q.Get("thread_id")}
+	if query.Limit, refused = readLimit(q, wire.DefaultPage); refused != nil {
+		return query, 0, refused
+	}
+	if query.After, refused = readPlace(q); refused != nil {
+		return query, 0, refused
+	}
+	switch s := wire.MessageStatus(q.Get("status")); s {
+	case "":
+	case wire.Sent, wire.Delivered, wire.Expired:
+		query.Status = string(s)
+	default:
+		return query, 0, wire.Refuse(wire.BadRequest, "status has to be one of sent, delivered, expired")
+	}
+	if text := q.Get("sender_key"); text != "" {
+		k, err := wire.ParseKey(text)
+		if err != nil {
+			return query, 0, wire.Refuse(wire.BadRequest, "sender_key: "+err.Error())
+		}
+		query.Sender = (*mail.Key)(&k)
+	}
+	if text := q.Get("wait"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 || n > int(wire.MaxWait/time.Second) {
+			return query, 0, wire.Refuse(wire.BadRequest, "wait has to be a whole number of seconds from 0 to 30")
+		}
+		wait = time.Duration(n) * time.Second
+	}
+	return query, wait, nil
+}
+
+// wait returns what there is, as soon as there is something, or nothing when the time is over or the relay ends. Until end is called
+// no other poll of the agent looks: it would find the same messages again, before it is noted that they were delivered.
+func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
+	list []mail.Message, more bool, end func(), refused *wire.Error,
+) {
+	look := func() (err error) {
+		if end, err = r.turns.take(ctx, q.Recipient); err == nil {
+			list, more, err = r.store.Messages(ctx, q)
+		}
+		return err
+	}
+	if wait == 0 {
+		err := look()
+		return list, more, end, r.refusal(err, wire.NotFound)
+	}
+	if !r.joinPolls(q.Recipient) {
+		e := wire.Refuse(wire.RateLimited, "the agent waits in as many polls as it may: poll without wait")
+		e.RetryAfter = time.Second
+		return nil, false, func() {}, e
+	}
+	defer r.leavePolls(q.Recipient)
+	woken, leave := r.hub.join(q.Recipient)
+	defer leave()
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for {
+		if err := look(); err != nil || len(list) > 0 {
+			return list, more, end, r.refusal(err, wire.NotFound)
+		}
+		end()
+		select {
+		case <-woken:
+			continue
+		case <-over.C:
+		case <-r.stop:
+		case <-ctx.Done():
+		}
+		return nil, false, func() {}, nil
+	}
+}
+
+func (r *Relay) joinPolls(key wire.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.waiters[key] >= r.limits.Waiters {
+		return false
+	}
+	r.waiters[key]++
+	r.meter.polls.Inc()
+	return true
+}
+
+func (r *Relay) leavePolls(key wire.Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.meter.polls.Dec()
+	if r.waiters[key]--; r.waiters[key] == 0 {
+		delete(r.waiters, key)
+	}
+}
+
+// listen wakes those who wait for messages that other processes have taken.
+func (r *Relay) listen(ctx context.Context) {
+	const every = 500 * time.Millisecond
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	since := r.now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !r.hub.anybody() {
+			since = r.now().Add(-every) // whoever joins looks once by themselves
+			continue
+		}
+		keys, next, err := r.store.Woken(ctx, since)
+		if err != nil {
+			continue // the next time tells of these too
+		}
+		since = next
+		for _, key := range keys {
+			r.hub.wake(key)
+		}
+	}
+}

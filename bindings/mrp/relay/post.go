@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// How messages are posted to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last one
+// stands for all that follow, until the message expires.
+var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+
+const (
+	disableAt  = 20 // attempts in a row that failed
+	postEvery  = time.Second
+	postLease  = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
+	postAtOnce = 32
+	maxAnswer  = 64 << 10
+)
+
+// post posts what is due, until ctx ends.
+func (r *Relay) post(ctx context.Context) {
+	tick := time.NewTicker(postEvery)
+	defer tick.Stop()
+	free := make(chan struct{}, postAtOnce)
+	for {
+		for room := postAtOnce - len(free); room > 0; room = postAtOnce - len(free) {
+			due, err := r.store.Postings(ctx, r.now(), postLease, room)
+			if err != nil || len(due) == 0 {
+				break
+			}
+			for _, p := range due {
+				free <- struct{}{}
+				if !r.during(func() { r.attempt(ctx, p); <-free }) {
+					return
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// attempt posts one message, and notes what became of it.
+func (r *Relay) attempt(ctx context.Context, p mail.Posting) {
+	if r.hasSocket(p.Recipient) {
+		return // a socket goes first; the message is due again once the claim has ended
+	}
+	ok := r.postOnce(ctx, p)
+	if ctx.Err() != nil && !ok {
+		return // it is due again once the claim has ended
+	}
+	pause := pauses[min(p.Attempt, len(pauses))-1]
+	next := r.now().Add(pause + rand.N(pause/10)) //nolint:gosec // no secret: it keeps attempts apart
+	r.meter.postings.WithLabelValues(map[bool]string{true: "ok", false: "failed"}[ok]).Inc()
+	if ok {
+		r.meter.delivered.WithLabelValues("webhook").Inc()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
+	defer cancel()
+	if err := r.store.Posted(ctx, p, next, ok, disableAt); err != nil {
+		r.log.Warn("what became of a webhook's message could not be noted: it is posted again", zap.Error(err))
+	}
+}
+
+// postOnce reports whether the webhook answered 200, in time. No redirect is followed, and the answer is not used.
+func (r *Relay) postOnce(ctx context.Context, p mail.Posting) bool {
+	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
+	if err != nil {
+		return false
+	}
+	answer, err := r.postman.Do(ctx, fetch.Request{
+		Method: http.MethodPost, URL: p.Webhook.URL, Body: body, Max: maxAnswer, From: foreign, Header: http.Header{
+			"Content-Type":              {"application/json"},
+			wire.HeaderWebhookSignature: {wire.SignDelivery(p.Webhook.Secret, body)},
+			wire.HeaderWebhookTimestamp: {r.now().UTC().Format(time.RFC3339)},
+			wire.HeaderDeliveryID:       {p.DeliveryID},
+		},
+	})
+	return err == nil && answer.Status == http.StatusOK
+}

@@ -1,0 +1,149 @@
+package relay
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A use is what a request counts as.
+type use int
+
+// The uses, each with a limit of its own.
+const (
+	useOther use = iota
+	useSend
+	usePoll
+	uses
+)
+
+// window is that of every limit of an agent. It slides: of the minute before, the part that is still within it counts.
+const window = time.Minute
+
+// rates count what each agent does, in this process.
+type rates struct {
+	limits Limits
+	now    func() time.Time
+
+	mu     sync.Mutex
+	agents map[wire.Key]*[uses]count
+}
+
+// A count is that of one minute and of the one before.
+type count struct {
+	minute      int64
+	now, before int
+}
+
+func (r *rates) limit(u use) int {
+	switch u {
+	case useSend:
+		return r.limits.Sends
+	case usePoll:
+		return r.limits.Polls
+	default:
+		return r.limits.Others
+	}
+}
+
+// A standing is where an agent stands after a request.
+type standing struct {
+	limit, remaining int
+	reset            time.Time // when the window is free again
+	retry            time.Duration
+}
+
+// take counts a request of an agent; ok is false where it has done as much as it may.
+func (r *rates) take(key wire.Key, u use) (s standing, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	if r.agents == nil {
+		r.agents = map[wire.Key]*[uses]count{}
+	}
+	counts := r.agents[key]
+	if counts == nil {
+		counts = &[uses]count{}
+		r.agents[key] = counts
+	}
+	c, most := &counts[u], r.limit(u)
+	c.turn(now)
+	minute := time.Unix(c.minute*int64(window/time.Second), 0)
+	s = standing{limit: most, reset: minute.Add(window)}
+	passed := now.Sub(minute)
+	before := (c.before*int(window-passed) + int(window) - 1) / int(window) // rounded up
+	if c.now+before >= most {
+		if c.now >= most { // then this minute is the one before, of which a part has to pass
+			s.retry = minute.Add(window).Sub(now) + window/time.Duration(c.now) + time.Second
+		} else {
+			s.retry = time.Duration((int64(before)-int64(most-c.now)+1)*int64(window)/int64(c.before)) + time.Second
+		}
+		return s, false
+	}
+	c.now++
+	s.remaining = most - c.now - before
+	return s, true
+}
+
+func (c *count) turn(now time.Time) {
+	switch minute := now.Unix() / int64(window/time.Second); minute {
+	case c.minute:
+	case c.minute + 1:
+		*c = count{minute: minute, before: c.now}
+	default:
+		*c = count{minute: minute}
+	}
+}
+
+// giveBack takes back one request that turned out not to be of the agent.
+func (r *rates) giveBack(key wire.Key, u use) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if counts := r.agents[key]; counts != nil && counts[u].now > 0 {
+		counts[u].now--
+	}
+}
+
+// forget drops those who have done nothing for two minutes.
+func (r *rates) forget(ctx context.Context) {
+	tick := time.NewTicker(window)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		r.mu.Lock()
+		minute := r.now().Unix() / int64(window/time.Second)
+		for key, counts := range r.agents {
+			old := true
+			for _, c := range counts {
+				old = old && c.minute < minute-1
+			}
+			if old {
+				delete(r.agents, key)
+			}
+		}
+		r.mu.Unlock()
+	}
+}
+
+// show sets the headers of a standing.
+func (s standing) show(h http.Header) {
+	h.Set("X-RateLimit-Limit", strconv.Itoa(s.limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, s.remaining)))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(s.reset.Unix(), 10))
+}
+
+// refused is the answer to one request too many.
+func (s standing) refused() *wire.Error {
+	e := wire.Refuse(wire.RateLimited, "the agent has done as much as it may in a minute")
+	e.RetryAfter = max(time.Second, (s.retry + time.Second - 1).Truncate(time.Second))
+	e.Details = map[string]any{"limit": s.limit, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}
+	return e
+}

@@ -1,0 +1,174 @@
+// Package relay is a relay of the Machine Relay Protocol, version 1: it keeps messages and blobs for agents that are known by
+// their keys alone, and brings them to their recipients at least once. It knows nothing of what they say.
+//
+//	r, err := relay.New(relay.Options{Store: state, Blobs: dir, Now: time.Now})
+//	go r.Run(ctx)
+//	http.Serve(listener, r)
+//
+// A message is durable before its sender is answered. It stays "sent" until the recipient has it: a page of a poll once it was
+// written, a frame of a WebSocket once it was acknowledged or half a minute later, a posting of a webhook once it was answered
+// with 200. Whatever fails in between brings it again.
+package relay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// Options of New.
+type Options struct {
+	// Store keeps everything but the bytes of blobs. Required.
+	Store Store
+	// Blobs is the directory of the bytes of blobs, which is made if it is missing. Replicas share it. Required.
+	Blobs string
+	// Now is the clock of the store. Required.
+	Now func() time.Time
+	// Limits are how much agents may do; what is zero has its default.
+	Limits Limits
+	// Tolerance is how far the timestamp of a request may be from the clock. 0: wire.Tolerance.
+	Tolerance time.Duration
+	// Shared says that other processes have the same store.
+	Shared bool
+	// PrivateWebhooks permits webhooks in closed networks, and http.
+	PrivateWebhooks bool
+	// Client returns the address or network of a caller, by which strangers are bounded. nil: the address of the connection.
+	Client func(*http.Request) string
+	// Budget bounds the memory of requests. nil: a quarter of what the process may use.
+	Budget *memory.Budget
+	// Prefix is what stands before the paths of the protocol where the relay is mounted below another; without a slash at its end.
+	Prefix string
+	// Version is shown by health and the API's description.
+	Version string
+	// Log is told of what went wrong; never of what anybody sent. nil: nothing is.
+	Log *zap.Logger
+	// Metrics takes the relay's metrics. nil: there are none.
+	Metrics prometheus.Registerer
+}
+
+// A Relay is an http.Handler of all routes. Run has to run beside it.
+type Relay struct {
+	options  Options
+	store    Store
+	now      func() time.Time
+	limits   Limits
+	log      *zap.Logger
+	blobs    *blobs
+	mux      http.Handler
+	hub      hub
+	turns    inTurn // of polls
+	rates    rates
+	strange  *bucket.Set // requests, before it is known who sent them
+	newcomer *bucket.Set // agents made
+	postman  *fetch.Client
+	budget   *memory.Budget
+	meter    *meter
+	started  time.Time
+
+	looking sync.Mutex
+	looked  health
+
+	mu       sync.Mutex
+	draining bool
+	locals   map[wire.Key]bool
+	sockets  map[wire.Key]*inbox
+	count    int              // of sockets
+	waiters  map[wire.Key]int // long polls
+	work     sync.WaitGroup
+	stop     chan struct{} // closed when draining begins
+}
+
+// New makes a relay. The error is about the directory of blobs, or the metrics.
+func New(o Options) (*Relay, error) {
+	if o.Store == nil || o.Now == nil || o.Blobs == "" {
+		return nil, errors.New("a relay needs a store, a clock and a directory for blobs")
+	}
+	o.Tolerance = cmp.Or(o.Tolerance, wire.Tolerance)
+	o.Version = cmp.Or(o.Version, "unknown")
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	if o.Client == nil {
+		o.Client = peer
+	}
+	if o.Budget == nil {
+		o.Budget = memory.NewBudget(memory.Limit()/4, func() {})
+	}
+	if err := os.MkdirAll(o.Blobs, 0o700); err != nil {
+		return nil, err
+	}
+	r := &Relay{
+		options: o, store: o.Store, now: o.Now, limits: o.Limits.orDefault(), log: o.Log, blobs: &blobs{dir: o.Blobs}, budget: o.Budget,
+		locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{}, stop: make(chan struct{}), started: o.Now(),
+		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, Timeout: wire.AuthWithin, UserAgent: "uimgate-mrp-relay"}),
+	}
+	r.rates.limits, r.rates.now = r.limits, o.Now
+	r.strange, r.newcomer = bucket.NewSet(r.limits.Strangers), bucket.NewSet(r.limits.Newcomers)
+	var err error
+	if r.meter, err = newMeter(o.Metrics); err != nil {
+		return nil, err
+	}
+	r.mux = r.routes()
+	return r, nil
+}
+
+// Run posts to webhooks, wakes those who wait for messages that other processes took, and deletes what is past its time, until ctx
+// ends. Then it closes the WebSockets, and waits for what is under way.
+func (r *Relay) Run(ctx context.Context) {
+	var loops sync.WaitGroup
+	loops.Go(func() { r.post(ctx) })
+	loops.Go(func() { r.sweep(ctx) })
+	if r.options.Shared {
+		loops.Go(func() { r.listen(ctx) })
+	}
+	loops.Go(func() { r.rates.forget(ctx) })
+	<-ctx.Done()
+	r.drain()
+	loops.Wait()
+	r.work.Wait()
+	r.strange.Close()
+	r.newcomer.Close()
+	r.postman.Close()
+}
+
+// drain refuses what is new, and ends what waits.
+func (r *Relay) drain() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.draining {
+		r.draining = true
+		close(r.stop)
+	}
+}
+
+// ending reports whether the relay takes nothing new.
+func (r *Relay) ending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining
+}
+
+var errDraining = errors.New("the relay is ending")
+
+// during runs work that the end of the relay waits for; false where it has begun to end.
+func (r *Relay) during(work func()) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return false
+	}
+	r.work.Go(work)
+	return true
+}

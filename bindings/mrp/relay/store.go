@@ -1,0 +1,53 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// A Store keeps what a relay knows. What it has taken is durable when it returns. Its errors are those of package mail; any other
+// means that the store cannot be used at present.
+type Store interface {
+	Ready(ctx context.Context) error
+
+	// Admit takes the signature of a request, once, and makes the agent if it is new; touch is how old the time at which it was
+	// last active may become.
+	Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error)
+	Agent(ctx context.Context, key mail.Key) (mail.Agent, error)
+	Update(ctx context.Context, key mail.Key, p mail.Profile) (mail.Agent, error)
+	Delete(ctx context.Context, key mail.Key) (blobs []string, err error)
+	Suspend(ctx context.Context, key mail.Key, suspended bool) error
+	Discover(ctx context.Context, s mail.Search) (list []mail.Agent, more bool, err error)
+	Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error)
+
+	Send(ctx context.Context, s mail.Sending) (m mail.Message, repeated bool, err error)
+	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
+	Message(ctx context.Context, id string) (mail.Message, error)
+	Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error)
+	Delivered(ctx context.Context, recipient mail.Key, ids []string) error
+	// Woken returns recipients of messages that were taken since a moment, by any process, and the moment for the next time.
+	Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error)
+
+	SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (mail.Entry, error)
+	Entry(ctx context.Context, owner, peer mail.Key) (mail.Entry, error)
+	Entries(ctx context.Context, owner mail.Key, kind string, after int64, limit int) (list []mail.Entry, more bool, err error)
+	DeleteEntry(ctx context.Context, owner, peer mail.Key) error
+
+	AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error)
+	ReadableBlob(ctx context.Context, id string, reader mail.Key) (mail.Blob, error)
+	DeleteBlob(ctx context.Context, id string, owner mail.Key) error
+	BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error)
+
+	SetWebhook(ctx context.Context, w mail.Webhook) (mail.Webhook, error)
+	Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error)
+	DeleteWebhook(ctx context.Context, owner mail.Key) error
+	// Postings claims messages that are to be posted now, for as long as lease.
+	Postings(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]mail.Posting, error)
+	// Posted notes how an attempt ended; after one that failed another is made at next.
+	Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error
+
+	Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error)
+	Totals(ctx context.Context) (mail.Totals, error)
+}

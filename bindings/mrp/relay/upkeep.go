@@ -1,0 +1,42 @@
+package relay
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	sweepEvery = 30 * time.Second
+	sweepStep  = 1000 // records of each kind
+)
+
+// sweep deletes what is past its time, until ctx ends.
+func (r *Relay) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		r.sweepOnce(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (r *Relay) sweepOnce(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var blobs []string
+		var err error
+		if blobs, more, err = r.store.Sweep(ctx, sweepStep); err != nil {
+			if ctx.Err() == nil {
+				r.log.Warn("what is past its time could not be deleted", zap.Error(err))
+			}
+			break
+		}
+		r.blobs.remove(blobs)
+	}
+	r.blobs.clean(r.now())
+}

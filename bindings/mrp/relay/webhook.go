@@ -1,0 +1,63 @@
+package relay
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+func webhookOf(w mail.Webhook) wire.Webhook {
+	return wire.Webhook{URL: w.URL, Enabled: w.Enabled, Failures: w.Failures, CreatedAt: w.CreatedAt.UTC()}
+}
+
+// setWebhook sets where the caller's messages are posted, and enables it.
+func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
+	if refused := c.own(); refused != nil {
+		return refused
+	}
+	address, secret, refused := wire.ReadWebhook(c.body)
+	if refused != nil {
+		return refused
+	}
+	u, err := url.Parse(address)
+	if err == nil {
+		err = r.postman.Check(u, foreign)
+	}
+	if err != nil {
+		return wire.Refuse(wire.BadRequest, "url has to be an https URL of the public internet")
+	}
+	hook, err := r.store.SetWebhook(c.Context(), mail.Webhook{Owner: c.key(), URL: address, Secret: secret, Enabled: true})
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	r.json(w, http.StatusOK, webhookOf(hook))
+	return nil
+}
+
+// foreign is where the URLs of webhooks come from: not from this machine.
+var foreign = &url.URL{Scheme: "https", Host: "agents.invalid"}
+
+func (r *Relay) webhook(w http.ResponseWriter, c *call) *wire.Error {
+	if refused := c.own(); refused != nil {
+		return refused
+	}
+	hook, err := r.store.Webhook(c.Context(), c.key())
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	r.json(w, http.StatusOK, webhookOf(hook))
+	return nil
+}
+
+func (r *Relay) deleteWebhook(w http.ResponseWriter, c *call) *wire.Error {
+	if refused := c.own(); refused != nil {
+		return refused
+	}
+	if err := r.store.DeleteWebhook(c.Context(), c.key()); err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

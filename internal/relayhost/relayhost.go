@@ -1,0 +1,141 @@
+// Package relayhost runs a relay of the Machine Relay Protocol on a listener: beside a gateway, or as a process of its own. Both have
+// their state in a database of store/sqlstore.
+//
+//	h, err := relayhost.New(relayhost.Options{Listener: ln, State: state, Settings: settings, Log: log})
+//	err = h.Run(ctx)
+package relayhost
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/store/sqlmail"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// How connections are bounded.
+const (
+	headerTime  = 10 * time.Second
+	idleTime    = 2 * time.Minute
+	maxHeaders  = 16 << 10 // bytes
+	perAddress  = 1024     // connections
+	connections = 20_000
+	// bodiesPart is the part of the memory of the process that bodies may take together.
+	bodiesPart = 4
+)
+
+// Options of New.
+type Options struct {
+	// Listener is where agents come, bound already. Required.
+	Listener net.Listener
+	// Certificate returns the one to serve https with. nil: http.
+	Certificate func() *tls.Certificate
+	// State has the relay's records. Required.
+	State *sqlstore.Store
+	// Blobs is the directory of the bytes of blobs. Required.
+	Blobs string
+	// Settings are the relay's. BlobsDir and Listen are not read.
+	Settings config.MRPRelay
+	// Shared says that other processes have the same state.
+	Shared bool
+	// Proxies are networks whose X-Forwarded-For is believed.
+	Proxies []netip.Prefix
+	// Drain bounds how long requests under way have to end.
+	Drain   time.Duration
+	Version string
+	Log     *zap.Logger
+	Metrics prometheus.Registerer
+}
+
+// A Host is a relay and its server.
+type Host struct {
+	options  Options
+	relay    *relay.Relay
+	server   *http.Server
+	listener net.Listener
+}
+
+// New makes a relay that Run serves.
+func New(o Options) (*Host, error) {
+	s := o.Settings
+	limits := relay.DefaultLimits()
+	limits.Sends, limits.Polls, limits.Others = s.Sends, s.Polls, s.Others
+	limits.AllBlobs, limits.Waiting, limits.Messages, limits.Bytes = s.Blobs, int64(s.Waiting), int64(s.Messages), s.Bytes
+	limits.Newcomers = limit.Rate{Max: int64(s.Newcomers), Period: "hour"}
+	clients := clients(o.Proxies)
+	r, err := relay.New(relay.Options{
+		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents)}), Blobs: o.Blobs, Now: o.State.Now, Limits: limits,
+		Shared:          o.Shared,
+		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: memory.NewBudget(memory.Limit()/bodiesPart, func() {}),
+		Version: o.Version, Log: o.Log, Metrics: o.Metrics,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the relay: %w", err)
+	}
+	h := &Host{options: o, relay: r, server: &http.Server{
+		Handler: r, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: accept.Context,
+		ErrorLog: zap.NewStdLog(o.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+	}}
+	h.listener = accept.New(o.Listener, accept.Bounds{
+		All: connections, PerAddress: perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},
+	})
+	if o.Certificate != nil {
+		h.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return o.Certificate(), nil
+		}}
+	}
+	return h, nil
+}
+
+// Relay is the relay, for agents in this process.
+func (h *Host) Relay() *relay.Relay { return h.relay }
+
+// Run serves until ctx ends, then lets what is under way end, within Options.Drain.
+func (h *Host) Run(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() {
+		if h.server.TLSConfig != nil {
+			failed <- h.server.ServeTLS(h.listener, "", "")
+			return
+		}
+		failed <- h.server.Serve(h.listener)
+	}()
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var running sync.WaitGroup
+	running.Go(func() { h.relay.Run(life) })
+	defer running.Wait()
+	select {
+	case err := <-failed:
+		stop()
+		return fmt.Errorf("the relay on %s: %w", h.listener.Addr(), err)
+	case <-ctx.Done():
+	}
+	stop() // polls that wait, and WebSockets, end at once
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.options.Drain)
+	defer cancel()
+	err := h.server.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		h.options.Log.Warn("requests to the relay were still running when the drain timeout ended")
+		err = h.server.Close()
+	}
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
