@@ -199,7 +199,9 @@ func inAEA(g *gatetest.Gate, s secrets) {
 			g.Fatal("no PAT")
 		}
 		s["a PAT by "+name] = token
-		for member, value := range map[string]string{"signature": "x" + token, "public_key": parameter, "policy_sha256": token, "ledger_id": parameter} {
+		for member, value := range map[string]string{
+			"signature": "x" + token, "public_key": parameter, "policy_sha256": token, "ledger_id": parameter,
+		} {
 			negotiate(func(info map[string]string) { info[member] = value })
 			a.Refusal(g.T)
 		}

@@ -11,7 +11,7 @@ type Registration struct {
 	// Record is what the agent said, as the Almanac tells it; the store does not read it.
 	Record    []byte
 	Protocols []string // digests, by which it is found
-	Source    string   // address or network of the client that sent it
+	Source    string   // address or network of the client that sent it; networks are told apart by how it begins
 	Active    bool
 	// AttestedAt is when the agent signed the record: a newer one replaces an older one, never the other way round.
 	AttestedAt time.Time
@@ -22,4 +22,11 @@ type Registration struct {
 type RegistrationBounds struct {
 	All    int // of a service
 	Source int // of them, of one source
+	Wider  []SourcesBound
+}
+
+// A SourcesBound is how many registrations are kept of all sources that begin with a text, which is not empty, in ASCII.
+type SourcesBound struct {
+	Prefix string
+	Most   int
 }

@@ -34,7 +34,8 @@ func ended(t *testing.T, before map[string]string) {
 	for {
 		var left []string
 		for number, stack := range goroutines() {
-			if before[number] == "" && !strings.Contains(stack, "testing.tRunner") && slices.ContainsFunc(ours, func(of string) bool { return strings.Contains(stack, of) }) {
+			is := func(of string) bool { return strings.Contains(stack, of) }
+			if before[number] == "" && !is("testing.tRunner") && slices.ContainsFunc(ours, is) {
 				left = append(left, stack)
 			}
 		}

@@ -19,7 +19,7 @@ func scanRegistration(scan scan) (store.Registration, error) {
 
 // Register records where an agent is. The one that was signed at the same moment is the same, and changes nothing;
 // store.ErrOlder where a newer one is there, store.ErrFull where the service has as many as may be, and store.ErrShare where the
-// source has.
+// source has, or all sources around it.
 func (s *Store) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
 	return s.update(ctx, func(ctx context.Context, t *tx) error {
 		var attested, until int64
@@ -65,28 +65,33 @@ func (s *Store) Register(ctx context.Context, r store.Registration, most store.R
 
 // roomFor returns nil where there is room for one registration more.
 func (t *tx) roomFor(ctx context.Context, r *store.Registration, most store.RegistrationBounds) error {
-	for _, bound := range []struct {
-		query string
-		args  []any
-		most  int
-		full  error
-	}{
-		{"SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?", []any{r.Service, nanos(t.now)}, most.All, store.ErrFull},
-		{
-			"SELECT COUNT(*) FROM almanac WHERE service = ? AND source = ? AND until > ?",
-			[]any{r.Service, r.Source, nanos(t.now)},
-			most.Source, store.ErrShare,
-		},
-	} {
+	const live = "SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?"
+	room := func(most int, full error, query string, args ...any) error {
 		var n int
-		if _, err := t.row(ctx, bound.query, bound.args, &n); err != nil {
-			return err
+		_, err := t.row(ctx, query, append([]any{r.Service, nanos(t.now)}, args...), &n)
+		if err == nil && n >= most {
+			err = full
 		}
-		if n >= bound.most {
-			return bound.full
+		return err
+	}
+	if err := room(most.All, store.ErrFull, live); err != nil {
+		return err
+	}
+	if err := room(most.Source, store.ErrShare, live+" AND source = ?", r.Source); err != nil {
+		return err
+	}
+	for _, w := range most.Wider {
+		if err := room(w.Most, store.ErrShare, live+" AND source >= ? AND source < ?", w.Prefix, after(w.Prefix)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// after is the first text after all that begin with prefix, in the order of bytes.
+func after(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string(prefix[last]+1)
 }
 
 // SetActive notes whether an agent says that it is active, as of the moment at which it signed that; what is older than what is

@@ -16,6 +16,7 @@ func testAlmanac(t *testing.T, open Opener) {
 		"a registration is kept as it was given": registrationRoundTrip,
 		"the newest registration wins":           registrationNewest,
 		"registrations are bounded":              registrationsBounded,
+		"sources that begin alike are bounded":   registrationsOfNetworks,
 		"who is active":                          registrationActive,
 		"registrations are found by protocol":    registrationsFound,
 		"registrations are forgotten":            registrationsPurged,
@@ -90,6 +91,33 @@ func registrationsBounded(b *suite) {
 	other := late
 	other.Service = "another"
 	b.must(b.Register(b.Context(), other, most))
+}
+
+func registrationsOfNetworks(b *suite) {
+	n := 0
+	register := func(source string) error {
+		n++
+		r := registration(fmt.Sprintf("agent1%03d", n), 0)
+		r.Source = source
+		return b.Register(b.Context(), r, store.RegistrationBounds{
+			All: 100, Source: 100, Wider: []store.SourcesBound{{Prefix: source[:3], Most: 2}, {Prefix: source[:2], Most: 3}},
+		})
+	}
+	b.must(register("a:00"))
+	b.must(register("a:0f"))
+	b.want(register("a:01"), store.ErrShare)
+	b.must(register("a:10"))
+	b.want(register("a:20"), store.ErrShare)
+	b.want(register("a:0"), store.ErrShare)
+	b.must(register("b:00"))
+	b.must(register("a;00"))
+	b.must(register("A:00"))
+	b.clock.Advance(time.Hour)
+	late := registration("agent1z", time.Hour)
+	late.Source = "a:01"
+	b.must(b.Register(b.Context(), late, store.RegistrationBounds{
+		All: 100, Source: 100, Wider: []store.SourcesBound{{Prefix: "a:0", Most: 1}}, // what has expired does not count
+	}))
 }
 
 func registrationActive(b *suite) {

@@ -28,17 +28,14 @@ const (
 	maxFound   = 100 // in one answer
 )
 
-var (
-	bounds = store.RegistrationBounds{All: 10_000, Source: 100}
-	// perSource bounds what one client registers, whoever it says it is.
-	perSource = limit.Rate{Max: 60, Period: "minute"}
-)
+// perSource bounds what one client registers, whoever it says it is.
+var perSource = limit.Rate{Max: 60, Period: "minute"}
 
 // Errors of a Registry, beside ErrAttestation and those of its Store.
 var (
 	ErrUnknown = errors.New("agent not found")
 	ErrFull    = errors.New("there are as many agents as may be")
-	ErrTooMany = errors.New("there are as many agents of the client as may be, or it has sent too many of late")
+	ErrTooMany = errors.New("there are as many agents of the client, or of the network around it, as may be, or it has sent too many of late")
 )
 
 // A Store keeps registrations.
@@ -129,6 +126,7 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 	if err != nil {
 		return wrong("it cannot be kept")
 	}
+	source, bounds := boundsOf(source)
 	switch err := r.store.Register(ctx, store.Registration{
 		Service: service, Address: string(a.Address), Network: string(a.Network), Record: record, Protocols: a.Protocols, Source: source,
 		Active: true, AttestedAt: a.At, Until: a.At.Add(Kept),

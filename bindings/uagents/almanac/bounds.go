@@ -1,0 +1,31 @@
+package almanac
+
+import (
+	"net/netip"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// How many agents of a service may be registered at once: of all, and of one client, which is an IPv4 address or an IPv6 /64. Whoever
+// was given a larger network has as many /64 as they like. So a /56 may have twice as many, and a /48 four times, as with requests and
+// connections: to fill the registry takes 25 networks of the largest size that customers are given.
+const (
+	mostOfAll    = 10_000
+	mostOfSource = 100
+)
+
+// boundsOf are those of what a client registers, and the name under which it is kept: of a /64 with all of its digits, so that those
+// of one network begin alike.
+func boundsOf(source string) (kept string, b store.RegistrationBounds) {
+	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
+	network, err := netip.ParsePrefix(source)
+	if err != nil || !network.Addr().Is6() || network.Bits() != 64 {
+		return source, b
+	}
+	const digits64, digits56, digits48 = len("2001:0db8:0000:0000"), len("2001:0db8:0000:00"), len("2001:0db8:0000:")
+	digits := network.Masked().Addr().StringExpanded()
+	b.Wider = []store.SourcesBound{
+		{Prefix: digits[:digits56], Most: 2 * mostOfSource}, {Prefix: digits[:digits48], Most: 4 * mostOfSource},
+	}
+	return digits[:digits64] + "::/64", b
+}
