@@ -51,6 +51,7 @@ type Key = [32]byte
 type Guard struct {
 	Key       Key
 	Signature [64]byte
+	Signed    time.Time // when the request says that it was signed; the zero time: it does not
 	Until     time.Time // until when the request would be in time
 }
 

@@ -8,9 +8,13 @@ import (
 )
 
 // Admit takes a signature once, and returns the agent whose it is; isNew where the agent had none before and is made, with the
-// defaults of the protocol. When it was last active is kept to within touch. mail.ErrReplayed where the signature was
-// taken before, here or by another process; mail.ErrSuspended; mail.ErrFull where the relay has as many agents as it may.
+// defaults of the protocol. When it was last active is kept to within touch. mail.ErrReplayed where the signature was taken before, here
+// or by another process, or was made before the state was restored from a backup; mail.ErrSuspended; mail.ErrFull where the relay has
+// as many agents as it may.
 func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error) {
+	if restored := s.db.RestoredAt(); !g.Signed.IsZero() && !g.Signed.After(restored) {
+		return mail.Agent{}, false, mail.ErrReplayed // of what was used before, the last is not known any more
+	}
 	var refused error
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		isNew, refused = false, nil

@@ -19,6 +19,7 @@ func TestAgents(t *testing.T) {
 		"the first signature makes the agent":         firstSignature,
 		"a signature is taken once":                   signatureOnce,
 		"at once too":                                 signatureOnceAtOnce,
+		"what was signed before a restore is refused": signedBeforeRestore,
 		"activity is kept to within a time":           activity,
 		"suspended agents are refused":                suspension,
 		"there are as many agents as may be":          agentsBounded,
@@ -102,6 +103,21 @@ func signatureOnceAtOnce(r *relay) {
 		r.Fatalf("taken %d times", taken.Load())
 	}
 	r.counted()
+}
+
+func signedBeforeRestore(r *relay) {
+	before := r.guard(alice)
+	before.Signed = r.Now().Add(-time.Second)
+	r.must(r.db.MarkRestored(r.Context()))
+	r.reopen()
+	after, silent := r.guard(alice), r.guard(alice)
+	after.Signed = r.Now().Add(time.Second)
+	_, _, err := r.Admit(r.Context(), before, 0)
+	r.want(err, mail.ErrReplayed)
+	for _, g := range []mail.Guard{after, silent} {
+		_, _, err = r.Admit(r.Context(), g, 0)
+		r.must(err)
+	}
 }
 
 func activity(r *relay) {

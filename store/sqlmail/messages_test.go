@@ -486,14 +486,22 @@ func told(r *relay) {
 	if want := []mail.Key{bob, carol}; !slices.Equal(r.arrived, want) {
 		r.Fatal(r.arrived)
 	}
-	for range 3 {
+	woken := func(want ...mail.Key) {
+		r.Helper()
 		keys, next, err := r.Woken(r.Context(), since)
 		r.must(err)
-		if !slices.Equal(keys, []mail.Key{bob}) {
-			r.Fatal(keys)
+		if !slices.Equal(keys, want) {
+			r.Fatalf("%x; want %x", keys, want)
 		}
 		since = next
 	}
+	woken(bob)
+	woken()
+	r.send(r.message(alice, bob))
+	r.send(r.message(alice, carol))
+	r.send(r.message(alice, bob))
+	woken(bob, carol)
+	woken()
 	r.age(time.Minute)
 	keys, _, err := r.Woken(r.Context(), r.Now())
 	r.must(err)

@@ -44,6 +44,7 @@ type Store struct {
 	last atomic.Int64 // when this process last took a message
 	// searching has an element as long as agents are searched one after the other.
 	searching chan struct{}
+	told      told
 }
 
 // New returns the state of the relay that a database has. Closing the database is up to the caller.

@@ -2,6 +2,8 @@ package sqlmail
 
 import (
 	"context"
+	"maps"
+	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/store/mail"
@@ -15,26 +17,43 @@ const (
 	wokenSteps  = 10
 )
 
+// told are the messages that Woken has seen of the time that it looks at again, and when they were taken.
+type told struct {
+	mu   sync.Mutex
+	seen map[string]int64
+}
+
 // Woken returns for whom messages wait that were taken since a moment, by whatever process, and the moment for the next call. It is for
-// processes that share a database, and reads no more than the new messages. A message is returned for ten seconds, in which all that
-// was taken before it is committed.
+// processes that share a database, and reads no more than the new messages. It looks ten seconds further back, when all that was taken
+// before is committed, and tells of each message once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
+	s.told.mu.Lock()
+	defer s.told.mu.Unlock()
 	now, from := s.Now(), nanos(since.Add(-settled))
-	seen := map[mail.Key]struct{}{}
-	for range wokenSteps {
+	maps.DeleteFunc(s.told.seen, func(_ string, taken int64) bool { return taken <= from })
+	seen, found := map[string]int64{}, map[mail.Key]struct{}{}
+	next = now
+	for step := 0; ; step++ {
+		if step == wokenSteps {
+			next = fromNanos(from).Add(settled)
+			break
+		}
 		n := 0
-		err := s.db.Rows(ctx, "SELECT recipient, state, created_at FROM relay_messages WHERE created_at > ? ORDER BY created_at, id "+
+		err := s.db.Rows(ctx, "SELECT id, recipient, state, created_at FROM relay_messages WHERE created_at > ? ORDER BY created_at, id "+
 			limited(wokenAtOnce), []any{from}, func(scan scan) error {
+			var id, state string
 			var recipient []byte
-			var state string
-			if err := scan(&recipient, &state, &from); err != nil {
+			if err := scan(&id, &recipient, &state, &from); err != nil {
 				return err
 			}
 			n++
-			key := keyFrom(recipient)
-			if _, known := seen[key]; !known && state == mail.Sent {
-				seen[key] = struct{}{}
-				keys = append(keys, key)
+			_, before := s.told.seen[id]
+			if seen[id] = from; before || state != mail.Sent {
+				return nil
+			}
+			if _, known := found[keyFrom(recipient)]; !known {
+				found[keyFrom(recipient)] = struct{}{}
+				keys = append(keys, keyFrom(recipient))
 			}
 			return nil
 		})
@@ -42,8 +61,12 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 			return nil, since, err
 		}
 		if n < wokenAtOnce {
-			return keys, now, nil
+			break
 		}
 	}
-	return keys, fromNanos(from).Add(settled), nil
+	if s.told.seen == nil {
+		s.told.seen = map[string]int64{}
+	}
+	maps.Copy(s.told.seen, seen)
+	return keys, next, nil
 }

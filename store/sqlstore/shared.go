@@ -47,6 +47,9 @@ func (s *Store) Rows(ctx context.Context, query string, args []any, each func(sc
 	return s.list(ctx, query, args, func(s scan) error { return each(s) })
 }
 
+// RestoredAt returns when the state was last set back to an earlier one, as by a backup; the zero time: never. See MarkRestored.
+func (s *Store) RestoredAt() time.Time { return fromNanos(s.floor.Load()) }
+
 // Nanos converts a time to the form in which it is kept: nanoseconds since 1970 UTC, and 0 for the zero time.
 func Nanos(t time.Time) int64 { return nanos(t) }
 
