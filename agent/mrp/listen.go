@@ -26,6 +26,8 @@ type Listening struct {
 	// Failed is told of a message whose handler has failed three times. By a WebSocket it comes again with the next connection, unless
 	// the relay has taken it for delivered. May be nil.
 	Failed func(m wire.Message, err error)
+	// Done is told of a message that is done with, once the relay has been told. May be nil.
+	Done func(m wire.Message)
 	// State is told when messages come (nil), and why they do not. May be nil.
 	State func(err error)
 }
@@ -51,6 +53,9 @@ func (c *Client) Listen(ctx context.Context, o Listening, handle Handler) error 
 	}
 	if o.Failed == nil {
 		o.Failed = func(wire.Message, error) {}
+	}
+	if o.Done == nil {
+		o.Done = func(wire.Message) {}
 	}
 	if o.State == nil {
 		o.State = func(error) {}
@@ -269,6 +274,7 @@ func (l *listener) do(ctx context.Context, m wire.Message) {
 		if err == nil {
 			if err = l.o.Seen.Record(m.ID, m.ExpiresAt); err == nil {
 				l.ack(ctx, m.ID)
+				l.o.Done(m)
 				return
 			}
 		}

@@ -18,6 +18,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/mrpcmd"
 )
 
 // The exit codes of every command.
@@ -101,6 +103,7 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	root.AddCommand(
 		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
 		restoreCommand(), verifyLedgerCommand(), agentCommand(), mcpCommand(), dnsCommand(), serverJSONCommand(), versionCommand(),
+		mrpcmd.Command(mrpcmd.Program{Version: readVersion().Version, Usage: func(err error) error { return usageError{err} }}),
 	)
 	root.AddCommand(operatorCommands()...)
 	return root

@@ -1,0 +1,160 @@
+package mrpcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// maxCapabilities bounds a file of capabilities, in bytes.
+const maxCapabilities = 1 << 20
+
+func (s *settings) profile() *cobra.Command {
+	var name, visibility, inbox, capabilities string
+	c := &cobra.Command{
+		Use: "profile [KEY]", Short: "Show an agent's profile, or change one's own", Args: s.args(cobra.MaximumNArgs(1)),
+		Long: `Profile shows what the relay says of this agent, or of another. With a flag it changes this agent's profile first.
+A private agent is found by nobody, and takes messages of who knows its key.`,
+		Example: `  uimgate mrp profile --relay https://relay.mrphub.io
+  uimgate mrp profile --name 'Tea shop' --visibility public --capabilities capabilities.json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			change := wire.Change{Visibility: wire.Visibility(visibility), InboxPolicy: wire.InboxPolicy(inbox)}
+			if c.Flags().Changed("name") {
+				change.DisplayName = &name
+			}
+			if capabilities != "" {
+				var err error
+				if change.Capabilities, err = readCapabilities(capabilities); err != nil {
+					return err
+				}
+			}
+			changes := change.DisplayName != nil || visibility != "" || inbox != "" || change.Capabilities != nil
+			if changes && len(args) > 0 {
+				return s.Usage(errors.New("the profile of another agent cannot be changed"))
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			key := client.Key()
+			if len(args) > 0 {
+				if key, err = s.parseKey(args[0]); err != nil {
+					return err
+				}
+			}
+			var p wire.Profile
+			if changes {
+				p, err = client.Update(c.Context(), change)
+			} else {
+				p, err = client.Profile(c.Context(), key)
+			}
+			if err != nil {
+				return err
+			}
+			return s.print(c, p, func(w io.Writer) { printProfile(w, p) })
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&name, "name", "", "the name that people see; empty: none")
+	f.StringVar(&visibility, "visibility", "", "public or private")
+	f.StringVar(&inbox, "inbox", "", "who may write: open, closed, allowlist or blocklist")
+	f.StringVar(&capabilities, "capabilities", "", "file with a JSON list of capabilities, in place of those before")
+	return c
+}
+
+func readCapabilities(path string) ([]wire.Capability, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	text, err := io.ReadAll(io.LimitReader(file, maxCapabilities+1))
+	if err != nil {
+		return nil, err
+	}
+	change, refused := wire.ReadChange(fmt.Appendf(nil, `{"capabilities":%s}`, text))
+	if refused != nil {
+		return nil, fmt.Errorf("%s: %s", path, refused.Message)
+	}
+	return change.Capabilities, nil
+}
+
+func printProfile(w io.Writer, p wire.Profile) {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer t.Flush() //nolint:errcheck // into memory
+	fmt.Fprintf(t, "key\t%s\n", p.PublicKey)
+	if p.DisplayName != nil {
+		fmt.Fprintf(t, "name\t%s\n", plain(*p.DisplayName))
+	}
+	fmt.Fprintf(t, "status\t%s\nvisibility\t%s\ninbox\t%s\nlast active\t%s\n", plain(string(p.Status)), plain(string(p.Visibility)),
+		plain(string(p.InboxPolicy)), when(p.LastActiveAt))
+	for _, item := range p.Capabilities {
+		fmt.Fprintf(t, "can\t%s\t%s\n", plain(item.Name), plain(oneLine(item.Description)))
+	}
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func (s *settings) discover() *cobra.Command {
+	var q mrp.Search
+	var most int
+	c := &cobra.Command{
+		Use: "discover [WORD…]", Short: "Find public agents, those active last first", Args: s.args(cobra.ArbitraryArgs),
+		Long: `Discover lists public agents whose name, or the names and descriptions of whose capabilities, have every word.
+With -o json it prints a line for each.`,
+		Example: "  uimgate mrp discover translate --tag text --relay https://relay.mrphub.io",
+		RunE: func(c *cobra.Command, args []string) error {
+			if most < 1 {
+				return s.Usage(errors.New("--limit must be at least 1"))
+			}
+			q.Text, q.Limit = strings.Join(args, " "), min(most, wire.MaxPage)
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			found := 0
+			for a, err := range client.All(c.Context(), q) {
+				if err != nil {
+					return err
+				}
+				if err := s.print(c, a, func(w io.Writer) { printAgent(w, a) }); err != nil {
+					return err
+				}
+				if found++; found == most {
+					break
+				}
+			}
+			if found == 0 {
+				s.note(c, "no public agent at this relay is like that")
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&q.Tags, "tag", nil, "a tag that the agent has; may be repeated")
+	f.StringVar(&q.Name, "name", "", "a part of its name")
+	f.IntVar(&most, "limit", 20, "how many at most")
+	return c
+}
+
+func printAgent(w io.Writer, a wire.Agent) {
+	name := "-"
+	if a.DisplayName != nil {
+		name = plain(oneLine(*a.DisplayName))
+	}
+	var names []string
+	for _, item := range a.Capabilities {
+		names = append(names, plain(oneLine(item.Name)))
+	}
+	fmt.Fprintf(w, "%s  %s  %s  %s\n", a.PublicKey, when(a.LastActiveAt), name, strings.Join(names, ", "))
+}

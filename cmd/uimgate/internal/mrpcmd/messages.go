@@ -1,0 +1,308 @@
+package mrpcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// sending is what the flags of send say.
+type sending struct {
+	text, action, contentType, thread, replyTo string
+	attach                                     []string
+	encrypt                                    bool
+	expires, wait                              time.Duration
+}
+
+func (s *settings) send() *cobra.Command {
+	var o sending
+	c := &cobra.Command{
+		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: s.args(cobra.RangeArgs(1, 2)),
+		Long: `Send sends a message with a body in JSON, from the command line or from stdin (-), or a text. With --action it is a request,
+and the JSON its parameters. --wait waits for the message that answers it, prints it, and tells progress on stderr.`,
+		Example: `  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text hello
+  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc '{"text":"tea","to":"de"}' --action text:translate --wait 1m --encrypt`,
+		RunE: func(c *cobra.Command, args []string) error {
+			to, err := s.parseKey(args[0])
+			if err != nil {
+				return err
+			}
+			m, err := s.compose(c, o, args[1:])
+			if err != nil {
+				return err
+			}
+			m.Recipient = to
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			if m.Attachments, err = upload(c, client, to, o); err != nil {
+				return err
+			}
+			if o.wait > 0 {
+				return s.ask(c, client, m, o)
+			}
+			if o.encrypt {
+				if m, err = client.Seal(m); err != nil {
+					return err
+				}
+			}
+			r, err := client.Send(c.Context(), m)
+			if err != nil {
+				return err
+			}
+			return s.print(c, r, func(w io.Writer) { fmt.Fprintln(w, plain(r.MessageID)) })
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.text, "text", "", "a text as the body")
+	f.StringVar(&o.action, "action", "", "what is asked for: the message is a request")
+	f.StringVar(&o.contentType, "type", "", "content type (default application/json, or what --text and --action want)")
+	f.StringVar(&o.thread, "thread", "", "id of the thread")
+	f.StringVar(&o.replyTo, "reply-to", "", "id of the message that this one answers")
+	f.StringArrayVar(&o.attach, "attach", nil, "a file to attach; may be repeated")
+	f.BoolVar(&o.encrypt, "encrypt", false, "so that the relay cannot read body and files")
+	f.DurationVar(&o.expires, "expires", 0, "how long the relay keeps it for the recipient, up to 720h (default 168h)")
+	f.DurationVar(&o.wait, "wait", 0, "wait so long for the answer")
+	return c
+}
+
+// compose makes the message of the flags and arguments.
+func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Send, error) {
+	m := wire.Send{ContentType: o.contentType, ThreadID: o.thread, InReplyTo: o.replyTo, ExpiresIn: int64(o.expires / time.Second)}
+	var body []byte
+	if len(args) > 0 {
+		body = []byte(args[0])
+	}
+	if string(body) == "-" {
+		var err error
+		if body, err = io.ReadAll(io.LimitReader(c.InOrStdin(), wire.MaxBody+1)); err != nil {
+			return wire.Send{}, err
+		}
+	}
+	orElse := func(contentType string) {
+		if m.ContentType == "" {
+			m.ContentType = contentType
+		}
+	}
+	switch text := c.Flags().Changed("text"); {
+	case text && (o.action != "" || len(args) > 0), o.expires < 0, o.wait < 0:
+		return wire.Send{}, s.Usage(errors.New("a body is a --text, or JSON, or the parameters of an --action; times are not negative"))
+	case text:
+		orElse(wire.TypeText)
+		var err error
+		m.Body, err = strictjson.Append(nil, o.text)
+		return m, err
+	case len(args) == 0 && o.action == "" && len(o.attach) == 0:
+		return wire.Send{}, s.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
+	case len(args) > 0:
+		if _, err := strictjson.Decode(body); err != nil {
+			return wire.Send{}, s.Usage(fmt.Errorf("the body is no JSON: %w", err))
+		}
+		m.Body = body
+	}
+	if o.action == "" {
+		return m, nil
+	}
+	orElse(wire.TypeRequest)
+	params := map[string]any{}
+	if len(args) > 0 {
+		tree, err := strictjson.DecodeObject(body)
+		if err != nil {
+			return wire.Send{}, s.Usage(errors.New("the parameters of an action are a JSON object"))
+		}
+		params = tree
+	}
+	var err error
+	m.Body, err = json.Marshal(wire.Request{Action: o.action, Params: params})
+	return m, err
+}
+
+// upload keeps the files of --attach at the relay.
+func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sending) (list []wire.Attachment, err error) {
+	for _, path := range o.attach {
+		a := wire.Attachment{Filename: filepath.Base(path)}
+		if o.encrypt {
+			if a, err = attachEncrypted(c, client, to, path); err != nil {
+				return nil, err
+			}
+		} else {
+			b, err := put(c, client, path, "")
+			if err != nil {
+				return nil, err
+			}
+			a.BlobID = b.ID
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// ask sends a message and prints its answer.
+func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o sending) error {
+	ctx, cancel := context.WithTimeout(c.Context(), o.wait)
+	defer cancel()
+	answer, err := client.Call(ctx, m, mrp.Asking{Encrypt: o.encrypt, Progress: func(p wire.Progress) {
+		s.note(c, "%s %.0f%% %s", plain(p.State), 100*p.Progress, plain(p.Detail))
+	}})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && c.Context().Err() == nil:
+		return fmt.Errorf("no answer came within %s; uimgate mrp poll shows what comes later", o.wait)
+	case err != nil:
+		return err
+	}
+	return s.printMessage(c, message{Message: answer, Encrypted: o.encrypt})
+}
+
+// A message is one as it is printed.
+type message struct {
+	wire.Message
+	Encrypted bool   `json:"encrypted,omitempty"` // the relay could not read it
+	Problem   string `json:"problem,omitempty"`   // why it is not decrypted
+}
+
+// opened decrypts a message if it is encrypted.
+func opened(client *mrp.Client, m wire.Message) message {
+	if m.ContentType != wire.TypeEncrypted {
+		return message{Message: m}
+	}
+	inner, err := client.Open(m)
+	if err != nil {
+		return message{Message: m, Encrypted: true, Problem: err.Error()}
+	}
+	return message{Message: inner, Encrypted: true}
+}
+
+func (s *settings) printMessage(c *cobra.Command, m message) error {
+	return s.print(c, m, func(w io.Writer) {
+		fmt.Fprintf(w, "%s  %s  from %s  %s\n", plain(m.ID), when(m.CreatedAt), m.Sender, plain(m.ContentType))
+		for name, value := range map[string]string{"in reply to": m.InReplyTo, "not decrypted": m.Problem} {
+			if value != "" {
+				fmt.Fprintf(w, "  %s: %s\n", name, plain(value))
+			}
+		}
+		for _, a := range m.Attachments {
+			fmt.Fprintf(w, "  attached: %s %s (%d bytes)\n", plain(a.BlobID), plain(a.Filename), a.Size)
+		}
+		if len(m.Body) > 0 {
+			fmt.Fprintf(w, "  %s\n", plain(string(m.Body)))
+		}
+	})
+}
+
+func (s *settings) poll() *cobra.Command {
+	var f mrp.Filter
+	var sender, status string
+	c := &cobra.Command{
+		Use: "poll", Short: "Print the messages that have come", Args: s.args(cobra.NoArgs),
+		Long: `Poll prints the messages to this agent that nobody has read, the oldest first. The relay takes them for delivered then;
+--status delivered shows those again, for as long as the relay keeps them.`,
+		Example: "  uimgate mrp poll --relay https://relay.mrphub.io\n  uimgate mrp poll --status delivered -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if f.Limit < 1 || f.Limit > wire.MaxPage || f.Wait < 0 {
+				return s.Usage(fmt.Errorf("--limit is 1 to %d, and --wait not negative", wire.MaxPage))
+			}
+			if sender != "" {
+				k, err := s.parseKey(sender)
+				if err != nil {
+					return err
+				}
+				f.Sender = &k
+			}
+			f.Status = wire.MessageStatus(status)
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			page, err := client.Poll(c.Context(), f)
+			if err != nil {
+				return err
+			}
+			for _, m := range page.Messages {
+				if err := s.printMessage(c, opened(client, m)); err != nil {
+					return err
+				}
+			}
+			if page.Dropped > 0 {
+				s.note(c, "%d entries were no messages of the protocol to this agent", page.Dropped)
+			}
+			if page.Next != "" {
+				s.note(c, "there are more")
+			}
+			return nil
+		},
+	}
+	fl := c.Flags()
+	fl.IntVar(&f.Limit, "limit", 20, "how many at most")
+	fl.DurationVar(&f.Wait, "wait", 0, "wait for a first message, up to 30s, where the relay can")
+	fl.StringVar(&status, "status", "", "sent (the default), delivered or expired")
+	fl.StringVar(&sender, "from", "", "only those of this agent")
+	fl.StringVar(&f.ThreadID, "thread", "", "only those of this thread")
+	return c
+}
+
+func (s *settings) listen() *cobra.Command {
+	var count int
+	var o mrp.Listening
+	c := &cobra.Command{
+		Use: "listen", Short: "Print messages as they come, until interrupted", Args: s.args(cobra.NoArgs),
+		Long: `Listen prints each message to this agent once, over a WebSocket or by polling where the relay has none, and connects
+again whenever that is lost. A message that is printed is done with.`,
+		Example: "  uimgate mrp listen -o json --relay https://relay.mrphub.io\n  uimgate mrp listen --count 1",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if count < 0 {
+				return s.Usage(errors.New("--count is not negative"))
+			}
+			client, err := s.client()
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			ctx, cancel := context.WithCancelCause(c.Context())
+			defer cancel(nil)
+			o.State = func(err error) {
+				if err != nil {
+					s.note(c, "%s", plain(err.Error()))
+				} else {
+					s.note(c, "listening as %s", client.Key())
+				}
+			}
+			o.Failed = func(_ wire.Message, err error) { cancel(err) } // stdout is gone
+			printed := 0                                               // by one handler at a time
+			o.Done = func(wire.Message) {
+				if printed == count {
+					cancel(nil)
+				}
+			}
+			err = client.Listen(ctx, o, func(_ context.Context, m wire.Message) error {
+				if count > 0 && printed == count {
+					return context.Canceled // it comes again
+				}
+				if err := s.printMessage(c, opened(client, m)); err != nil {
+					return err
+				}
+				printed++
+				return nil
+			})
+			if cause := context.Cause(ctx); err == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+				return cause
+			}
+			return err
+		},
+	}
+	c.Flags().IntVar(&count, "count", 0, "end after so many messages; 0: never")
+	c.Flags().BoolVar(&o.PollOnly, "poll", false, "poll, and make no WebSocket")
+	return c
+}

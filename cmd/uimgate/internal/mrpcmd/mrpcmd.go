@@ -1,0 +1,176 @@
+// Package mrpcmd has the commands of uimgate mrp: an agent at a relay of the Machine Relay Protocol, by hand or in scripts.
+package mrpcmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A Program is what the commands are told of the program that they are part of.
+type Program struct {
+	Version string
+	Usage   func(error) error // marks a mistake in the command line
+}
+
+// settings are the flags that all commands share.
+type settings struct {
+	Program
+	relay, key, output string
+	insecure           bool
+}
+
+// Command is uimgate mrp.
+func Command(p Program) *cobra.Command {
+	s := &settings{Program: p}
+	c := &cobra.Command{
+		Use:   "mrp",
+		Short: "An agent at a relay of the Machine Relay Protocol: find others, write to them, listen",
+		Long: `An agent at a relay of the Machine Relay Protocol. The agent is its key: there is no account, and the first
+request makes it known. Use one key for each relay. Data goes to stdout, text for people to stderr.
+Bodies that are encrypted for this agent are shown decrypted; send --encrypt keeps the relay from reading.`,
+		Example: `  uimgate mrp keygen
+  uimgate mrp discover translate --relay https://relay.mrphub.io
+  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text 'hello' --relay https://relay.mrphub.io
+  uimgate mrp listen --relay https://relay.mrphub.io`,
+		Args: s.args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if s.output != "text" && s.output != "json" {
+				return s.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
+			}
+			return nil
+		},
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&s.relay, "relay", os.Getenv("UIMGATE_MRP_RELAY"), "URL of the relay, without /v1 ($UIMGATE_MRP_RELAY)")
+	f.StringVar(&s.key, "key", "", "file with the agent's seed of 32 bytes (default $XDG_CONFIG_HOME/uimgate/mrp.seed)")
+	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
+	c.AddCommand(s.keygen(), s.profile(), s.discover(), s.send(), s.poll(), s.listen(), s.blob())
+	return c
+}
+
+// args makes wrong arguments a mistake of usage.
+func (s *settings) args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return s.Usage(err)
+		}
+		return nil
+	}
+}
+
+func (s *settings) keyPath() (string, error) {
+	if s.key != "" {
+		return s.key, nil
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) { // a relative one is to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the home directory: %w; set --key", err)
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "uimgate", "mrp.seed"), nil
+}
+
+// client makes the client of a command.
+func (s *settings) client() (*mrp.Client, error) {
+	if s.relay == "" {
+		return nil, s.Usage(errors.New("name the relay with --relay or $UIMGATE_MRP_RELAY"))
+	}
+	path, err := s.keyPath()
+	if err != nil {
+		return nil, err
+	}
+	key, err := mrp.LoadKey(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("there is no key at %s: make one with uimgate mrp keygen", path)
+	case err != nil:
+		return nil, err
+	}
+	c, err := mrp.New(mrp.Options{Relay: s.relay, Key: key, AllowInsecure: s.insecure, UserAgent: "uimgate-mrp/" + s.Version})
+	if err != nil {
+		return nil, s.Usage(err)
+	}
+	return c, nil
+}
+
+// parseKey reads the key of another agent.
+func (s *settings) parseKey(text string) (wire.Key, error) {
+	k, err := wire.ParseKey(text)
+	if err != nil {
+		return k, s.Usage(fmt.Errorf("%.60q is no agent: %w", text, err))
+	}
+	return k, nil
+}
+
+// print writes data to stdout: as a line of JSON with -o json, else as text writes it.
+func (s *settings) print(c *cobra.Command, data any, text func(w io.Writer)) error {
+	if s.output == "json" {
+		e := json.NewEncoder(c.OutOrStdout())
+		e.SetEscapeHTML(false)
+		return e.Encode(data)
+	}
+	var b strings.Builder
+	text(&b)
+	_, err := io.WriteString(c.OutOrStdout(), b.String())
+	return err
+}
+
+// note writes text for people to stderr, and nothing with -o json.
+func (s *settings) note(c *cobra.Command, format string, args ...any) {
+	if s.output != "json" {
+		fmt.Fprintf(c.ErrOrStderr(), format+"\n", args...)
+	}
+}
+
+// plain replaces the characters by which a text of others could control a terminal.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// when is a time as the clock of the machine shows it.
+func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+func (s *settings) keygen() *cobra.Command {
+	return &cobra.Command{
+		Use: "keygen", Short: "Make an agent: a key in a file of its own", Args: s.args(cobra.NoArgs),
+		Long: `Keygen writes 32 random bytes to a new file that only its owner can read, and prints the key by which others know
+the agent. The SDKs of the protocol read the same file.`,
+		Example: "  uimgate mrp keygen\n  uimgate mrp keygen --key robot.seed",
+		RunE: func(c *cobra.Command, _ []string) error {
+			path, err := s.keyPath()
+			if err != nil {
+				return err
+			}
+			key := mrp.NewKey()
+			if err := mrp.SaveKey(path, key); err != nil {
+				return err
+			}
+			s.note(c, "wrote %s", path)
+			return s.print(c, map[string]any{"key_file": path, "public_key": wire.KeyOf(key)}, func(w io.Writer) {
+				fmt.Fprintln(w, wire.KeyOf(key))
+			})
+		},
+	}
+}
