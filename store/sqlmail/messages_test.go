@@ -617,31 +617,6 @@ func pollsMeanwhile(r *relay) {
 func twoProcesses(r *relay) {
 	other := sqlmail.New(open(r.T, r.place), sqlmail.Options{MaxAgents: manyAgents})
 	r.meanwhile([]*sqlmail.Store{r.Store, r.Store, other, other}, []*sqlmail.Store{other})
-	r.mixed(other)
-}
-
-// mixed has two processes read, send and do upkeep at once.
-func (r *relay) mixed(other *sqlmail.Store) {
-	var all sync.WaitGroup
-	r.agent(alice, bob, carol)
-	for n := range 8 {
-		s := []*sqlmail.Store{r.Store, other}[n%2]
-		all.Go(func() {
-			for range 10 {
-				m := r.message(alice, []mail.Key{bob, carol}[n/2%2])
-				_, _, err := s.Send(r.Context(), m)
-				_, _, swept := s.Sweep(r.Context(), 5)
-				_, err3 := s.Update(r.Context(), key(n%3+1), mail.Profile{
-					Visibility: new([]string{mail.Public, mail.Private}[n/2%2]), Capabilities: []byte("[]"), Tags: []string{"a", "b"},
-				})
-				if err := errors.Join(err, swept, err3, s.Delivered(r.Context(), m.Recipient, []string{m.ID})); err != nil {
-					r.Error(err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	r.counted()
 }
 
 func senseless(r *relay) {

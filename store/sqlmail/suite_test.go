@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -316,5 +317,29 @@ func (r *relay) counted() mail.Totals {
 		}
 		return err
 	}))
+	for what, wrong := range map[string]string{
+		"tags": `SELECT COUNT(*) FROM relay_tag_counts c WHERE c.agents <>
+			(SELECT COUNT(*) FROM relay_tags t JOIN relay_agents a ON a.agent = t.agent WHERE t.tag = c.tag AND a.shown = 1)`,
+		"missing tags": `SELECT COUNT(*) FROM relay_tags t JOIN relay_agents a ON a.agent = t.agent
+			WHERE a.shown = 1 AND NOT EXISTS (SELECT 1 FROM relay_tag_counts c WHERE c.tag = t.tag)`,
+		"shown": `SELECT COUNT(*) FROM relay_tags t WHERE t.shown <> COALESCE((SELECT shown FROM relay_agents a WHERE a.agent = t.agent), -1)`,
+		"blobs": `SELECT COUNT(*) FROM relay_agents a WHERE a.blobs <> (SELECT COUNT(*) FROM relay_blobs b WHERE b.owner = a.agent)
+			OR a.blob_bytes <> (SELECT COALESCE(SUM(size), 0) FROM relay_blobs b WHERE b.owner = a.agent)`,
+		"entries":           `SELECT COUNT(*) FROM relay_agents a WHERE a.entries <> (SELECT COUNT(*) FROM relay_acl e WHERE e.owner = a.agent)`,
+		"owners of blobs":   `SELECT COUNT(*) FROM relay_blobs b WHERE NOT EXISTS (SELECT 1 FROM relay_agents a WHERE a.agent = b.owner)`,
+		"owners of entries": `SELECT COUNT(*) FROM relay_acl b WHERE NOT EXISTS (SELECT 1 FROM relay_agents a WHERE a.agent = b.owner)`,
+		"attachments":       `SELECT COUNT(*) FROM relay_attachments a WHERE NOT EXISTS (SELECT 1 FROM relay_messages m WHERE m.id = a.message)`,
+		"postings": `SELECT COUNT(*) FROM relay_postings p WHERE NOT EXISTS (SELECT 1 FROM relay_messages m WHERE m.id = p.message
+			AND m.state = 'sent') OR NOT EXISTS (SELECT 1 FROM relay_webhooks w WHERE w.owner = p.owner)`,
+		"what is to be posted": `SELECT COUNT(*) FROM relay_messages m JOIN relay_webhooks w ON w.owner = m.recipient WHERE w.enabled = 1
+			AND m.state = 'sent' AND m.expires_at > ` + strconv.FormatInt(r.Now().UnixNano(), 10) + `
+			AND NOT EXISTS (SELECT 1 FROM relay_postings p WHERE p.message = m.id)`,
+	} {
+		var n int
+		r.must(r.db.Rows(r.Context(), wrong, nil, func(scan func(...any) error) error { return scan(&n) }))
+		if n != 0 {
+			r.Errorf("%s: %d rows contradict others", what, n)
+		}
+	}
 	return got
 }

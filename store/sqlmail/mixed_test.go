@@ -1,0 +1,171 @@
+package sqlmail_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+	"github.com/uimgate/uimgate/store/sqlmail"
+)
+
+// Whatever few agents do at once, through two processes, ends without an error that nobody expects, and what is kept twice agrees.
+func TestEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	each(t, map[string]func(*relay){"": func(r *relay) {
+		stores := []*sqlmail.Store{r.Store, sqlmail.New(open(r.T, r.place), sqlmail.Options{MaxAgents: manyAgents, Idle: time.Nanosecond})}
+		var all sync.WaitGroup
+		for n := range 8 {
+			m := &mixer{relay: r, s: stores[n%2], rand: rand.New(rand.NewPCG(1, uint64(n)))}
+			all.Go(func() {
+				for range 100 {
+					m.step(r.Context())
+				}
+			})
+		}
+		all.Wait()
+		r.counted()
+		r.age(100 * time.Hour)
+		for more := true; more; {
+			var err error
+			_, more, err = r.Sweep(r.Context(), 7)
+			r.must(err)
+		}
+		if got := r.counted(); got.Messages != 0 || got.Blobs != 0 {
+			r.Errorf("%+v is left", got)
+		}
+	}})
+}
+
+// A mixer does one thing after another, at random.
+type mixer struct {
+	*relay
+	s        *sqlmail.Store
+	rand     *rand.Rand
+	blobs    []string
+	postings []mail.Posting
+}
+
+func (m *mixer) key() mail.Key { return key(m.rand.IntN(4) + 1) }
+
+func (m *mixer) chance() bool { return m.rand.IntN(2) == 0 }
+
+// expected are errors of a moment at which an agent is deleted, a list is full, or a record is gone.
+var expected = []error{
+	mail.ErrNotFound, mail.ErrDenied, mail.ErrForbidden, mail.ErrQueueFull, mail.ErrOverQuota, mail.ErrReferenced, mail.ErrNoBlob,
+	mail.ErrSuspended,
+}
+
+func (m *mixer) step(ctx context.Context) {
+	n := m.rand.IntN(len(steps))
+	err := steps[n](m, ctx)
+	for _, known := range expected {
+		if errors.Is(err, known) {
+			return
+		}
+	}
+	if err != nil {
+		m.Errorf("step %d: %v", n, err)
+	}
+}
+
+var steps = []func(m *mixer, ctx context.Context) error{
+	func(m *mixer, ctx context.Context) error {
+		_, _, err := m.s.Admit(ctx, m.guard(m.key()), 0)
+		return err
+	},
+	func(m *mixer, ctx context.Context) error {
+		tags := []string{"c"}
+		for _, tag := range []string{"a", "b"} {
+			if m.chance() {
+				tags = append(tags, tag)
+			}
+		}
+		p := mail.Profile{Visibility: new(mail.Public), Policy: new(mail.Blocklist), Capabilities: []byte("[]"), Tags: tags}
+		if m.chance() {
+			p.Visibility = new(mail.Private)
+		}
+		_, err := m.s.Update(ctx, m.key(), p)
+		return err
+	},
+	func(m *mixer, ctx context.Context) error { return m.s.Suspend(ctx, m.key(), m.chance()) },
+	func(m *mixer, ctx context.Context) error {
+		if m.rand.IntN(4) > 0 {
+			return nil
+		}
+		_, err := m.s.Delete(ctx, m.key())
+		return err
+	},
+	send, send, send,
+	func(m *mixer, ctx context.Context) error {
+		list, _, err := m.s.Messages(ctx, mail.Query{Recipient: m.key(), Status: mail.Sent, Limit: 5})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		return m.s.Delivered(ctx, list[0].Recipient, ids(list))
+	},
+	func(m *mixer, ctx context.Context) error {
+		_, err := m.s.SetEntry(ctx, m.key(), m.key(), []string{mail.Allow, mail.Block}[m.rand.IntN(2)])
+		return err
+	},
+	func(m *mixer, ctx context.Context) error { return m.s.DeleteEntry(ctx, m.key(), m.key()) },
+	func(m *mixer, ctx context.Context) error {
+		b := m.blobOf(m.id("blob"), m.key(), int64(m.rand.IntN(20)))
+		_, err := m.s.AddBlob(ctx, b, mail.BlobBounds{Count: 5, Bytes: 60, All: 1000})
+		if err == nil {
+			m.blobs = append(m.blobs, b.ID)
+		}
+		return err
+	},
+	func(m *mixer, ctx context.Context) error {
+		if len(m.blobs) == 0 {
+			return nil
+		}
+		return m.s.DeleteBlob(ctx, m.blobs[m.rand.IntN(len(m.blobs))], m.key())
+	},
+	func(m *mixer, ctx context.Context) error {
+		_, err := m.s.SetWebhook(ctx, mail.Webhook{Owner: m.key(), URL: "https://a.example"})
+		return err
+	},
+	func(m *mixer, ctx context.Context) error {
+		if m.chance() {
+			return nil
+		}
+		return m.s.DeleteWebhook(ctx, m.key())
+	},
+	func(m *mixer, ctx context.Context) error {
+		list, err := m.s.Postings(ctx, m.s.Now(), time.Minute, 3)
+		m.postings = append(m.postings, list...)
+		return err
+	},
+	func(m *mixer, ctx context.Context) error {
+		if len(m.postings) == 0 {
+			return nil
+		}
+		p := m.postings[0]
+		m.postings = m.postings[1:]
+		return m.s.Posted(ctx, p, m.s.Now(), m.chance(), 2)
+	},
+	func(m *mixer, ctx context.Context) error {
+		_, _, err := m.s.Sweep(ctx, 3)
+		return err
+	},
+}
+
+func send(m *mixer, ctx context.Context) error {
+	s := m.message(m.key(), m.key())
+	s.Waiting, s.Stranger = 10, 5
+	s.Lifetime = []time.Duration{time.Millisecond, time.Hour}[m.rand.IntN(2)]
+	if m.chance() {
+		s.IdempotencyKey = fmt.Sprint(m.rand.IntN(20))
+	}
+	if len(m.blobs) > 0 && m.chance() {
+		s.Blobs, s.Attachments = m.blobs[len(m.blobs)-1:], []byte("[{}]")
+	}
+	_, _, err := m.s.Send(ctx, s)
+	return err
+}
