@@ -1,5 +1,7 @@
 package config
 
+import "github.com/uimgate/uimgate/internal/yamlconf"
+
 // An MRPRelay is a relay of the Machine Relay Protocol beside the gateway, on a listener of its own. It serves everybody, whether they
 // call intents or not.
 type MRPRelay struct {
@@ -39,4 +41,14 @@ func (l *loader) checkMRPRelay(c *Config) {
 	} else if c.Store.Engine == Postgres {
 		l.Warnf(at+".blobs_dir", "several gateways on one store need a directory that they share")
 	}
+}
+
+// DefaultMRPRelay is a relay for which nothing is set.
+func DefaultMRPRelay() MRPRelay {
+	var c struct {
+		MRPRelay MRPRelay `yaml:"mrp_relay"`
+	}
+	none := func(string) (string, bool) { return "", false }
+	yamlconf.Decode(nil, &c, yamlconf.Options{Scalars: scalars, Env: none}) // nothing is required
+	return c.MRPRelay
 }

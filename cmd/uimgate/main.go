@@ -18,8 +18,11 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/mrpcmd"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/relaycmd"
+	"github.com/uimgate/uimgate/config"
 )
 
 // The exit codes of every command.
@@ -103,10 +106,22 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	root.AddCommand(
 		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
 		restoreCommand(), verifyLedgerCommand(), agentCommand(), mcpCommand(), dnsCommand(), serverJSONCommand(), versionCommand(),
-		mrpcmd.Command(mrpcmd.Program{Version: readVersion().Version, Usage: func(err error) error { return usageError{err} }}),
 	)
+	root.AddCommand(mrpCommands()...)
 	root.AddCommand(operatorCommands()...)
 	return root
+}
+
+// mrpCommands are those of the Machine Relay Protocol: an agent's, and those of whoever runs a relay.
+func mrpCommands() []*cobra.Command {
+	version, usage := readVersion().Version, func(err error) error { return usageError{err} }
+	relay := relaycmd.Program{
+		Version: version, Usage: usage,
+		Log: func(w io.Writer) *zap.Logger { return newLogger(config.Log{Level: "info", Format: config.LogAuto}, w) },
+	}
+	agent := mrpcmd.Command(mrpcmd.Program{Version: version, Usage: usage})
+	agent.AddCommand(relaycmd.Operator(relay)...)
+	return []*cobra.Command{agent, relaycmd.Serve(relay)}
 }
 
 // knownCommand refuses what is no command, with the one that may be meant.

@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			return ownPath(e)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"gateway": startGateway,
+			"gateway": startGateway, "relay": startRelay,
 			"shop":    startExampleShop,
 			"hangup":  hangup,
 			"dns":     startDNS,

@@ -73,8 +73,10 @@ func TestREADME(t *testing.T) {
 			script += "ready http://127.0.0.1:8090/agents.json\n"
 		}
 	}
+	// A reader types the next command once the relay has said that it is ready.
+	script = strings.Replace(script, "--data my-relay &\n", "--data my-relay &\nready http://127.0.0.1:8490/v1/health\n", 1)
 	script += "kill $(jobs -p)\nwait\n"
-	for _, port := range []string{"9000", "8080", "8081", "8090", "8091"} {
+	for _, port := range []string{"9000", "8080", "8081", "8090", "8091", "8490"} {
 		script = strings.ReplaceAll(script, "127.0.0.1:"+port, "127.0.0.1:"+freePort(t))
 	}
 	// The shop is the repository's, but what is built goes elsewhere.
@@ -97,7 +99,7 @@ func TestREADME(t *testing.T) {
 	}
 	for _, want := range []string{
 		"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1",
-		`"name": "Desk lamp Lumen"`,
+		`"name": "Desk lamp Lumen"`, `{"text":"hello"}`,
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the output lacks %q:\n%s", want, out)

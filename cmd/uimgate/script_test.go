@@ -65,6 +65,34 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("GATEWAY_PID", strconv.Itoa(c.Process.Pid))
 }
 
+// startRelay (relay [FLAG…]) runs uimgate mrp-relay on a free port until the script ends, and sets RELAY.
+func startRelay(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: relay [FLAG…]")
+	}
+	self, err := findUimgate(ts)
+	ts.Check(err)
+	c := exec.Command(self, append([]string{"mrp-relay", "--listen", "127.0.0.1:0", "--data", ts.MkAbs("relay")}, args...)...)
+	var log strings.Builder
+	c.Stderr = &log
+	stdout, err := c.StdoutPipe()
+	ts.Check(err)
+	ts.Check(c.Start())
+	ts.Defer(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil {
+			ts.Logf("the relay ended with %v: %s", err, log.String())
+		}
+	})
+	var ready struct {
+		Relay string `json:"mrp_relay"`
+	}
+	if err := json.NewDecoder(stdout).Decode(&ready); err != nil {
+		ts.Fatalf("the relay did not start: %v\n%s", err, log.String())
+	}
+	ts.Setenv("RELAY", ready.Relay)
+}
+
 // startExampleShop (shop) serves the example shop until the script ends, writes its configuration into shop/, and sets SHOP_URL.
 func startExampleShop(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {

@@ -143,3 +143,18 @@ func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error
 		return disown(ctx, x, owner, 1, size)
 	})
 }
+
+// Blobs lists blobs that have not expired, of one owner or of all, by id: at most limit after one.
+func (s *Store) Blobs(ctx context.Context, owner *mail.Key, after string, limit int) (list []mail.Blob, more bool, err error) {
+	query, args := "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id > ? AND b.expires_at > ?", []any{after, nanos(s.Now())}
+	if owner != nil {
+		query, args = query+" AND b.owner = ?", append(args, owner[:])
+	}
+	err = s.db.Rows(ctx, query+" ORDER BY b.id LIMIT ?", append(args, limit+1), func(scan scan) error {
+		b, err := scanBlob(scan)
+		list = append(list, b)
+		return err
+	})
+	list, more = cut(list, limit)
+	return list, more, err
+}

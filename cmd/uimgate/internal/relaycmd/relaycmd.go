@@ -1,0 +1,218 @@
+// Package relaycmd has the commands of whoever runs a relay of the Machine Relay Protocol: uimgate mrp-relay, and those below uimgate
+// mrp that look into the relay's state.
+package relaycmd
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/relayhost"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// A Program is what the commands are given of the program they are of.
+type Program struct {
+	Version string
+	Log     func(io.Writer) *zap.Logger
+	Usage   func(error) error // marks a mistake in the command line
+}
+
+// storeVariable names the environment variable with the URL of a PostgreSQL database, which has a password.
+const storeVariable = "UIMGATE_MRP_STORE"
+
+// drain bounds how long requests under way have to end.
+const drain = 20 * time.Second
+
+// flags are those of mrp-relay.
+type flags struct {
+	Program
+	settings          config.MRPRelay
+	data, blobs       string
+	cert, key         string
+	metrics           string
+	proxies           []string
+	bytes, blobsBytes string
+}
+
+// Serve is uimgate mrp-relay.
+func Serve(p Program) *cobra.Command {
+	f := &flags{Program: p, settings: config.DefaultMRPRelay()}
+	s := &f.settings
+	c := &cobra.Command{
+		Use: "mrp-relay", Short: "Run a relay of the Machine Relay Protocol, without a gateway",
+		Long: `Mrp-relay runs a relay through which agents send each other messages and files, by the Machine
+Relay Protocol, version 1. Agents need no account: each is an Ed25519 key, known from its first
+signed request on. State is an SQLite database in the data directory, or the PostgreSQL database
+whose URL is in ` + storeVariable + `, which several relays may share.
+
+When it takes requests it prints one line of JSON with its addresses; the log goes to stderr.
+SIGTERM ends it once the requests under way are answered. A gateway runs the same relay where its
+configuration has the block mrp_relay.`,
+		Example: `  uimgate mrp-relay --data ./relay
+  uimgate mrp-relay --listen :443 --tls-cert cert.pem --tls-key key.pem --metrics 127.0.0.1:9090
+  UIMGATE_MRP_STORE=postgres://relay@db/relay uimgate mrp-relay --blobs-dir /srv/blobs`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return p.Usage(fmt.Errorf("mrp-relay takes no arguments, only flags: %q", args[0]))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&s.Listen, "listen", s.Listen, "address and port; port 0 takes a free one")
+	fs.StringVar(&f.data, "data", "./relay", "directory of the state and of files; one process each")
+	fs.StringVar(&f.blobs, "blobs-dir", "", "directory of the bytes of files, which several relays on one store share; empty: blobs in --data")
+	fs.StringVar(&f.cert, "tls-cert", "", "PEM file of the certificate and its chain; empty: http")
+	fs.StringVar(&f.key, "tls-key", "", "PEM file of its private key")
+	fs.StringVar(&f.metrics, "metrics", "", "address and port of /metrics for Prometheus; empty: none")
+	fs.StringArrayVar(&f.proxies, "trusted-proxy", nil, "network whose X-Forwarded-For is believed, such as 10.0.0.0/8; may stand several times")
+	fs.StringVar(&f.blobsBytes, "blobs", humanize.IBytes(uint64(s.Blobs)), "bytes of all files together")
+	fs.StringVar(&f.bytes, "message-bytes", humanize.IBytes(uint64(s.Bytes)), "bytes of all messages together")
+	fs.IntVar(&s.Agents, "agents", s.Agents, "agents that may be known")
+	fs.IntVar(&s.Messages, "messages", s.Messages, "messages that may be kept")
+	fs.IntVar(&s.Waiting, "waiting", s.Waiting, "messages that may wait for one agent")
+	fs.IntVar(&s.Sends, "sends-per-minute", s.Sends, "messages that one agent may send in a minute")
+	fs.IntVar(&s.Polls, "polls-per-minute", s.Polls, "polls of one agent in a minute")
+	fs.IntVar(&s.Others, "requests-per-minute", s.Others, "all other requests of one agent in a minute")
+	fs.IntVar(&s.Newcomers, "new-agents-per-hour", s.Newcomers, "agents that one client address may make in an hour")
+	fs.BoolVar(&s.PrivateWebhooks, "private-webhooks", false, "post to webhooks at private addresses, and by http; only for closed networks")
+	return c
+}
+
+// ready is the line that says that requests are taken.
+type ready struct {
+	Ready   bool   `json:"ready"`
+	Relay   string `json:"mrp_relay"`
+	Metrics string `json:"metrics,omitempty"`
+}
+
+func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	log := f.Log(stderr)
+	defer func() { _ = log.Sync() }()
+	if _, err := memory.LimitFromCGroup(); err != nil {
+		log.Warn("memory", zap.Error(err))
+	}
+	o, err := f.options(ctx, log)
+	if err != nil {
+		return err
+	}
+	data, err := config.OpenDataDir(f.data)
+	if err != nil {
+		return errors.Join(err, o.Listener.Close())
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	place := os.Getenv(storeVariable)
+	if o.Shared = place != ""; !o.Shared {
+		place = data.StatePath()
+	}
+	if o.State, err = sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now}); err != nil {
+		return errors.Join(err, o.Listener.Close())
+	}
+	defer func() { err = errors.Join(err, o.State.Close()) }()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	o.Metrics = registry
+	host, err := relayhost.New(o)
+	if err != nil {
+		return errors.Join(err, o.Listener.Close())
+	}
+	line := ready{Ready: true, Relay: address(o.Listener, o.Certificate != nil)}
+	if f.metrics != "" {
+		ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.metrics)
+		if err != nil {
+			return errors.Join(fmt.Errorf("listening for metrics: %w", err), o.Listener.Close())
+		}
+		line.Metrics = address(ln, false) + "/metrics"
+		defer serveMetrics(ln, registry).Close() //nolint:errcheck // it ends with the process
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(stdout, "%s\n", text)
+	log.Info("serving", zap.String("listen", line.Relay))
+	err = host.Run(ctx)
+	log.Info("stopped")
+	return err
+}
+
+// options are what the flags say, with the address bound.
+func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
+	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: f.Version, Log: log}
+	if o.Blobs == "" {
+		o.Blobs = filepath.Join(f.data, "blobs")
+	}
+	for name, into := range map[string]*int64{f.blobsBytes: &f.settings.Blobs, f.bytes: &f.settings.Bytes} {
+		n, err := humanize.ParseBytes(name)
+		if err != nil || n < 1<<20 || n > 1<<50 {
+			return o, f.Usage(fmt.Errorf("%q is no size from 1 MiB to 1 PiB, such as 10GiB", name))
+		}
+		*into = int64(n)
+	}
+	s := &f.settings
+	for name, n := range map[string]int{
+		"agents": s.Agents, "messages": s.Messages, "waiting": s.Waiting, "sends-per-minute": s.Sends, "polls-per-minute": s.Polls,
+		"requests-per-minute": s.Others, "new-agents-per-hour": s.Newcomers,
+	} {
+		if n < 1 || n > 1_000_000_000 {
+			return o, f.Usage(fmt.Errorf("--%s has to be from 1 to 1000000000", name))
+		}
+	}
+	for _, text := range f.proxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return o, f.Usage(fmt.Errorf("--trusted-proxy: %q is no network, such as 10.0.0.0/8", text))
+		}
+		o.Proxies = append(o.Proxies, p)
+	}
+	if (f.cert == "") != (f.key == "") {
+		return o, f.Usage(errors.New("--tls-cert and --tls-key go together"))
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return o, fmt.Errorf("the certificate: %w", err)
+		}
+		o.Certificate = func() *tls.Certificate { return &pair }
+	}
+	o.Settings = *s
+	if o.Listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.Listen); err != nil {
+		return o, fmt.Errorf("listening on %s: %w", s.Listen, err)
+	}
+	return o, nil
+}
+
+func address(ln net.Listener, secure bool) string {
+	if secure {
+		return "https://" + ln.Addr().String()
+	}
+	return "http://" + ln.Addr().String()
+}
+
+func serveMetrics(ln net.Listener, registry *prometheus.Registry) *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.Serve(ln) }()
+	return s
+}
