@@ -26,6 +26,7 @@ func TestAgents(t *testing.T) {
 		"who has nothing is forgotten when idle":      forgotten,
 		"what is changed of a profile":                profiles,
 		"what is an agent's own is removed with it":   removal,
+		"however much waits for it":                   removalOfMany,
 		"agents are listed by their keys":             agentsListed,
 		"who is found, and in which order":            discovered,
 		"tags are counted over agents that are shown": tagsCounted,
@@ -308,6 +309,39 @@ func removal(r *relay) {
 		r.Fatal(due)
 	}
 	r.counted()
+}
+
+func removalOfMany(r *relay) {
+	r.agent(alice, bob)
+	for n := range 250 {
+		m := r.message(bob, alice)
+		m.Waiting = 1000
+		if n%50 == 0 {
+			m.Body = make([]byte, 5<<20)
+		}
+		r.send(m)
+	}
+	_, err := r.Delete(r.Context(), alice)
+	r.must(err)
+	if got := r.counted(); got != (mail.Totals{Agents: 1}) {
+		r.Fatalf("%+v", got)
+	}
+	r.agent(alice)
+	for range 250 {
+		m := r.message(bob, alice)
+		m.Waiting = 1000
+		r.send(m)
+	}
+	for _, want := range []int64{250, 0} {
+		r.age(20 * time.Hour)
+		for more := true; more; {
+			_, more, err = r.Sweep(r.Context(), 220)
+			r.must(err)
+		}
+		if got := r.counted(); got.Messages != want || got.Waiting != 0 {
+			r.Fatalf("%+v; want %d", got, want)
+		}
+	}
 }
 
 func agentsListed(r *relay) {

@@ -191,17 +191,18 @@ func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string)
 		return nil
 	}
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if _, err := lockBox(ctx, x, recipient); err != nil {
+		if err := lockBox(ctx, x, recipient); err != nil {
 			return err
 		}
 		return deliver(ctx, x, recipient, ids)
 	})
 }
 
-// lockBox locks what waits for a recipient, and returns how much that is.
-func lockBox(ctx context.Context, x tx, recipient mail.Key) (waiting int64, err error) {
-	_, err = x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
-	return waiting, err
+// lockBox locks what waits for a recipient.
+func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
+	var waiting int64
+	_, err := x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
+	return err
 }
 
 // deliver is Delivered in a transaction that has locked the box.

@@ -8,8 +8,24 @@ import (
 
 // Delete removes an agent and all that is its own: profile, tags, access list, webhook, idempotency keys, the messages that wait for it,
 // and the records of its blobs, whose ids are returned so that their bytes can be deleted. Messages that it sent stay until they expire,
-// and so do the signatures it used. mail.ErrNotFound where there is no such agent.
+// and so do the signatures it used. mail.ErrNotFound where there is no such agent. Messages go first, in steps: after another error some
+// may be gone.
 func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err error) {
+	if _, err := s.Agent(ctx, key); err != nil {
+		return nil, err
+	}
+	for more := true; more; {
+		err := s.db.Update(ctx, func(ctx context.Context, x tx) (err error) {
+			sums := tally{}
+			if more, err = dropWaiting(ctx, x, key, sums.of(key)); err != nil {
+				return err
+			}
+			return sums.write(ctx, x)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		blobs = nil
 		a, found, err := agentOf(ctx, x, key, forUpdate)
@@ -24,8 +40,10 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 		if err := (tagging{key: key, was: shown(a), retag: true}).write(ctx, x); err != nil {
 			return err
 		}
-		if err := dropWaiting(ctx, x, key, sum); err != nil {
-			return err
+		for more := true; more; { // what came meanwhile
+			if more, err = dropWaiting(ctx, x, key, sum); err != nil {
+				return err
+			}
 		}
 		err = x.Returning(ctx, "DELETE FROM relay_blobs WHERE owner = ? RETURNING id, size", []any{key[:]}, func(scan scan) error {
 			var id string
@@ -60,32 +78,59 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 	return blobs, nil
 }
 
-// dropWaiting deletes the messages that wait for an agent.
-func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) error {
-	waiting, err := lockBox(ctx, x, key)
-	if err != nil {
-		return err
+// dropWaiting deletes messages that wait for an agent, as many as one transaction should, and reports whether there are more.
+func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more bool, err error) {
+	if err := lockBox(ctx, x, key); err != nil {
+		return false, err
 	}
-	var ids []string
-	err = x.Returning(ctx, "DELETE FROM relay_messages WHERE recipient = ? AND state = 'sent' RETURNING id, size", []any{key[:]},
-		func(scan scan) error {
-			var id string
-			var size int64
-			err := scan(&id, &size)
-			ids = append(ids, id)
-			sum.messages--
-			sum.bytes -= size
-			return err
-		})
-	if err != nil {
+	var b batch
+	err = x.Rows(ctx, "SELECT id, size FROM relay_messages WHERE recipient = ? AND state = 'sent' ORDER BY created_at, id "+
+		limited(batchRows+1), []any{key[:]}, func(scan scan) error {
+		var id string
+		var size int64
+		err := scan(&id, &size)
+		more = !b.add(id, size) || more
 		return err
+	})
+	if err != nil || len(b.ids) == 0 {
+		return false, err
 	}
-	if err := forgetAttachments(ctx, x, ids); err != nil {
+	if err := chunked(b.ids, func(some []string) error {
+		_, err := x.Exec(ctx, "DELETE FROM relay_messages WHERE id IN ("+marks(len(some), "?")+")", anys(some)...)
 		return err
+	}); err != nil {
+		return false, err
 	}
-	sum.waiting -= waiting
-	_, err = x.Exec(ctx, "UPDATE relay_boxes SET waiting = 0 WHERE recipient = ?", key[:])
-	return err
+	n := int64(len(b.ids))
+	sum.messages -= n
+	sum.waiting -= n
+	sum.bytes -= b.bytes
+	if err := forgetPostings(ctx, x, b.ids); err != nil {
+		return false, err
+	}
+	if err := forgetAttachments(ctx, x, b.ids); err != nil {
+		return false, err
+	}
+	_, err = x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, key[:])
+	return more, err
+}
+
+// A batch is messages that one transaction changes or deletes: so few, and so small, that others do not wait long for it.
+type batch struct {
+	ids   []string
+	bytes int64
+}
+
+// batchRows bounds the messages of a batch. It ends as well with the one that goes beyond pageBytes.
+const batchRows = 100
+
+// add adds a message, and reports whether there is room for it.
+func (b *batch) add(id string, size int64) bool {
+	if len(b.ids) == batchRows || b.bytes >= pageBytes {
+		return false
+	}
+	b.ids, b.bytes = append(b.ids, id), b.bytes+size
+	return true
 }
 
 // forgetAttachments removes what messages attach.

@@ -194,13 +194,25 @@ func (in *inbox) takes() bool {
 	}
 }
 
-// expire notes which messages of the recipient have expired, and returns how many.
+// expire notes of some messages of the recipient that they have expired, and returns of how many.
 func (d *dispatch) expire(ctx context.Context) (int64, error) {
-	n, err := d.x.Exec(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? "+
-		"WHERE recipient = ? AND state = 'sent' AND expires_at <= ?", int64(expiredKept), d.m.Recipient[:], d.now)
-	if err != nil || n == 0 {
-		return n, err
+	const some = 8
+	var ids []string
+	err := d.x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN (SELECT id "+
+		"FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+") RETURNING id",
+		[]any{int64(expiredKept), d.m.Recipient[:], d.now}, func(scan scan) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	if err != nil || len(ids) == 0 {
+		return 0, err
 	}
+	if err := forgetPostings(ctx, d.x, ids); err != nil {
+		return 0, err
+	}
+	n := int64(len(ids))
 	d.sums.of(d.m.Recipient).waiting -= n
 	_, err = d.x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - ? WHERE recipient = ?", n, d.m.Recipient[:])
 	return n, err

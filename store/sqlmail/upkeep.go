@@ -3,7 +3,6 @@ package sqlmail
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -82,45 +81,60 @@ func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
 
 // sweepMessages ends messages whose time has passed. They are found outside of the transactions, so that boxes are locked before them.
 func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
-	var waiting, done []string
-	boxes := map[mail.Key]struct{}{}
-	err = s.db.Rows(ctx, "SELECT id, recipient, state FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
+	var waiting, done []batch
+	boxes, found := map[string]mail.Key{}, 0
+	err = s.db.Rows(ctx, "SELECT id, recipient, state, size FROM relay_messages WHERE due_at <= ? ORDER BY due_at "+limited(limit),
 		[]any{nanos(s.Now())}, func(scan scan) error {
 			var id, state string
 			var recipient []byte
-			if err := scan(&id, &recipient, &state); err != nil {
+			var size int64
+			if err := scan(&id, &recipient, &state, &size); err != nil {
 				return err
 			}
+			found++
 			if state != mail.Sent {
-				done = append(done, id)
+				done = batched(done, id, size)
 				return nil
 			}
-			waiting = append(waiting, id)
-			boxes[keyFrom(recipient)] = struct{}{}
+			waiting = batched(waiting, id, size)
+			boxes[id] = keyFrom(recipient)
 			return nil
 		})
 	if err != nil {
 		return false, err
 	}
-	if len(waiting) > 0 {
-		if err := s.expire(ctx, waiting, boxes); err != nil {
+	for _, b := range waiting {
+		if err := s.expire(ctx, b.ids, boxes); err != nil {
 			return false, err
 		}
 	}
-	if len(done) > 0 {
-		if err := s.deleteMessages(ctx, done); err != nil {
+	for _, b := range done {
+		if err := s.deleteMessages(ctx, b.ids); err != nil {
 			return false, err
 		}
 	}
-	return len(waiting)+len(done) >= limit, nil
+	return found >= limit, nil
 }
 
-// expire notes that messages have expired, unless they were delivered meanwhile.
-func (s *Store) expire(ctx context.Context, ids []string, boxes map[mail.Key]struct{}) error {
-	keys := slices.SortedFunc(maps.Keys(boxes), func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
+// batched adds a message to the last of several batches, or begins another.
+func batched(list []batch, id string, size int64) []batch {
+	if n := len(list); n > 0 && list[n-1].add(id, size) {
+		return list
+	}
+	return append(list, batch{ids: []string{id}, bytes: size})
+}
+
+// expire notes that messages have expired, unless they were delivered meanwhile; boxes has their recipients, by id.
+func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.Key) error {
+	keys := make([]mail.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = boxes[id]
+	}
+	slices.SortFunc(keys, func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
+	keys = slices.Compact(keys)
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		for _, key := range keys {
-			if _, err := lockBox(ctx, x, key); err != nil {
+			if err := lockBox(ctx, x, key); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		case !found:
 			return mail.ErrNotFound
 		}
-		if _, err := lockBox(ctx, x, h.Owner); err != nil {
+		if err := lockBox(ctx, x, h.Owner); err != nil {
 			return err
 		}
 		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
@@ -92,7 +92,7 @@ func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, erro
 // DeleteWebhook removes the webhook of an agent, or returns mail.ErrNotFound. What waits for the agent goes on waiting.
 func (s *Store) DeleteWebhook(ctx context.Context, owner mail.Key) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if _, err := lockBox(ctx, x, owner); err != nil {
+		if err := lockBox(ctx, x, owner); err != nil {
 			return err
 		}
 		n, err := dropWebhook(ctx, x, owner)
@@ -198,7 +198,7 @@ func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok b
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		if ok {
-			if _, err := lockBox(ctx, x, owner); err != nil {
+			if err := lockBox(ctx, x, owner); err != nil {
 				return err
 			}
 		}
