@@ -15,3 +15,6 @@ func (r *Relay) Waiting(key wire.Key) int {
 	defer r.mu.Unlock()
 	return r.waiters[key]
 }
+
+// Post begins to post what is due, without waiting for the next second.
+func (r *Relay) Post(ctx context.Context) { r.postDue(ctx) }

@@ -56,9 +56,38 @@ func onBoth(t *testing.T, test func(*host), change ...func(*relay.Options)) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		test(newHost(t, pgtest.Start(t).Database(t), change...))
+		test(newHost(t, postgres(t), change...))
 	})
 }
+
+// postgres is a PostgreSQL database of a relay that was never used.
+func postgres(t *testing.T) string {
+	t.Helper()
+	c := pgtest.Start(t)
+	template, err := unused()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Copy(t, template)
+}
+
+// unused is what postgres copies: making the tables takes longer than most tests.
+var unused = sync.OnceValues(func() (string, error) {
+	ctx := context.Background()
+	c, err := pgtest.Shared()
+	if err != nil {
+		return "", err
+	}
+	name, err := c.CreateDatabase(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	s, err := sqlstore.Open(ctx, c.DSN(name), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return "", err
+	}
+	return c.DSN(name), s.Close()
+})
 
 // newHost starts a relay on an SQLite database of its own, or on a place.
 func newHost(t *testing.T, place string, change ...func(*relay.Options)) *host {

@@ -29,26 +29,30 @@ const (
 func (r *Relay) post(ctx context.Context) {
 	tick := time.NewTicker(postEvery)
 	defer tick.Stop()
-	free := make(chan struct{}, postAtOnce)
-	for {
-		for room := postAtOnce - len(free); room > 0; room = postAtOnce - len(free) {
-			due, err := r.store.Postings(ctx, r.now(), postLease, room)
-			if err != nil || len(due) == 0 {
-				break
-			}
-			for _, p := range due {
-				free <- struct{}{}
-				if !r.during(func() { r.attempt(ctx, p); <-free }) {
-					return
-				}
-			}
-		}
+	for r.postDue(ctx) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 	}
+}
+
+// postDue begins attempts for what is due, as far as there is room. It is false once the relay ends.
+func (r *Relay) postDue(ctx context.Context) bool {
+	for room := cap(r.posting) - len(r.posting); room > 0; room = cap(r.posting) - len(r.posting) {
+		due, err := r.store.Postings(ctx, r.now(), postLease, room)
+		if err != nil || len(due) == 0 {
+			return true
+		}
+		for _, p := range due {
+			r.posting <- struct{}{}
+			if !r.during(func() { r.attempt(ctx, p); <-r.posting }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // attempt posts one message, and notes what became of it.
