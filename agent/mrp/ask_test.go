@@ -21,7 +21,7 @@ func answering(t *testing.T, reply func(sent wire.Send) []string) *stub {
 	t.Helper()
 	var mu sync.Mutex
 	var inbox []string
-	return relay(t, map[string]http.HandlerFunc{
+	return stubRelay(t, map[string]http.HandlerFunc{
 		"POST /v1/messages": func(w http.ResponseWriter, r *http.Request) {
 			var sent wire.Send
 			_ = json.NewDecoder(r.Body).Decode(&sent)
@@ -107,7 +107,7 @@ func TestAskingWhileListening(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked, answered, listening := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	s := relay(t, map[string]http.HandlerFunc{
+	s := stubRelay(t, map[string]http.HandlerFunc{
 		"GET /v1/ws": socket(t, func(ctx context.Context, _ int32, conn *websocket.Conn) {
 			<-asked
 			push(ctx, conn, answer("msg_1", wire.TypeJSON, `{"status":"ok","result":1}`))

@@ -23,7 +23,7 @@ func keeper(t *testing.T) *stub {
 	var mu sync.Mutex
 	var kept []byte
 	hash := func(b []byte) string { h := sha256.Sum256(b); return hex.EncodeToString(h[:]) }
-	return relay(t, map[string]http.HandlerFunc{
+	return stubRelay(t, map[string]http.HandlerFunc{
 		"POST /v1/blobs": func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -94,12 +94,12 @@ func TestBlobsThatARelayChanges(t *testing.T) {
 			_, _ = w.Write([]byte("rig"))
 		},
 	} {
-		s := relay(t, map[string]http.HandlerFunc{"GET /v1/blobs/b": answer})
+		s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/blobs/b": answer})
 		if got, err := client(t, s).Download(t.Context(), "b", "", io.Discard); err == nil {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
-	s := relay(t, map[string]http.HandlerFunc{"POST /v1/blobs": says(201, `{"blob_id":"b","hash":%q,"size":5}`, name)})
+	s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/blobs": says(201, `{"blob_id":"b","hash":%q,"size":5}`, name)})
 	if got, err := client(t, s).Upload(t.Context(), strings.NewReader("wrong"), ""); !errors.Is(err, mrp.ErrAnswer) {
 		t.Errorf("kept otherwise: %+v, %v", got, err)
 	}
@@ -118,7 +118,7 @@ func TestUploadsAreNotRepeatedBlindly(t *testing.T) {
 		"too large": {says(413, `{"error":{"code":"payload_too_large"}}`), 1},
 	} {
 		var requests atomic.Int32
-		s := relay(t, map[string]http.HandlerFunc{"POST /v1/blobs": func(w http.ResponseWriter, r *http.Request) {
+		s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/blobs": func(w http.ResponseWriter, r *http.Request) {
 			if requests.Add(1) == 1 {
 				c.first(w, r)
 				return

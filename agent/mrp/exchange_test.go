@@ -66,7 +66,7 @@ func TestWhatIsRepeated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int32
-			s := relay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": func(w http.ResponseWriter, r *http.Request) {
+			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": func(w http.ResponseWriter, r *http.Request) {
 				if requests.Add(1) == 1 || c.always {
 					c.first(w, r)
 					return
@@ -97,7 +97,7 @@ func TestTheClockOfTheRelay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := func() time.Time { return time.Now().Add(c.off) }
-			s := relay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": func(w http.ResponseWriter, r *http.Request) {
+			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": func(w http.ResponseWriter, r *http.Request) {
 				auth, _ := wire.ReadAuth(r.Header)
 				w.Header().Set("Date", now().UTC().Format(http.TimeFormat))
 				if refused := auth.InTime(now(), wire.Tolerance); refused != nil {
@@ -122,7 +122,7 @@ func TestTheClockOfTheRelay(t *testing.T) {
 
 func TestNoTwoSignaturesAreAlike(t *testing.T) {
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(200, profileA)})
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(200, profileA)})
 	c := client(t, s, func(o *mrp.Options) { o.Now, o.Attempts = func() time.Time { return at }, 1 })
 	var group sync.WaitGroup
 	for range 50 {
@@ -143,7 +143,7 @@ func TestNoTwoSignaturesAreAlike(t *testing.T) {
 func TestARepeatedSendHasOneKey(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
-	s := relay(t, map[string]http.HandlerFunc{"POST /v1/messages": func(w http.ResponseWriter, r *http.Request) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/messages": func(w http.ResponseWriter, r *http.Request) {
 		var sent wire.Send
 		if json.NewDecoder(r.Body).Decode(&sent) != nil {
 			return
@@ -170,7 +170,7 @@ func TestARepeatedSendHasOneKey(t *testing.T) {
 }
 
 func TestWhatIsNotSent(t *testing.T) {
-	s := relay(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }})
+	s := stubRelay(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }})
 	c := client(t, s)
 	send := func(m wire.Send) error { _, err := c.Send(t.Context(), m); return err }
 	_, message := c.Message(t.Context(), "threads")
@@ -213,7 +213,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := relay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": c.answer})
+			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": c.answer})
 			p, err := client(t, s, func(o *mrp.Options) { o.Attempts = 1 }).Profile(t.Context(), keyA)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !p.CreatedAt.IsZero() {
 				t.Errorf("%+v, %v", p, err)
@@ -223,7 +223,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 }
 
 func TestTextsOfErrorsCanBeShown(t *testing.T) {
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(400, `{"error":{"code":"bad_request","message":"a\u001b[31m\nb%s"}}`,
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(400, `{"error":{"code":"bad_request","message":"a\u001b[31m\nb%s"}}`,
 		strings.Repeat("é", 4000))})
 	_, err := client(t, s).Profile(t.Context(), keyA)
 	if err == nil || !wire.Shown(err.Error()) || len([]rune(err.Error())) > 600 || !strings.Contains(err.Error(), "a [31m b") {

@@ -72,7 +72,7 @@ func acks(ctx context.Context, conn *websocket.Conn, n int) (ids []string) {
 func TestListening(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan []string, 2)
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, n int32, conn *websocket.Conn) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, n int32, conn *websocket.Conn) {
 		if n == 1 {
 			put(ctx, conn, `{"type":"welcome"}`)
 			put(ctx, conn, `{"type":"error","error":{"code":"bad_request","message":"x"}}`)
@@ -113,7 +113,7 @@ func TestListening(t *testing.T) {
 func TestHandlersThatFail(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, _ int32, conn *websocket.Conn) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, _ int32, conn *websocket.Conn) {
 		push(ctx, conn, message("msg_1", nil))
 		push(ctx, conn, message("msg_2", nil))
 		if ids := acks(ctx, conn, 1); !slices.Equal(ids, []string{"msg_2"}) {
@@ -143,7 +143,7 @@ func TestHandlersThatFail(t *testing.T) {
 func TestListeningAtARelayWithoutWebSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var polls atomic.Int32
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/messages": func(w http.ResponseWriter, r *http.Request) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/messages": func(w http.ResponseWriter, r *http.Request) {
 		list := ""
 		switch n := polls.Add(1); {
 		case r.URL.Query().Get("status") == "delivered":
@@ -183,7 +183,7 @@ func TestRelaysThatRefuseTheAgent(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			var asked atomic.Int32
-			s := relay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
+			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
 				conn, err := websocket.Accept(w, r, nil)
 				if err != nil {
 					return
@@ -216,7 +216,7 @@ func TestRelaysThatMisspeak(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			var asked atomic.Int32
-			s := relay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
+			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
 				conn, err := websocket.Accept(w, r, nil)
 				if err != nil {
 					return

@@ -42,9 +42,9 @@ func appendSend(s wire.Send) ([]byte, error) {
 	if len(s.Body) > wire.MaxBody {
 		return nil, fmt.Errorf("%w: a body has at most %d bytes: attach a blob", ErrOptions, wire.MaxBody)
 	}
-	body, err := json.Marshal(s)
+	body, err := s.AppendJSON(nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the body is no JSON", ErrOptions)
+		return nil, fmt.Errorf("%w: it cannot be written", ErrOptions)
 	}
 	if _, refused := wire.ReadSend(body); refused != nil {
 		return nil, fmt.Errorf("%w: %s", ErrOptions, refused.Message)

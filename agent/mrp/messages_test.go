@@ -31,7 +31,7 @@ func TestWhatOthersSendDoesNotSpoilAPage(t *testing.T) {
 	})
 	list := message("msg_1", nil) + "," + strings.Join(bad, ",") + "," + deep
 	var query string
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/messages": func(w http.ResponseWriter, r *http.Request) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/messages": func(w http.ResponseWriter, r *http.Request) {
 		query = r.URL.RawQuery
 		says(200, `{"messages":[%s],"has_more":true,"next_cursor":"c2","unknown":{}}`, list)(w, r)
 	}})
@@ -49,7 +49,7 @@ func TestWhatOthersSendDoesNotSpoilAPage(t *testing.T) {
 }
 
 func TestOneMessageItsStatusAndItsThread(t *testing.T) {
-	s := relay(t, map[string]http.HandlerFunc{
+	s := stubRelay(t, map[string]http.HandlerFunc{
 		"GET /v1/messages/msg_1": says(200, "%s", message("msg_1", func(m *wire.Message) { m.Body = []byte(`{"a":  1}`) })),
 		"GET /v1/messages/msg_2": says(200, "%s", message("msg_1", nil)),
 		"GET /v1/messages/msg_1/status": says(200,
@@ -81,7 +81,7 @@ func TestDiscover(t *testing.T) {
 		return `{"public_key":"` + k.String() + `","display_name":` + name + `,"last_active_at":"2026-03-05T12:00:00Z","capabilities":[]}`
 	}
 	var queries []string
-	s := relay(t, map[string]http.HandlerFunc{"GET /v1/discover": func(w http.ResponseWriter, r *http.Request) {
+	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/discover": func(w http.ResponseWriter, r *http.Request) {
 		queries = append(queries, r.URL.RawQuery)
 		if r.URL.Query().Get("cursor") == "" {
 			says(200, `{"agents":[%s,%s,{"public_key":1},%s],"has_more":true,"next_cursor":"2"}`,

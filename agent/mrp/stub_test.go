@@ -38,8 +38,8 @@ type stub struct {
 	times []string
 }
 
-// relay serves handlers by patterns of net/http.
-func relay(t *testing.T, handlers map[string]http.HandlerFunc) *stub {
+// stubRelay serves handlers by patterns of net/http.
+func stubRelay(t *testing.T, handlers map[string]http.HandlerFunc) *stub {
 	t.Helper()
 	s := &stub{seen: map[wire.Signature]bool{}}
 	mux := http.NewServeMux()

@@ -17,7 +17,7 @@ import (
 
 func TestSettingAWebhook(t *testing.T) {
 	secret := wire.Secret{1, 2, 3}
-	s := relay(t, map[string]http.HandlerFunc{
+	s := stubRelay(t, map[string]http.HandlerFunc{
 		"PUT /v1/agents/{key}/webhook": func(w http.ResponseWriter, r *http.Request) {
 			var got map[string]string
 			_ = json.NewDecoder(r.Body).Decode(&got)

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -88,6 +89,25 @@ type Send struct {
 	ExpiresIn      int64           `json:"expires_in,omitempty"` // seconds; 0: DefaultExpiry
 	Metadata       json.RawMessage `json:"metadata,omitempty"`
 	IdempotencyKey string          `json:"idempotency_key,omitempty"` // an extension, which other relays ignore
+}
+
+// AppendJSON appends the message, with its body byte for byte.
+func (s *Send) AppendJSON(out []byte) ([]byte, error) {
+	w := strictjson.NewWriter(out)
+	w.Text("recipient_key", s.Recipient.String())
+	w.Optional("content_type", s.ContentType)
+	w.Optional("thread_id", s.ThreadID)
+	w.Optional("in_reply_to", s.InReplyTo)
+	w.Optional("idempotency_key", s.IdempotencyKey)
+	if s.ExpiresIn != 0 {
+		w.JSON("expires_in", strconv.AppendInt(nil, s.ExpiresIn, 10))
+	}
+	if len(s.Attachments) > 0 {
+		w.Append("attachments", func(out []byte) ([]byte, error) { return appendAttachments(out, s.Attachments) })
+	}
+	w.JSON("body", s.Body)
+	w.JSON("metadata", s.Metadata)
+	return w.End()
 }
 
 // ReadSend reads the body of a request to send. The errors are of codes bad_request, payload_too_large and unprocessable_entity.
