@@ -212,9 +212,9 @@ func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 }
 
 // sayAgreed takes an agreement: the envelope is the evidence, as that of UIMAgree is.
-func (x *exchange) sayAgreed(_ chat.Message, c chat.Command) (string, error) {
-	if _, exactly := chat.Agrees("agree " + c.Rest); !exactly {
-		return "", reason.MalformedRequest.Refusal("To agree, say agree and the digest of the policy, and nothing else.").
+func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
+	if _, exactly := m.Agrees(); !exactly {
+		return "", reason.MalformedRequest.Refusal("To agree, say agree and the digest of the policy in one item of text, and nothing else.").
 			With("suggestion", sayAgree)
 	}
 	issued, err := x.issue()

@@ -87,9 +87,9 @@ func (a *Agreement) readChat(e envelope.Envelope) error {
 	if err != nil {
 		return &MemberError{"payload", "want a ChatMessage"}
 	}
-	digest, agrees := chat.Agrees(m.Text)
-	if !agrees || m.Others > 0 {
-		return &MemberError{"content", "want agree and the digest of the policy, and nothing else"}
+	digest, agrees := m.Agrees()
+	if !agrees {
+		return &MemberError{"content", "want agree and the digest of the policy in one item of text, and nothing else"}
 	}
 	a.Chat, a.PolicyDigest = true, digest
 	return nil

@@ -77,6 +77,8 @@ func TestMessagesThatAgreeToNothing(t *testing.T) {
 		"other words":          {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"I agree d"}`), "content"},
 		"a condition":          {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d if"}`), "content"},
 		"words and more":       {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d"},{"type":"text","text":"not"}`), "content"},
+		"words in two items":   {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree"},{"type":"text","text":"d"}`), "content"},
+		"words and no words":   {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d"},{"type":"text","text":""}`), "content"},
 		"words and a file":     {protocol.Standard("ChatMessage").Digest, words(`{"type":"text","text":"agree d"},{"type":"resource"}`), "content"},
 		"no object":            {uimAgree, `"agree"`, "payload"},
 		"a member twice":       {uimAgree, `{"policy_digest":"d","issuer":"i","issuer":"i"}`, "payload"},

@@ -30,6 +30,8 @@ type Message struct {
 	ID string // msg_id: a UUID of version 4
 	// Text is what the items of text say, one below the other.
 	Text string
+	// Texts is how many items of text there are.
+	Texts int
 	// Others is how many items are there that say nothing in words, such as files, beside those that start or end a session.
 	Others int
 	Starts bool // a session
@@ -77,6 +79,7 @@ func Parse(text []byte) (Message, error) {
 			return Message{}, fmt.Errorf("%w: an item of content has no type that is known", ErrMessage)
 		}
 	}
+	m.Texts = len(said)
 	if m.Text = strings.Join(said, "\n"); len(m.Text) > MaxText {
 		return Message{}, fmt.Errorf("%w: want at most %d bytes of text", ErrMessage, MaxText)
 	}

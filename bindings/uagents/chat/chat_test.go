@@ -25,10 +25,10 @@ func TestParse(t *testing.T) {
 		content string
 		want    chat.Message
 	}{
-		"a text":               {`[{"type": "text", "text": "help"}]`, chat.Message{ID: id, Text: "help"}},
-		"several texts":        {`[{"type": "text", "text": "run a"}, {"type": "text", "text": "{}"}]`, chat.Message{ID: id, Text: "run a\n{}"}},
+		"a text":               {`[{"type": "text", "text": "help"}]`, chat.Message{ID: id, Text: "help", Texts: 1}},
+		"several texts":        {`[{"type": "text", "text": "run a"}, {"type": "text", "text": "{}"}]`, chat.Message{ID: id, Text: "run a\n{}", Texts: 2}},
 		"a session that comes": {`[{"type": "start-session"}]`, chat.Message{ID: id, Starts: true}},
-		"a session that goes":  {`[{"type": "text", "text": ""}, {"type": "end-session"}]`, chat.Message{ID: id, Ends: true}},
+		"a session that goes":  {`[{"type": "text", "text": ""}, {"type": "end-session"}]`, chat.Message{ID: id, Texts: 1, Ends: true}},
 		"nothing":              {`[]`, chat.Message{ID: id}},
 		"files and cards": {
 			`[{"type": "resource", "resource_id": "x", "resource": {}}, {"type": "metadata", "metadata": {}}, {"type": "start-stream"}]`,
@@ -109,12 +109,32 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
-	for text, want := range map[string]string{
-		"agree sha-256:x": "sha-256:x", "AGREE\tsha-256:x ": "sha-256:x", "agree": "", "agree sha-256:x not": "", "I agree sha-256:x": "",
-		"agreed sha-256:x": "", "run agree sha-256:x": "",
+}
+
+func TestWhoAgrees(t *testing.T) {
+	t.Parallel()
+	item := func(text string) string { return `{"type": "text", "text": "` + text + `"}` }
+	for content, want := range map[string]string{
+		item("agree sha-256:x"):   "sha-256:x",
+		item(`AGREE\tsha-256:x `): "sha-256:x",
+		`{"type": "start-session"}, ` + item("agree sha-256:x") + `, {"type": "end-session"}`: "sha-256:x",
+		item("agree"):                                                      "",
+		item("agree sha-256:x not"):                                        "",
+		item("I agree sha-256:x"):                                          "",
+		item("agreed sha-256:x"):                                           "",
+		item("run agree sha-256:x"):                                        "",
+		item("agree") + ", " + item("sha-256:x"):                           "",
+		item("") + ", " + item("agree sha-256:x"):                          "",
+		item("agree sha-256:x") + ", " + item("not"):                       "",
+		item("agree sha-256:x") + `, {"type": "resource", "resource": []}`: "",
+		"": "",
 	} {
-		if got, ok := chat.Agrees(text); ok != (want != "") || ok && got != want {
-			t.Errorf("%q: %q, %t", text, got, ok)
+		m, err := chat.Parse([]byte(message("[" + content + "]")))
+		if err != nil {
+			t.Errorf("%s: %v", content, err)
+		}
+		if got, ok := m.Agrees(); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %q, %t", content, got, ok)
 		}
 	}
 }

@@ -31,10 +31,11 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// Agrees returns the digest of the policy that a text agrees to: agree and the digest, and nothing else, so that nobody agrees by
-// the way. ok is false for any other text.
-func Agrees(text string) (digest string, ok bool) {
-	c := Read(text)
+// Agrees returns the digest of the policy that a message agrees to. It has one item of text and nothing else but the start or the end of
+// a session, and says agree and the digest, and nothing else, so that nobody agrees by the way, or by two texts that somebody else
+// put beside each other. ok is false for any other message.
+func (m Message) Agrees() (digest string, ok bool) {
+	c := Read(m.Text)
 	digest, rest := c.Cut()
-	return digest, c.Name == "agree" && digest != "" && rest == ""
+	return digest, m.Texts == 1 && m.Others == 0 && c.Name == "agree" && digest != "" && rest == ""
 }
