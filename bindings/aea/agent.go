@@ -71,7 +71,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		name, address string
 		listen        func(address string) (listener, error)
 	}{
-		{"delegate", set.Delegate, func(at string) (listener, error) { return delegate.Listen(ctx, at, own, delegate.Bounds{}) }},
+		{"delegate", set.Delegate, func(at string) (listener, error) { return delegate.Listen(ctx, at, own, delegate.Bounds{}, d.Now) }},
 		{"mailbox", set.Mailbox, func(at string) (listener, error) { return mailbox.Listen(ctx, at, own, mailbox.Bounds{}, d.Now) }},
 		{"tcp", set.TCP, func(at string) (listener, error) { return tcp.Listen(ctx, at, tcp.Bounds{}) }},
 	} {

@@ -132,10 +132,11 @@ func (t *trial) Fatal(args ...any) { panic(failed{fmt.Sprint(args...)}) }
 
 func (t *trial) Fatalf(format string, args ...any) { panic(failed{fmt.Sprintf(format, args...)}) }
 
-// One connection is used for a time between these: those of aeatest are good for half a minute.
+// One connection is used for a time between these: those of aeatest are good for half a minute, and agents of one address register
+// with one gateway 30 times a minute at most.
 const (
-	connectedFrom = time.Second
-	connectedTo   = 5 * time.Second
+	connectedFrom = 5 * time.Second
+	connectedTo   = 10 * time.Second
 )
 
 // talk has an exchange with a gateway over its connection, which ends with the first failure: the gateway was killed. What is

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -25,7 +26,7 @@ func TestAnAgentInPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secure, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{})
+	secure, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

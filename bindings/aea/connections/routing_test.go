@@ -34,7 +34,7 @@ type all struct {
 func listening(t *testing.T, l runtime.Limits) all {
 	t.Helper()
 	plain, err1 := tcp.Listen(t.Context(), ":0", tcp.Bounds{})
-	secure, err2 := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{})
+	secure, err2 := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, time.Now)
 	asked, err3 := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, time.Now)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)

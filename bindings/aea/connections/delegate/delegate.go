@@ -7,7 +7,8 @@
 // are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is closed.
 //
 // An agent that is told of a failure connects again, and then gives up. So whatever can be read is a success, also where it is
-// dropped; what is wrong with a message is said in its dialogue.
+// dropped; what is wrong with a message is said in its dialogue. An address from which agents register more than 30 times a minute is
+// answered status 3 instead.
 package delegate
 
 import (
@@ -40,15 +41,16 @@ type Connection struct {
 	node     *node.Node
 	listener *socket.Listener
 	peers    socket.Returning
+	asking   *socket.Registering
 }
 
 // Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
-func Listen(ctx context.Context, address string, n *node.Node, b Bounds) (*Connection, error) {
+func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now func() time.Time) (*Connection, error) {
 	l, err := socket.Listen(ctx, address, b)
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{node: n, listener: l}, nil
+	return &Connection{node: n, listener: l, asking: socket.NewRegistering(now)}, nil
 }
 
 // ID is the package's ID.
@@ -75,6 +77,7 @@ func (c *Connection) State() runtime.ConnectionState {
 // Run serves agents until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	defer c.peers.Close()
+	defer c.asking.Close()
 	config := c.node.TLS()
 	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
 		secure := tls.Server(raw, config)
@@ -89,6 +92,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 // Errors that operators see.
 var (
 	errRegister = errors.New("an agent did not register as it should")
+	errTooMany  = errors.New("agents of one address registered too often")
 	errSender   = errors.New("an envelope of another sender than the one that registered")
 	errPayload  = errors.New("a message that agents do not send")
 	errStatus   = errors.New("an agent did not acknowledge an envelope")
@@ -134,6 +138,11 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 		if !socket.IsEnd(err) { // who only wanted the proof, or the certificate, leaves
 			port.Refused(errRegister)
 		}
+		return "", false
+	}
+	if !c.asking.Admit(conn.RemoteAddr().String()) { // before anything is verified
+		port.Refused(errTooMany)
+		_ = conn.Answer(status(acn.Generic))
 		return "", false
 	}
 	m, err := acn.Decode(frame)

@@ -28,11 +28,43 @@ const vectors = "../../testdata/vectors.txt"
 
 func listening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.Runtime) {
 	t.Helper()
-	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), b)
+	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), b, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c, aeatest.Serve(t, runtime.Limits{}, c)
+}
+
+// TestRegistrationsAreBounded for each address, before anything is verified; who is connected goes on.
+func TestRegistrationsAreBounded(t *testing.T) {
+	t.Parallel()
+	now := time.Now() // and stays
+	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, func() time.Time { return now })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := aeatest.Serve(t, runtime.Limits{}, c)
+	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai)
+	record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
+	record.Signature = a.Address // which is none
+	for i := range 31 {
+		want := acn.InvalidProof
+		if i >= 29 { // one has registered
+			want = acn.Generic
+		}
+		conn, _ := aeatest.Connect(t, c.Address())
+		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
+		if code := aeatest.Status(t, conn); code != want {
+			t.Errorf("registration %d: status %d, want %d", i+1, code, want)
+		}
+		_ = conn.Close()
+	}
+	if said := a.Ask(t, "hello"); said != "hello" {
+		t.Error(said)
+	}
+	if s := r.Status().Connections[0]; s.Refused != 31 || !strings.Contains(s.LastError, "too often") {
+		t.Errorf("%+v", s)
+	}
 }
 
 // TestTheNodeProvesItsCertificate by its key on secp256k1, over the key of the certificate as a point.

@@ -19,7 +19,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
 
@@ -29,8 +28,6 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
 )
 
 // ID names the connection.
@@ -43,9 +40,6 @@ const (
 	maxRecord = 8 * (acn.MaxText + 4)
 )
 
-// registrations is how often one address may register: each costs two signatures.
-var registrations = limit.Rate{Max: 30, Period: "minute"}
-
 // Bounds are those of connections at once.
 type Bounds = socket.Bounds
 
@@ -54,8 +48,7 @@ type Connection struct {
 	node     *node.Node
 	listener *socket.Listener
 	sessions *sessions
-	now      func() time.Time
-	asking   *bucket.Set
+	asking   *socket.Registering
 }
 
 // Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
@@ -64,7 +57,7 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 	if err != nil {
 		return nil, err
 	}
-	return &Connection{node: n, listener: l, sessions: newSessions(now), now: now, asking: bucket.NewSet(registrations)}, nil
+	return &Connection{node: n, listener: l, sessions: newSessions(now), asking: socket.NewRegistering(now)}, nil
 }
 
 // ID is the package's ID.
@@ -155,7 +148,7 @@ var (
 )
 
 func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runtime.Port) {
-	if !c.asking.Admit(network(r.RemoteAddr), c.now()) {
+	if !c.asking.Admit(r.RemoteAddr) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
@@ -173,20 +166,6 @@ func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runt
 	}
 	port.Refused(errRegister)
 	w.WriteHeader(http.StatusBadRequest)
-}
-
-// network is what a client is counted as: its IPv4 address, or the /64 of its IPv6 address.
-func network(remote string) string {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return remote
-	}
-	address := at.Addr().Unmap().WithZone("")
-	if address.Is4() {
-		return address.String()
-	}
-	prefix, _ := address.Prefix(64) // which every IPv6 address has
-	return prefix.String()
 }
 
 // take takes an envelope that an agent sends.

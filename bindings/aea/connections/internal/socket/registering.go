@@ -1,0 +1,44 @@
+package socket
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+)
+
+// registrations is how often agents of one address may register by one connection, whoever they say they are: to look at it costs two
+// signatures.
+var registrations = limit.Rate{Max: 30, Period: limit.Minute}
+
+// Registering holds back addresses from which agents register too often. It is safe for concurrent use.
+type Registering struct {
+	now  func() time.Time
+	from *bucket.Set
+}
+
+// NewRegistering makes one that reads this clock.
+func NewRegistering(now func() time.Time) *Registering {
+	return &Registering{now: now, from: bucket.NewSet(registrations)}
+}
+
+// Admit reports whether one more may register from an address with its port.
+func (r *Registering) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
+
+// Close ends at once what goes on in the background, which else ends some time later.
+func (r *Registering) Close() { r.from.Close() }
+
+// network is what a client is counted as: its IPv4 address, or the /64 of its IPv6 address.
+func network(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return remote
+	}
+	address := at.Addr().Unmap().WithZone("")
+	if address.Is4() {
+		return address.String()
+	}
+	prefix, _ := address.Prefix(64) // which every IPv6 address has
+	return prefix.String()
+}
