@@ -23,13 +23,8 @@ func TestAgents(t *testing.T) {
 		"activity is kept to within a time":           activity,
 		"suspended agents are refused":                suspension,
 		"there are as many agents as may be":          agentsBounded,
-		"who has nothing is forgotten when idle":      forgotten,
 		"what is changed of a profile":                profiles,
-		"what is an agent's own is removed with it":   removal,
-		"however much waits for it":                   removalOfMany,
 		"agents are listed by their keys":             agentsListed,
-		"who is found, and in which order":            discovered,
-		"tags are counted over agents that are shown": tagsCounted,
 	})
 }
 
@@ -170,60 +165,7 @@ func agentsBounded(r *relay) {
 	r.counted()
 }
 
-func forgotten(r *relay) {
-	s := sqlmail.New(r.db, sqlmail.Options{MaxAgents: manyAgents, Idle: time.Hour})
-	owners := map[int]func(k mail.Key) error{
-		1: func(k mail.Key) error {
-			_, err := r.Update(r.Context(), k, mail.Profile{Policy: new(mail.Closed)})
-			return err
-		},
-		2: func(k mail.Key) error { _, err := r.SetEntry(r.Context(), k, bob, mail.Block); return err },
-		3: func(k mail.Key) error { r.blob(k, 1); return nil },
-		4: func(k mail.Key) error { r.hook(k); return nil },
-		5: func(k mail.Key) error { return r.Suspend(r.Context(), k, true) },
-	}
-	for n := range 10 {
-		r.agent(key(n))
-		if own := owners[n]; own != nil {
-			r.must(own(key(n)))
-		}
-	}
-	waits := r.message(alice, key(6))
-	waits.Lifetime = 100 * time.Hour
-	r.send(waits)
-	r.age(50 * time.Minute)
-	r.agent(key(7))
-	for _, c := range []struct {
-		after time.Duration
-		want  int64
-	}{{0, 10}, {20 * time.Minute, 6}, {30 * time.Minute, 6}, {time.Hour, 5}} {
-		r.age(c.after)
-		for more := true; more; {
-			var err error
-			_, more, err = s.Sweep(r.Context(), 2)
-			r.must(err)
-			_, _, err = r.Sweep(r.Context(), 2) // without the option
-			r.must(err)
-		}
-		if got := r.counted(); got.Agents != c.want {
-			r.Fatalf("after %v more there are %d; want %d", c.after, got.Agents, c.want)
-		}
-	}
-	r.same(r.waiting(key(6)), []string{waits.ID})
-	r.agent(key(6))
-	r.counted()
-}
-
 // public makes a public agent with tags.
-func (r *relay) public(k mail.Key, name, words string, tags ...string) {
-	r.Helper()
-	r.agent(k)
-	_, err := r.Update(r.Context(), k, mail.Profile{
-		Name: &name, Visibility: new(mail.Public), Capabilities: []byte(`[{"name":"c"}]`), Tags: tags, Words: &words,
-	})
-	r.must(err)
-}
-
 func profiles(r *relay) {
 	_, err := r.Update(r.Context(), alice, mail.Profile{})
 	r.want(err, mail.ErrNotFound)
@@ -261,89 +203,6 @@ func profiles(r *relay) {
 	}
 }
 
-func removal(r *relay) {
-	_, err := r.Delete(r.Context(), alice)
-	r.want(err, mail.ErrNotFound)
-	r.public(alice, "Alice", "words", "tag")
-	r.agent(bob)
-	kept := r.send(r.message(alice, bob)).ID
-	r.send(r.message(bob, alice))
-	blob := r.blob(alice, 10)
-	foreign := r.blob(bob, 5)
-	attached := r.message(bob, alice)
-	attached.Blobs, attached.Attachments = []string{foreign}, []byte(`[{}]`)
-	r.send(attached)
-	_, err = r.SetEntry(r.Context(), alice, bob, mail.Allow)
-	r.must(err)
-	_, err = r.SetWebhook(r.Context(), mail.Webhook{Owner: alice, URL: "https://a.example"})
-	r.must(err)
-	g := r.guard(alice)
-	_, _, err = r.Admit(r.Context(), g, 0)
-	r.must(err)
-
-	blobs, err := r.Delete(r.Context(), alice)
-	r.must(err)
-	r.same(blobs, []string{blob})
-	got := r.counted()
-	if got.Bytes = 0; got != (mail.Totals{Agents: 1, Waiting: 1, Messages: 1, Blobs: 1, BlobBytes: 5}) {
-		r.Fatalf("%+v", got)
-	}
-	r.same(r.waiting(bob), []string{kept})
-	r.must(r.DeleteBlob(r.Context(), foreign, bob)) // no message attaches it any more
-	tags, _, err := r.Tags(r.Context(), nil, 10)
-	r.must(err)
-	if len(tags) != 0 {
-		r.Fatal(tags)
-	}
-	_, _, err = r.Admit(r.Context(), g, 0)
-	r.want(err, mail.ErrReplayed)
-	r.agent(alice)
-	_, err = r.Entry(r.Context(), alice, bob)
-	r.want(err, mail.ErrNotFound)
-	_, err = r.Webhook(r.Context(), alice)
-	r.want(err, mail.ErrNotFound)
-	r.same(r.waiting(alice), nil)
-	due, err := r.Postings(r.Context(), r.Now(), time.Minute, 10)
-	r.must(err)
-	if len(due) != 0 {
-		r.Fatal(due)
-	}
-	r.counted()
-}
-
-func removalOfMany(r *relay) {
-	r.agent(alice, bob)
-	for n := range 250 {
-		m := r.message(bob, alice)
-		m.Waiting = 1000
-		if n%50 == 0 {
-			m.Body = make([]byte, 5<<20)
-		}
-		r.send(m)
-	}
-	_, err := r.Delete(r.Context(), alice)
-	r.must(err)
-	if got := r.counted(); got != (mail.Totals{Agents: 1}) {
-		r.Fatalf("%+v", got)
-	}
-	r.agent(alice)
-	for range 250 {
-		m := r.message(bob, alice)
-		m.Waiting = 1000
-		r.send(m)
-	}
-	for _, want := range []int64{250, 0} {
-		r.age(20 * time.Hour)
-		for more := true; more; {
-			_, more, err = r.Sweep(r.Context(), 220)
-			r.must(err)
-		}
-		if got := r.counted(); got.Messages != want || got.Waiting != 0 {
-			r.Fatalf("%+v; want %d", got, want)
-		}
-	}
-}
-
 func agentsListed(r *relay) {
 	for n := range 5 {
 		r.agent(key(n + 1))
@@ -367,109 +226,3 @@ func agentsListed(r *relay) {
 }
 
 // found returns the numbers of the agents that a search finds, page by page.
-func (r *relay) found(q mail.Search) (got []int) {
-	r.Helper()
-	if q.Limit == 0 {
-		q.Limit = 2
-	}
-	for {
-		list, more, err := r.Discover(r.Context(), q)
-		r.must(err)
-		for _, a := range list {
-			got = append(got, int(a.Key[0]))
-		}
-		if !more {
-			return got
-		}
-		last := list[len(list)-1]
-		q.After = &mail.AgentPlace{ActiveAt: last.LastActiveAt, Key: last.Key}
-	}
-}
-
-func discovered(r *relay) {
-	r.public(key(1), "Translator of ÄRGER", "Translator of ÄRGER translate 100% a_b", "text:translate", "text:x", "free")
-	r.age(time.Hour)
-	r.public(key(2), "Painter", `Painter paint it back\slash 100 axb`, "image:paint", "free")
-	r.age(time.Hour)
-	r.public(key(3), "", "translate paint", "text:translate", "image:paint")
-	r.public(key(4), "Suspended", "translate", "free")
-	r.must(r.Suspend(r.Context(), key(4), true))
-	r.public(key(5), "Private", "translate", "free")
-	_, err := r.Update(r.Context(), key(5), mail.Profile{Visibility: new(mail.Private)})
-	r.must(err)
-	r.agent(key(6))
-	for name, c := range map[string]struct {
-		q    mail.Search
-		want []int
-	}{
-		"all":                     {mail.Search{}, []int{3, 2, 1}},
-		"a tag":                   {mail.Search{Tags: []string{"free"}}, []int{2, 1}},
-		"two tags":                {mail.Search{Tags: []string{"free", "text:translate"}}, []int{1}},
-		"no such tag":             {mail.Search{Tags: []string{"free", "Free"}}, nil},
-		"a prefix":                {mail.Search{Prefixes: []string{"text:"}}, []int{3, 1}},
-		"two prefixes":            {mail.Search{Prefixes: []string{"text:", "im"}}, []int{3}},
-		"no such prefix":          {mail.Search{Prefixes: []string{"text:y"}}, nil},
-		"a prefix without end":    {mail.Search{Prefixes: []string{"\xff\xff"}}, nil},
-		"a word":                  {mail.Search{Words: []string{"TRANSL"}}, []int{3, 1}},
-		"two words":               {mail.Search{Words: []string{"paint", "it"}}, []int{2}},
-		"a name":                  {mail.Search{Name: "ärger"}, []int{1}},
-		"a name in its middle":    {mail.Search{Name: "AINT"}, []int{2}},
-		"percent":                 {mail.Search{Words: []string{"100%"}}, []int{1}},
-		"underline":               {mail.Search{Words: []string{"a_b"}}, []int{1}},
-		"backslash":               {mail.Search{Words: []string{`k\s`}}, []int{2}},
-		"active since":            {mail.Search{ActiveSince: r.Now().Add(-90 * time.Minute)}, []int{3, 2}},
-		"a word that is too long": {mail.Search{Words: []string{string(make([]byte, 100_000))}}, nil},
-		"all of it": {
-			mail.Search{Tags: []string{"free"}, Prefixes: []string{"text"}, Words: []string{"of"}, Name: "t", ActiveSince: r.Now().Add(-3 * time.Hour)},
-			[]int{1},
-		},
-	} {
-		for _, limit := range []int{1, 2, 10} {
-			c.q.Limit = limit
-			if got := r.found(c.q); !slices.Equal(got, c.want) {
-				r.Errorf("%s, by %d: %v; want %v", name, limit, got, c.want)
-			}
-		}
-	}
-}
-
-func tagsCounted(r *relay) {
-	r.public(key(1), "", "", "b", "a", "c")
-	r.public(key(2), "", "", "b", "d")
-	r.public(key(3), "", "", "c", "b")
-	tags := func() (all []mail.TagCount) {
-		var after *mail.TagCount
-		for {
-			list, more, err := r.Tags(r.Context(), after, 1)
-			r.must(err)
-			all = append(all, list...)
-			if !more {
-				return all
-			}
-			after = &list[len(list)-1]
-		}
-	}
-	for _, step := range []struct {
-		do   func() error
-		want []mail.TagCount
-	}{
-		{func() error { return nil }, []mail.TagCount{{Tag: "b", Count: 3}, {Tag: "c", Count: 2}, {Tag: "a", Count: 1}, {Tag: "d", Count: 1}}},
-		{func() error {
-			_, err := r.Update(r.Context(), key(1), mail.Profile{Capabilities: []byte("[]"), Tags: []string{"d", "a"}})
-			return err
-		}, []mail.TagCount{{Tag: "b", Count: 2}, {Tag: "d", Count: 2}, {Tag: "a", Count: 1}, {Tag: "c", Count: 1}}},
-		{func() error { return r.Suspend(r.Context(), key(2), true) }, []mail.TagCount{{Tag: "a", Count: 1}, {Tag: "b", Count: 1}, {Tag: "c", Count: 1}, {Tag: "d", Count: 1}}},
-		{func() error { return r.Suspend(r.Context(), key(2), true) }, []mail.TagCount{{Tag: "a", Count: 1}, {Tag: "b", Count: 1}, {Tag: "c", Count: 1}, {Tag: "d", Count: 1}}},
-		{func() error {
-			_, err := r.Update(r.Context(), key(3), mail.Profile{Visibility: new(mail.Private)})
-			return err
-		}, []mail.TagCount{{Tag: "a", Count: 1}, {Tag: "d", Count: 1}}},
-		{func() error { return r.Suspend(r.Context(), key(2), false) }, []mail.TagCount{{Tag: "d", Count: 2}, {Tag: "a", Count: 1}, {Tag: "b", Count: 1}}},
-		{func() error { _, err := r.Delete(r.Context(), key(1)); return err }, []mail.TagCount{{Tag: "b", Count: 1}, {Tag: "d", Count: 1}}},
-	} {
-		r.must(step.do())
-		if d := cmp.Diff(step.want, tags()); d != "" {
-			r.Fatal(d)
-		}
-	}
-}

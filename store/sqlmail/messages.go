@@ -205,6 +205,20 @@ func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
 	return err
 }
 
+// ensureBox is lockBox for a recipient that may have no box yet. It returns how many messages wait, and when the last was taken.
+func ensureBox(ctx context.Context, x tx, recipient mail.Key) (waiting, last int64, err error) {
+	for {
+		found, err := x.Row(ctx, "SELECT waiting, last_at FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting, &last)
+		if err != nil || found {
+			return waiting, last, err
+		}
+		if _, err := x.Exec(ctx, "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES (?, 0, 0) "+
+			"ON CONFLICT (recipient) DO NOTHING", recipient[:]); err != nil {
+			return 0, 0, err
+		}
+	}
+}
+
 // deliver is Delivered in a transaction that has locked the box.
 func deliver(ctx context.Context, x tx, recipient mail.Key, ids []string) error {
 	now := nanos(x.Now())

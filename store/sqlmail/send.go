@@ -71,8 +71,9 @@ type dispatch struct {
 }
 
 func (d *dispatch) run(ctx context.Context) error {
-	last, err := d.box(ctx)
-	if err != nil {
+	var last int64
+	var err error
+	if d.inbox.waiting, last, err = ensureBox(ctx, d.x, d.m.Recipient); err != nil {
 		return err
 	}
 	if err := d.admit(ctx); err != nil {
@@ -129,22 +130,6 @@ type inbox struct {
 	webhook  *int64  // 1: it is enabled
 	messages int64   // of the relay
 	bytes    int64
-}
-
-// box locks the row of the recipient, and returns when its last message was taken.
-func (d *dispatch) box(ctx context.Context) (last int64, err error) {
-	const lock = "SELECT waiting, last_at FROM relay_boxes WHERE recipient = ? FOR UPDATE"
-	key := d.m.Recipient[:]
-	for {
-		found, err := d.x.Row(ctx, lock, []any{key}, &d.inbox.waiting, &last)
-		if err != nil || found {
-			return last, err
-		}
-		if _, err := d.x.Exec(ctx, "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES (?, 0, 0) "+
-			"ON CONFLICT (recipient) DO NOTHING", key); err != nil {
-			return 0, err
-		}
-	}
 }
 
 // admit holds the message against what the recipient wants, and what it and the relay may have.
