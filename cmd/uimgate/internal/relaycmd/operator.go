@@ -86,7 +86,7 @@ func (o *operator) with(c *cobra.Command, do func(context.Context, *sqlmail.Stor
 }
 
 // show writes values as lines of JSON, or as a table.
-func print[T any](o *operator, w io.Writer, head string, list []T, row func(T) string) error {
+func show[T any](o *operator, w io.Writer, head string, list []T, row func(T) string) error {
 	if o.output == "json" {
 		e := json.NewEncoder(w)
 		for _, v := range list {
@@ -135,7 +135,7 @@ func (o *operator) agents() *cobra.Command {
 				for _, a := range list {
 					shown = append(shown, agent{a.Key, a.Name, a.Status, a.Visibility, a.Policy, a.CreatedAt.UTC(), a.LastActiveAt.UTC()})
 				}
-				err = print(o, c.OutOrStdout(), "KEY\tNAME\tSTATUS\tVISIBILITY\tINBOX\tLAST ACTIVE", shown, func(a agent) string {
+				err = show(o, c.OutOrStdout(), "KEY\tNAME\tSTATUS\tVISIBILITY\tINBOX\tLAST ACTIVE", shown, func(a agent) string {
 					return fmt.Sprintf("%s\t%q\t%s\t%s\t%s\t%s", a.Key, a.Name, a.Status, a.Visibility, a.Policy, a.LastActiveAt.Format(time.RFC3339))
 				})
 				if more {
@@ -183,7 +183,7 @@ func (o *operator) messages() *cobra.Command {
 				for _, m := range list {
 					shown = append(shown, message{m.ID, m.Sender, m.Recipient, m.Status, m.CreatedAt.UTC(), m.ExpiresAt.UTC()})
 				}
-				err = print(o, c.OutOrStdout(), "MESSAGE\tFROM\tTO\tSTATUS\tSENT\tEXPIRES", shown, func(m message) string {
+				err = show(o, c.OutOrStdout(), "MESSAGE\tFROM\tTO\tSTATUS\tSENT\tEXPIRES", shown, func(m message) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", m.ID, m.Sender, m.Recipient, m.Status, m.CreatedAt.Format(time.RFC3339),
 						m.ExpiresAt.Format(time.RFC3339))
 				})
@@ -231,7 +231,7 @@ func (o *operator) blobs() *cobra.Command {
 				for _, b := range list {
 					shown = append(shown, blob{b.ID, b.Owner, b.Size, b.CreatedAt.UTC(), b.ExpiresAt.UTC()})
 				}
-				err = print(o, c.OutOrStdout(), "FILE\tOWNER\tSIZE\tSENT\tEXPIRES", shown, func(b blob) string {
+				err = show(o, c.OutOrStdout(), "FILE\tOWNER\tSIZE\tSENT\tEXPIRES", shown, func(b blob) string {
 					return fmt.Sprintf("%s\t%s\t%s\t%s\t%s", b.ID, b.Owner, humanize.IBytes(uint64(b.Size)), b.CreatedAt.Format(time.RFC3339),
 						b.ExpiresAt.Format(time.RFC3339))
 				})
@@ -270,7 +270,7 @@ func (o *operator) usage() *cobra.Command {
 					return err
 				}
 				all := []usage{{t.Agents, t.Messages, t.Waiting, t.Bytes, t.Blobs, t.BlobBytes, t.Webhooks}}
-				return print(o, c.OutOrStdout(), "AGENTS\tMESSAGES\tWAITING\tBYTES\tFILES\tBYTES\tWEBHOOKS", all, func(u usage) string {
+				return show(o, c.OutOrStdout(), "AGENTS\tMESSAGES\tWAITING\tBYTES\tFILES\tBYTES\tWEBHOOKS", all, func(u usage) string {
 					return fmt.Sprintf("%d\t%d\t%d\t%s\t%d\t%s\t%d", u.Agents, u.Messages, u.Waiting, humanize.IBytes(uint64(max(0, u.MessageBytes))),
 						u.Blobs, humanize.IBytes(uint64(max(0, u.BlobBytes))), u.Webhooks)
 				})
