@@ -29,6 +29,10 @@ type Endpoints struct {
 	UAgentsAddress string `json:"uagents_address,omitempty"` // agent1…
 	// AEAAddress is that of the service among agents of the AEA framework, fetch1…; empty: the service names none.
 	AEAAddress string `json:"aea_address,omitempty"`
+	// MRPKey is that of the service among agents of the Machine Relay Protocol; empty: the service names none. MRPRelay is the URL of
+	// the relay at which it is reached; empty: the service does not say.
+	MRPKey   string `json:"mrp_key,omitempty"`
+	MRPRelay string `json:"mrp_relay,omitempty"`
 }
 
 // The paths of the protocol, the canonical one first.
@@ -66,6 +70,7 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		MCP:     c.MCP,
 		A2A:     c.A2A,
 		UAgents: c.UAgents.Endpoint, UAgentsAddress: c.UAgents.Address, AEAAddress: c.AEA,
+		MRPKey: c.MRP.Key, MRPRelay: c.MRP.Relay,
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

@@ -13,6 +13,8 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/bindings/mcp"
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/bindings/oauth"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
@@ -43,6 +45,11 @@ type Config struct {
 	Sole     bool
 	// AEA are the identities of the services among agents of the AEA framework.
 	AEA *aea.Keys
+	// MRP are the identities of the services among agents of the Machine Relay Protocol. Relay is the relay of this process, and
+	// RelayURL where agents reach it; nil: there is none.
+	MRP      *mrp.Keys
+	Relay    func() *relay.Relay
+	RelayURL func() string
 	// API is the handler of the public listener, which takes these doors; it is asked for once there is one.
 	API func() http.Handler
 	// DrainTimeout is how long what is under way may last once a door is shut.
@@ -67,6 +74,10 @@ func Doors(c Config) []door.Door {
 		}),
 		aea.New(aea.Config{
 			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed, Now: c.Now, Log: c.Log,
+		}),
+		mrp.New(mrp.Config{
+			Keys: c.MRP, Relay: c.Relay, RelayURL: c.RelayURL, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
+			Now: c.Now, Log: c.Log,
 		}),
 	}
 }

@@ -69,6 +69,13 @@ func (l *loader) checkServices(c *Config) {
 		if seed := s.Doors.UAgents.Seed.Reveal(); seed != "" {
 			l.claimSeed(seeds, seed, path+".doors.uagents.key_file", i)
 		}
+		l.checkMRP(path+".doors.mrp", &s.Doors.MRP)
+		if m := s.Doors.MRP; m.Enabled && m.KeyFile.Path == "" && c.Store.Engine == Postgres {
+			l.Warnf(path+".doors.mrp", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
+		}
+		if seed := s.Doors.MRP.Seed.Reveal(); seed != "" {
+			l.claimSeed(seeds, seed, path+".doors.mrp.key_file", i)
+		}
 		l.checkAEA(path+".doors.aea", &s.Doors.AEA, listeners)
 		if a := s.Doors.AEA; a.Enabled && a.KeyFile.Path == "" && c.Store.Engine == Postgres {
 			l.Warnf(path+".doors.aea", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")

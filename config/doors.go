@@ -23,6 +23,8 @@ type Doors struct {
 	UAgents UAgentsDoor `yaml:"uagents" doc:"The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}."`
 	// AEA is open where its block stands in the file.
 	AEA AEADoor `yaml:"aea" doc:"The AEA framework: the service is an agent that negotiates and executes. Shut unless this block stands there."`
+	// MRP is open where its block stands in the file.
+	MRP MRPDoor `yaml:"mrp" doc:"The Machine Relay Protocol: the service is an agent on a relay, which answers messages. Shut unless this block stands there."`
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.

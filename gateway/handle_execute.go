@@ -48,7 +48,7 @@ func (s *Server) execute(c echo.Context) error {
 		},
 	}
 	if x.arrival != nil {
-		call.Door, call.Sender = x.arrival.Door, x.arrival.Sender
+		call.Door, call.Sender, call.SenderKey, call.Proved = x.arrival.Door, x.arrival.Sender, x.arrival.SenderKey, x.arrival.Proved
 	}
 	result, err := s.executor.Execute(r.Context(), call)
 	if err != nil {

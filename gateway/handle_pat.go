@@ -99,7 +99,13 @@ func (s *Server) renew(c echo.Context) error {
 		return err
 	}
 	most := min(maxAgreementBody, x.service.MaxBody)
-	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) { return readRenewal(r, most) })
+	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) {
+		renewal, err := readRenewal(r, most)
+		if x.arrival != nil {
+			renewal.SenderKey = x.arrival.SenderKey
+		}
+		return renewal, err
+	})
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ type Catalog struct {
 	A2A        string // uim-a2a
 	UAgents    UAgents
 	AEA        string // uim-aea: fetch1…
+	MRP        MRP
 	Issuer     string // uim-issuer
 	License    string // uim-license
 	Compliance Compliance
@@ -37,6 +38,12 @@ type Catalog struct {
 type UAgents struct {
 	Address  string // uim-uagents: agent1…
 	Endpoint string // uim-uagents-endpoint: URL to which envelopes are sent
+}
+
+// MRP is the service among agents of the Machine Relay Protocol. Both members may be empty.
+type MRP struct {
+	Key   string // uim-mrp: its public key, 43 characters of base64url
+	Relay string // uim-mrp-relay: URL of the relay at which it is reached
 }
 
 // Intents returns all intents in the order of the document.

@@ -30,6 +30,9 @@ type Fill struct {
 	UAgentsAddress string // uim-uagents
 	UAgentsURL     string // uim-uagents-endpoint
 	AEAAddress     string // uim-aea: fetch1…
+	// MRPKey is no URL: 43 characters of base64url.
+	MRPKey      string // uim-mrp
+	MRPRelayURL string // uim-mrp-relay
 }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
@@ -55,6 +58,8 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-uagents", fill.UAgentsAddress},
 		{"uim-uagents-endpoint", fill.UAgentsURL},
 		{"uim-aea", fill.AEAAddress},
+		{"uim-mrp", fill.MRPKey},
+		{"uim-mrp-relay", fill.MRPRelayURL},
 	} {
 		if m.value == "" {
 			continue

@@ -103,6 +103,7 @@ func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	c.A2A = f.address("", tree, "uim-a2a")
 	c.UAgents = UAgents{f.text("", tree, "uim-uagents", maxURL), f.address("", tree, "uim-uagents-endpoint")}
 	c.AEA = f.text("", tree, "uim-aea", maxURL)
+	c.MRP = MRP{f.text("", tree, "uim-mrp", maxURL), f.address("", tree, "uim-mrp-relay")}
 	c.Issuer = f.text("", tree, "uim-issuer", maxURL)
 	c.License = f.text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)

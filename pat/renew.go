@@ -14,6 +14,8 @@ type RenewRequest struct {
 	// Proved is a proof in place of Proof: the message that asks for the renewal is signed. Whoever catches it can send it again,
 	// so it is good once, also for the same successor. nil: it is not signed.
 	Proved *Proof
+	// SenderKey is the key that who asks is, where that is known beside the PAT: one of another key is refused. Empty: it is not.
+	SenderKey KeyID
 	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
 	Admit func() error
 }
@@ -28,6 +30,9 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
 	if err != nil {
 		return Issued{}, err
+	}
+	if r.SenderKey != "" && r.SenderKey != claims.KeyID {
+		return Issued{}, errorOfKind(ErrInvalid, "the PAT is another key's than the sender's")
 	}
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
 		return Issued{}, err

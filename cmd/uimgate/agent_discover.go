@@ -48,6 +48,7 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 				printable(service.Issuer()), printable(e.Agents), printable(e.Policy[0]), printable(e.Execute[0]))
 			for _, door := range []struct{ name, url string }{
 				{"mcp", e.MCP}, {"a2a", e.A2A}, {"uagents", strings.TrimSpace(e.UAgentsAddress + " " + e.UAgents)}, {"aea", e.AEAAddress},
+				{"mrp", strings.TrimSpace(e.MRPKey + " " + e.MRPRelay)},
 			} {
 				if door.url != "" {
 					s.printNote(c, "  %-7s  %s", door.name, printable(door.url))

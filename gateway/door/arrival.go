@@ -14,6 +14,11 @@ type Arrival struct {
 	// Sender is who sent the message, as far as the connection proves it: it is what requests are counted under, and PATs of
 	// others are refused.
 	Sender pat.AgentID
+	// SenderKey is the key that the sender is, where the protocol has one: it says whose PATs are taken, in place of Sender. Empty:
+	// it has none.
+	SenderKey pat.KeyID
+	// Proved is a proof of key for a call: the sender signed the message. See execute.Call. nil: nobody did.
+	Proved *pat.Proof
 	// Confidential reports whether only the sender can read the answer. PATs are told in no other.
 	Confidential bool
 }

@@ -21,7 +21,9 @@ type Call struct {
 	Service func() *service.Service
 	Token   string // the PAT, without a scheme; empty if none was sent
 	// Sender is who sent the call, where the protocol says that beside the PAT: one of another agent is refused. Empty: it does not.
-	Sender         pat.AgentID
+	Sender pat.AgentID
+	// SenderKey says the same by the key that the sender is: it decides in place of Sender. Empty: the protocol does not say it.
+	SenderKey      pat.KeyID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
 	// Proved is a proof of key in place of Proof: the message that brought the call is signed, over intent, parameters, service
@@ -40,6 +42,14 @@ type Call struct {
 	Read func() (Request, error)
 
 	began func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
+}
+
+// ofAnother reports whether a PAT is another agent's than the one that sent the call.
+func (c *Call) ofAnother(claims *pat.Claims) bool {
+	if c.SenderKey != "" {
+		return claims.KeyID != c.SenderKey
+	}
+	return c.Sender != "" && claims.Subject != c.Sender
 }
 
 // A Request is what an agent asks for.

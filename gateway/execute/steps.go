@@ -70,7 +70,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 			claims, err = e.service.Verifier.Verify(ctx, e.call.Token, e.at)
 		}
 	}
-	if err == nil && e.call.Sender != "" && claims.Subject != e.call.Sender {
+	if err == nil && e.call.ofAnother(claims) {
 		err = reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
 	}
 	if err != nil {

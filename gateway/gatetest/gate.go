@@ -21,6 +21,8 @@ import (
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
@@ -88,6 +90,8 @@ type Gate struct {
 	Settings  string                 // uimgate.yaml, as it was written first
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
+	Relay     *relay.Relay   // of MRP, where the settings have RelaySettings
+	RelayURL  string         // where agents reach it
 	Doors     []door.Door
 	Drain     func() // ends what doors do beside their requests, once; no request may come any more
 
@@ -161,6 +165,11 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(err)
 	t.Cleanup(func() { g.Must(g.Store.Close()) })
 	g.Store.KeepLedger(cfg.Billing.Retain)
+	core, logs := observer.New(zapcore.DebugLevel)
+	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
+	if cfg.MRPRelay.Enabled {
+		g.runRelay(&cfg.MRPRelay)
+	}
 	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{
 		Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA",
 		Overlap: 2 * time.Hour, Now: g.Now,
@@ -173,8 +182,6 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	}
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
 	g.Must(g.View.Refresh(t.Context()))
-	core, logs := observer.New(zapcore.DebugLevel)
-	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
 	identities := uagents.NewKeys(func(service string) (string, error) {
 		seed, err := data.Seed(uagents.Name, service)
 		return seed.Reveal(), err
@@ -186,9 +193,13 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		},
 		Certificate: func(service string) string { return data.CertificatePath(aea.Name, service) },
 	})
+	mrps := mrp.NewKeys(func(service string) (string, error) {
+		key, err := data.PrivateKey(mrp.Name, service)
+		return key.Reveal(), err
+	})
 	g.Directory, err = service.Open(t.Context(), service.State{
 		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View,
-		Log: g.Log, Now: g.Now, UAgents: identities.Address, AEA: aeas.Identity,
+		Log: g.Log, Now: g.Now, UAgents: identities.Address, AEA: aeas.Identity, MRP: mrps.Identity,
 	}, loaded)
 	g.Must(err)
 	g.Executor = execute.New(execute.Config{
@@ -204,6 +215,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Now: g.Now, Log: g.Log,
+		MRP: mrps, Relay: func() *relay.Relay { return g.Relay },
 		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed,
 	})
 	server := gateway.New(gateway.Config{

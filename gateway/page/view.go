@@ -46,7 +46,8 @@ type frontView struct {
 }
 
 type frontLinks struct {
-	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP, AgentCard, UAgents, UAgentsAddress, AEAAddress string
+	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP, AgentCard, UAgents, UAgentsAddress string
+	AEAAddress, MRPKey, MRPRelay                                                                              string
 }
 
 // A topicView is the rules of one topic.
@@ -107,6 +108,7 @@ func newFrontView(s *service.Definition) frontView {
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
 			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: s.MCPURL(), AgentCard: s.AgentCardURL(),
 			UAgents: s.UAgentsURL(), UAgentsAddress: s.Doors.UAgents.Address, AEAAddress: s.Doors.AEA.Address,
+			MRPKey: s.Doors.MRP.Key, MRPRelay: s.MRPRelayURL(),
 		},
 		License: licenseOf(s.Catalog.License), Consents: s.Doors.MCP.Consent,
 		Keeps: complianceRules(s.Catalog.Compliance),

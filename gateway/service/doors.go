@@ -18,6 +18,8 @@ type Doors struct {
 	UAgents UAgentsDoor
 	// AEA has its Address and NodeKey from that moment on as well.
 	AEA AEADoor
+	// MRP has its Key from that moment on as well.
+	MRP MRPDoor
 }
 
 // An MCPDoor is the endpoint of the Model Context Protocol.
@@ -67,6 +69,20 @@ type AEADoor struct {
 	key config.Secret // empty: made once
 }
 
+// LocalRelay is the Relay of a service that is an agent on the relay of this process.
+const LocalRelay = config.LocalRelay
+
+// An MRPDoor makes the service an agent on a relay of the Machine Relay Protocol.
+type MRPDoor struct {
+	Open    bool
+	Key     string // of the service: its Ed25519 public key, as 43 characters of base64url
+	Relay   string // LocalRelay, or the URL of another
+	Name    string // of the agent; empty: that of the service
+	Private bool   // only who knows its key reaches it
+
+	seed config.Secret // empty: made once
+}
+
 func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 	if c.MCP.Enabled {
 		d.MCP = MCPDoor{
@@ -91,6 +107,9 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 		if open := a.Open(); a.DefaultConnection == "" && len(open) > 0 {
 			d.AEA.DefaultConnection = string(open[0])
 		}
+	}
+	if m := &c.MRP; m.Enabled {
+		d.MRP = MRPDoor{Open: true, Relay: m.Relay, Name: m.Name, Private: m.Visibility == config.MRPPrivate, seed: m.Seed}
 	}
 	return d
 }
@@ -127,6 +146,14 @@ func (d *Definition) AgentCardURL() string {
 		return ""
 	}
 	return d.At(AgentCardPath)
+}
+
+// MRPRelayURL is the relay at which the service is reached by MRP; empty: it is that of this process, or the door is shut.
+func (d *Definition) MRPRelayURL() string {
+	if d.Doors.MRP.Relay == LocalRelay {
+		return ""
+	}
+	return d.Doors.MRP.Relay
 }
 
 // urlOf is the URL of a door; empty where it is shut.

@@ -87,7 +87,7 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
 		ErrorsURL: d.At("/errors"), MCPURL: d.MCPURL(), A2AURL: d.A2AURL(), UAgentsAddress: d.Doors.UAgents.Address, UAgentsURL: d.UAgentsURL(),
-		AEAAddress: d.Doors.AEA.Address,
+		AEAAddress: d.Doors.AEA.Address, MRPKey: d.Doors.MRP.Key, MRPRelayURL: d.MRPRelayURL(),
 	})
 }
 

@@ -79,6 +79,9 @@ type State struct {
 	// AEA returns the address of a service among agents of the AEA framework, and its public key. key is the private one that the
 	// configuration has; empty: one that is made once. May be nil where no service has that door.
 	AEA func(service, key string) (address, public string, err error)
+	// MRP returns the public key of a service among agents of the Machine Relay Protocol. seed is that of the configuration, as
+	// hexadecimal digits; empty: one that is made once. May be nil where no service has that door.
+	MRP func(service, seed string) (public string, err error)
 }
 
 // Policies keep which policies were offered.
@@ -187,6 +190,15 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 		var err error
 		if door.Address, door.NodeKey, err = d.state.AEA(definition.ID, door.key.Reveal()); err != nil {
 			return nil, fmt.Errorf("the identity of %s among agents of AEA: %w", definition.ID, err)
+		}
+	}
+	if door := &definition.Doors.MRP; door.Open {
+		if d.state.MRP == nil {
+			return nil, errNoIdentities
+		}
+		var err error
+		if door.Key, err = d.state.MRP(definition.ID, door.seed.Reveal()); err != nil {
+			return nil, fmt.Errorf("the identity of %s among agents of MRP: %w", definition.ID, err)
 		}
 	}
 	past, err := d.past(ctx, definition)

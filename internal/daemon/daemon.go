@@ -17,6 +17,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
@@ -101,6 +102,7 @@ type process struct {
 	cards         []*pat.Keyring // sign agent cards, each with its own algorithm
 	uagents       *uagents.Keys
 	aea           *aea.Keys
+	mrp           *mrp.Keys
 	directory     *service.Directory
 	executor      *execute.Executor
 	desk          *agree.Desk
@@ -159,9 +161,13 @@ func (p *process) open(ctx context.Context) (err error) {
 		},
 		Certificate: func(service string) string { return p.data.CertificatePath(aea.Name, service) },
 	})
+	p.mrp = mrp.NewKeys(func(service string) (string, error) {
+		key, err := p.data.PrivateKey(mrp.Name, service)
+		return key.Reveal(), err
+	})
 	p.directory, err = service.Open(ctx, service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
-		UAgents: p.uagents.Address, AEA: p.aea.Identity,
+		UAgents: p.uagents.Address, AEA: p.aea.Identity, MRP: p.mrp.Identity,
 	}, loaded)
 	if err != nil {
 		return err
@@ -202,6 +208,7 @@ func (p *process) build() {
 		Now: p.Now, Version: p.Version,
 		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Log: p.Log,
 		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed,
+		MRP: p.mrp, Relay: p.mrpRelay, RelayURL: func() string { return p.addresses.MRPRelay },
 	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,

@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/relayhost"
 )
@@ -44,4 +45,12 @@ func (p *process) openRelay() (err error) {
 	}
 	p.relay, err = relayhost.New(o)
 	return err
+}
+
+// mrpRelay is the relay of this process; nil: there is none.
+func (p *process) mrpRelay() *relay.Relay {
+	if p.relay == nil {
+		return nil
+	}
+	return p.relay.Relay()
 }

@@ -1,0 +1,268 @@
+package mrp
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/turns"
+)
+
+// Bounds of one agent.
+const (
+	atOnce   = 64       // messages that are answered at the same time, shared between their senders
+	inLine   = 192      // that wait for that
+	heldMost = 64 << 20 // bytes of messages in hand
+	heldEach = 64 << 10 // that one message counts at least
+	fetched  = 16       // messages that are taken from the relay at a time
+
+	lineWait    = 30 * time.Second
+	firstPause  = time.Second // after a failure, then twice as long each time
+	longPause   = time.Minute
+	sendTries   = 8 // of one answer
+	publishTime = 10 * time.Second
+)
+
+// talks bounds how often one sender is answered in words: two agents that do so could go on for ever.
+var talks = limit.Rate{Max: 20, Period: limit.Hour}
+
+// An agent is that of one service at a relay.
+type agent struct {
+	d        *Door
+	service  string
+	settings service.MRPDoor
+	private  ed25519.PrivateKey
+	key      wire.Key
+	box      mailbox
+
+	places *turns.Places
+	held   *semaphore.Weighted // bytes of messages in hand
+	talks  *bucket.Set
+	work   sync.WaitGroup // messages in hand
+	news   chan wire.Change
+
+	inHand, answered, lost atomic.Int64
+	mu                     sync.Mutex
+	connected              bool
+	lastError              string
+
+	stopping, cutting, ended chan struct{}
+	stopOnce, cutOnce        sync.Once
+	begun                    atomic.Bool // by run, or by wait instead
+}
+
+func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKey, box mailbox) *agent {
+	return &agent{
+		d: d, service: id, settings: set, private: private, key: wire.KeyOf(private), box: box,
+		places: turns.New(turns.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
+		talks: bucket.NewSet(talks), news: make(chan wire.Change, 1),
+		stopping: make(chan struct{}), cutting: make(chan struct{}), ended: make(chan struct{}),
+	}
+}
+
+// publish tells the relay what the service is and offers: at once where the relay is here, else as soon as it can be reached.
+func (a *agent) publish(ctx context.Context, s *service.Service) error {
+	profile := profileOf(s)
+	if a.settings.Relay == service.LocalRelay {
+		ctx, cancel := context.WithTimeout(ctx, publishTime)
+		defer cancel()
+		err := a.box.Update(ctx, profile)
+		if err == nil {
+			a.well()
+		}
+		return err
+	}
+	select { // the newest alone counts
+	case <-a.news:
+	default:
+	}
+	a.news <- profile
+	return nil
+}
+
+// run answers messages until ctx ends, or the agent is stopped, once.
+func (a *agent) run(ctx context.Context) {
+	if a.begun.Swap(true) {
+		return
+	}
+	defer close(a.ended)
+	defer a.talks.Close()
+	ctx, cut := context.WithCancel(ctx)
+	defer cut()
+	taking, stop := context.WithCancel(ctx)
+	defer stop()
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		select {
+		case <-a.stopping:
+			stop()
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-a.cutting:
+			cut()
+		case <-ctx.Done():
+		}
+	})
+	beside.Go(func() { a.keepPublishing(taking) })
+	if r, ok := a.box.(interface{ Run(ctx context.Context) }); ok {
+		beside.Go(func() { r.Run(ctx) })
+	}
+	a.take(taking, ctx)
+	a.work.Wait()
+	cut()
+	beside.Wait()
+}
+
+// take takes messages until taking ends; what is done with them lasts until working does.
+func (a *agent) take(taking, working context.Context) {
+	pause := firstPause
+	for taking.Err() == nil {
+		list, err := a.box.Next(taking, fetched)
+		if err != nil {
+			a.failed(taking, "taking messages", err)
+			if sleep(taking, pause) != nil {
+				return
+			}
+			pause = min(2*pause, longPause)
+			continue
+		}
+		a.well()
+		pause = firstPause
+		for _, m := range list {
+			size := min(heldMost, max(heldEach, int64(len(m.Body)+len(m.Metadata))))
+			if m.Evidence != nil {
+				size = min(heldMost, size+int64(len(m.Evidence.Body)))
+			}
+			if a.held.Acquire(taking, size) != nil {
+				return // what was not begun comes again
+			}
+			a.inHand.Add(1)
+			a.work.Go(func() {
+				defer a.held.Release(size)
+				defer a.inHand.Add(-1)
+				a.handle(working, m)
+			})
+		}
+	}
+}
+
+// handle answers one message. It is done with once the relay has the answer.
+func (a *agent) handle(ctx context.Context, m relay.Arrival) {
+	answer := a.answer(ctx, m)
+	if ctx.Err() != nil || answer != nil && !a.deliver(ctx, answer) {
+		a.box.Again(m.ID)
+		return
+	}
+	if err := a.box.Done(ctx, m.ID); err != nil {
+		a.failed(ctx, "noting that a message was answered", err) // it comes again when the process starts anew, and is told again
+	}
+}
+
+// deliver has the relay take an answer. It reports false where ctx ends first. What the recipient does not take, or the relay refuses
+// for good, is lost: the sender can ask again.
+func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
+	for attempt, pause := 1, firstPause; ; attempt++ {
+		_, err := a.box.Send(ctx, *s)
+		switch refused, isRefusal := errors.AsType[*wire.Error](err); {
+		case err == nil:
+			a.answered.Add(1)
+			return true
+		case ctx.Err() != nil:
+			return false
+		case isRefusal && refused.HTTPStatus() == http.StatusConflict && refused.Code == wire.BadRequest: // it was answered before
+			return true
+		case isRefusal && forGood(refused), attempt == sendTries:
+			a.lost.Add(1)
+			a.d.Log.Warn("an answer could not be sent", zap.String("door", Name), zap.String("service", a.service),
+				zap.Stringer("recipient", s.Recipient), zap.String("in_reply_to", s.InReplyTo), zap.Error(err))
+			return true
+		}
+		a.failed(ctx, "sending an answer", err)
+		if sleep(ctx, pause) != nil {
+			return false
+		}
+		pause = min(2*pause, longPause)
+	}
+}
+
+// forGood reports whether a relay would refuse the same message again.
+func forGood(e *wire.Error) bool {
+	switch status := e.HTTPStatus(); status {
+	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusConflict:
+		return false
+	default:
+		return status < http.StatusInternalServerError || e.Code == wire.NoRoom
+	}
+}
+
+// keepPublishing tells a relay elsewhere what there is new, until it has it.
+func (a *agent) keepPublishing(ctx context.Context) {
+	for {
+		select {
+		case profile := <-a.news:
+			for pause := firstPause; ; pause = min(2*pause, longPause) {
+				err := a.box.Update(ctx, profile)
+				if err == nil {
+					a.well()
+					break
+				}
+				a.failed(ctx, "telling the relay what is offered", err)
+				if sleep(ctx, pause) != nil {
+					return
+				}
+				select {
+				case profile = <-a.news:
+				default:
+				}
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stop has the agent end: it takes nothing more.
+func (a *agent) stop() { a.stopOnce.Do(func() { close(a.stopping) }) }
+
+// wait waits until the agent has ended, or ctx, and then cuts off what is under way, and returns how much that was.
+func (a *agent) wait(ctx context.Context) (left int) {
+	if !a.begun.Swap(true) {
+		a.talks.Close()
+		close(a.ended)
+	}
+	select {
+	case <-a.ended:
+		return 0
+	case <-ctx.Done():
+	}
+	left = int(a.inHand.Load())
+	a.cutOnce.Do(func() { close(a.cutting) })
+	<-a.ended
+	return left
+}
+
+// sleep waits, or returns the error of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

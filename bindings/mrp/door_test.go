@@ -1,0 +1,187 @@
+package mrp_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+const (
+	members  = "agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}"
+	settings = gatetest.RelaySettings + "services:\n- {" + members + ", doors: {mrp: {relay: local}}}\n"
+)
+
+// status is what the operator sees of the door; false: it is shut.
+func status(g *gatetest.Gate) (door.Status, bool) {
+	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+		if s.Door == mrp.Name {
+			return s, true
+		}
+	}
+	return door.Status{}, false
+}
+
+// agent returns an agent with a key of its own, at the relay of the gateway.
+func agent(g *gatetest.Gate) *mrptest.Agent {
+	g.Helper()
+	s, _ := status(g)
+	return mrptest.New(g.T, g.RelayURL, s.Addresses["key"], g.Now)
+}
+
+// agrees has an agent agree, and returns its PAT.
+func agrees(g *gatetest.Gate, a *mrptest.Agent) string {
+	g.Helper()
+	return a.Agrees(g.T, g.Directory.Current().Service("default").At("/api/pat/issue")).PAT
+}
+
+func call(intent, token string, more ...string) string {
+	parameters := `{"query":"lamp"}`
+	if intent == gatetest.Ordering {
+		parameters = `{"product":"lamp"}`
+	}
+	text := fmt.Sprintf(`{"intent_uid":%q,"parameters":%s,"pat":%q`, intent, parameters, token)
+	for _, m := range more {
+		text += "," + m
+	}
+	return text + "}"
+}
+
+// proof is one of key for a call of Ordering.
+func proof(g *gatetest.Gate, a *mrptest.Agent, token string) string {
+	g.Helper()
+	digest, err := pat.ExecuteDigest(gatetest.Ordering, map[string]any{"product": "lamp"})
+	g.Must(err)
+	signed, err := pat.SignProof(a.Key, pat.ProofBinding{
+		Audience: "shop.example", TokenID: g.TokenID(&gatetest.Agent{Token: token}), Digest: digest,
+	}, g.Now())
+	g.Must(err)
+	return signed
+}
+
+func expect(t *testing.T, what, answer string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(answer, w) {
+			t.Errorf("%s: %s, want %s", what, answer, w)
+		}
+	}
+}
+
+// TestWhatEveryDoorAnswers is the table of all doors.
+func TestWhatEveryDoorAnswers(t *testing.T) {
+	t.Parallel()
+	for name, encrypted := range map[string]bool{"plain": false, "encrypted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gatetest.New(t, settings, func(g *gatetest.Gate) {
+				g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
+					`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 3}]}`, 1))
+			})
+			a := agent(g)
+			a.Encrypt = encrypted
+			token := agrees(g, a)
+			execute := func(params string) string { t.Helper(); return a.Ask(t, "uim:execute", params) }
+			expect(t, "a free call", execute(call(gatetest.Searching, token)), `"status":"ok"`, `"output":{"ok":true}`, `"replayed":false`,
+				`"rate_limit":"\"lifetime\";r=2`)
+			expect(t, "by its name", a.Ask(t, gatetest.Searching, `{"query":"lamp"}`, fmt.Sprintf(`"uim_pat":%q`, token)), `"output":{"ok":true}`)
+			expect(t, "a paid call", execute(call(gatetest.Ordering, token)), `"output":{"ok":true}`, `"charge":"0.25 EUR; id=`)
+			accounts, err := g.Store.Accounts(t.Context(), store.Filter{Service: "default"})
+			if err != nil || len(accounts) != 1 || string(accounts[0].AgentID) != a.ID() || accounts[0].Captured.String() != "0.25 EUR" {
+				t.Errorf("%+v, %v", accounts, err)
+			}
+			wrong := strings.Replace(call(gatetest.Searching, token), `"lamp"`, "1", 1)
+			expect(t, "wrong parameters", execute(wrong), `"status":"error"`, `"code":"invalid_parameter"`, `"pointer":"/parameters/query"`)
+			expect(t, "an unknown intent", execute(call("shop.example:sell:v1", token)), `"code":"intent_not_found"`)
+			expect(t, "an unknown action", a.Ask(t, "shop.example:sell:v1", "{}"), `"code":"unsupported_action"`, `"uim:search"`, gatetest.Searching)
+			expect(t, "no PAT", execute(call(gatetest.Searching, "")), `"code":"missing_token"`)
+			expect(t, "a PAT of another", execute(call(gatetest.Searching, g.Agreed("agent-2").Token)), `"code":"invalid_token"`)
+			expect(t, "the last that there is", execute(call(gatetest.Searching, token)), `"output":{"ok":true}`)
+			expect(t, "too many", execute(call(gatetest.Searching, token)), `"code":"quota_exceeded"`, `"suggestion"`)
+
+			g.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
+			expect(t, "the service fails", execute(call(gatetest.Ordering, token)), `"code":"upstream_error"`, `"outcome":`)
+			g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
+			g.Reload()
+			expect(t, "another policy", execute(call(gatetest.Searching, token)), `"code":"policy_requires_agreement"`)
+			token = agrees(g, a)
+			g.Must(g.Directory.Current().Service("default").Issuance.Revoke(g.Context(),
+				pat.Revocation{Kind: pat.RevokedToken, Subject: string(g.TokenID(&gatetest.Agent{Token: token})), Reason: "test"}))
+			g.Later(time.Second)
+			expect(t, "revoked", execute(call(gatetest.Searching, token)), `"code":"revoked_token"`)
+		})
+	}
+}
+
+// A PAT that its key has got by another door is good here as well, and renewals are for its key alone.
+func TestAPATIsGoodForItsKey(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	elsewhere := g.Agreed("agent-1")
+	s, _ := status(g)
+	a := mrptest.With(t, elsewhere.Key, g.RelayURL, s.Addresses["key"], g.Now)
+	expect(t, "of another door", a.Ask(t, "uim:execute", call(gatetest.Searching, elsewhere.Token)), `"output":{"ok":true}`)
+
+	b := agent(g)
+	told := b.Agrees(t, g.Directory.Current().Service("default").At("/api/pat/issue"))
+	if until, err := time.Parse(time.RFC3339, told.ExpiresAt); err != nil || !until.After(g.Now()) || len(told.Scope) != 2 ||
+		told.AgreementID == "" {
+		t.Errorf("%+v", told)
+	}
+	renewal := func(a *mrptest.Agent, token string) string {
+		t.Helper()
+		id := g.TokenID(&gatetest.Agent{Token: token})
+		digest, err := pat.RenewDigest(id)
+		g.Must(err)
+		signed, err := pat.SignProof(b.Key, pat.ProofBinding{Audience: "shop.example", TokenID: id, Digest: digest}, g.Now())
+		g.Must(err)
+		return a.Ask(t, "uim:renew", fmt.Sprintf(`{"pat":%q,"proof":%q}`, token, signed))
+	}
+	g.Later(30 * time.Minute)
+	expect(t, "renewed by another", renewal(a, told.PAT), `"code":"invalid_token"`)
+	next := mrptest.Result[mrptest.Agreed](t, renewal(b, told.PAT))
+	if next.PAT == told.PAT || next.ExpiresAt <= told.ExpiresAt {
+		t.Errorf("%+v", next)
+	}
+	expect(t, "renewed", b.Ask(t, "uim:execute", call(gatetest.Searching, next.PAT)), `"output":{"ok":true}`)
+
+	other := agent(g)
+	signed := b.Agreement(t, g.Directory.Current().Service("default").At("/api/pat/issue"))
+	answer := other.Ask(t, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, signed))
+	expect(t, "another's agreement", answer, `"status":"error"`)
+}
+
+// A message that comes twice is answered alike, and done once.
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	a := agent(g)
+	token := agrees(g, a)
+	var reached atomic.Int64
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		reached.Add(1)
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}
+	body := fmt.Sprintf(`{"action":"uim:execute","params":%s}`, call(gatetest.Ordering, token, `"idempotency_key":"k-1"`))
+	first := a.Say(t, wire.TypeRequest, body)
+	second := a.Say(t, wire.TypeRequest, body) // another message: it has another signature
+	expect(t, "once", string(first.Body), `"replayed":false`)
+	expect(t, "twice", string(second.Body), `"replayed":true`)
+	if reached.Load() != 1 {
+		t.Errorf("%d calls", reached.Load())
+	}
+	if first.ThreadID != first.InReplyTo || first.InReplyTo == "" {
+		t.Errorf("%+v", first)
+	}
+}

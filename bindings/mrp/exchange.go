@@ -1,0 +1,158 @@
+package mrp
+
+import (
+	"context"
+	"mime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/e2e"
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// progressAfter is how long a sender waits before it is told that its request is being worked on.
+const progressAfter = 2 * time.Second
+
+// An exchange is one message that is answered.
+type exchange struct {
+	a       *agent
+	service *service.Service
+	came    relay.Arrival // as it came
+	says    wire.Message  // the same, or what was sealed in it
+	sealed  bool          // so the answer is sealed as well
+	key     pat.Key       // of the sender
+}
+
+// An answer is the content of a message.
+type answer struct {
+	contentType string
+	body        []byte
+}
+
+// answer returns what is to be sent; nil: nothing.
+func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
+	x := &exchange{a: a, service: a.d.serving(a.service), came: m, says: m.Message}
+	if m.Sender == a.key || !m.ExpiresAt.After(a.d.Now()) || x.service == nil || wantsNone(m.ContentType) {
+		return nil
+	}
+	leave, err := a.places.Take(ctx, turns.Party{Name: m.Sender.String()})
+	if ctx.Err() != nil {
+		if err == nil {
+			leave()
+		}
+		return nil
+	}
+	if err != nil {
+		a.d.Shed(reason.ShedEnvelopes)
+		return x.send(x.refuse(reason.Overloaded.Refusal("As many messages wait for their answers as may.").
+			After(lineWait).ShedFor(reason.ShedEnvelopes)), "re:")
+	}
+	defer leave()
+	if !m.ExpiresAt.After(a.d.Now()) {
+		return nil
+	}
+	return x.send(x.answer(ctx), "re:")
+}
+
+// wantsNone reports whether messages of a type are not answered: they answer something themselves, or tell of it.
+func wantsNone(contentType string) bool {
+	switch mediaType(contentType) {
+	case wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
+		return true
+	default:
+		return false
+	}
+}
+
+func mediaType(contentType string) string {
+	kind, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return strings.ToLower(contentType)
+	}
+	return kind
+}
+
+// answer answers by what kind of message it is. One without content type wants no answer.
+func (x *exchange) answer(ctx context.Context) answer {
+	if mediaType(x.says.ContentType) == wire.TypeEncrypted {
+		m, err := e2e.OpenMessage(x.a.private, x.came.Message)
+		if err != nil {
+			return x.refuse(reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent."))
+		}
+		x.says, x.sealed = m, true
+		if wantsNone(m.ContentType) {
+			return answer{}
+		}
+	}
+	var err error
+	if x.key, err = pat.NewKey(x.came.Sender.Public()); err != nil {
+		return x.refuse(refusal.For(err))
+	}
+	switch mediaType(x.says.ContentType) {
+	case wire.TypeRequest:
+		if len(x.says.Attachments) > 0 {
+			return x.refuse(reason.MalformedRequest.Refusal("Attachments are not read here: put all parameters into the body."))
+		}
+		return x.requested(ctx)
+	case wire.TypeText, wire.TypeJSON:
+		return x.talk()
+	default:
+		return x.refuse(reason.UnsupportedMediaType.Refusal("Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
+	}
+}
+
+// requested answers a request, and tells the sender once if that takes long.
+func (x *exchange) requested(ctx context.Context) answer {
+	telling, done := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		if sleep(telling, progressAfter) != nil {
+			return
+		}
+		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is being worked on."}`)}
+		if s := x.send(working, "st:"); s != nil {
+			_, _ = x.a.box.Send(telling, *s) // the answer says more
+		}
+	})
+	defer told.Wait()
+	defer done()
+	return x.request(ctx)
+}
+
+// send is an answer as a message to the sender, in its thread; nil: there is none. What comes twice is answered under one key, so that
+// the sender has one answer.
+func (x *exchange) send(of answer, prefix string) *wire.Send {
+	if of.contentType == "" {
+		return nil
+	}
+	sent := x.message(of, prefix)
+	if sent == nil || len(sent.Body) > wire.MaxBody {
+		sent = x.message(x.long(), prefix)
+	}
+	return sent
+}
+
+func (x *exchange) message(of answer, prefix string) *wire.Send {
+	m := wire.Send{
+		Recipient: x.came.Sender, ContentType: of.contentType, Body: of.body, InReplyTo: x.came.ID, ThreadID: x.came.ThreadID,
+		IdempotencyKey: keyOf(prefix, x.came.ID),
+	}
+	if m.ThreadID == "" {
+		m.ThreadID = x.came.ID
+	}
+	if !x.sealed || len(of.body) > wire.MaxBody {
+		return &m
+	}
+	sealed, err := e2e.SealSend(x.a.private, m)
+	if err != nil { // it was opened with this key
+		return nil
+	}
+	return &sealed
+}

@@ -1,0 +1,123 @@
+package mrp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	apiwire "github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// How long a call under the same key is waited for, that another process of the gateway makes, or one before this made.
+const (
+	runningTries = 30
+	runningPause = 2 * time.Second
+)
+
+// A call is what a request asks an intent for.
+type call struct {
+	uid               string
+	parameters        []byte // an object, as it was written; nil: none
+	token, proof, key string
+}
+
+// execute answers the action of every intent.
+func (x *exchange) execute(ctx context.Context, r request) answer {
+	tree, err := objectOf(r.params, "parameters")
+	if err != nil {
+		return x.refuse(err)
+	}
+	m := apiwire.NewMembers(tree).In("/params")
+	c := call{
+		uid: m.Text("intent_uid", true), token: m.Text("pat", false), proof: m.Text("proof", false), key: m.Text("idempotency_key", false),
+	}
+	if raw, ok := m.Take("parameters"); ok {
+		if c.parameters, _ = raw.(json.RawMessage); !strictjson.IsObject(c.parameters) {
+			return x.refuse(m.Wrong("parameters", "must be an object"))
+		}
+	}
+	if err := m.Done(); err != nil {
+		return x.refuse(err)
+	}
+	return x.call(ctx, c)
+}
+
+// call makes a call. One without an idempotency key has that of its message, so that one which comes again is told again, and not done
+// again: while it is under way elsewhere its end is waited for.
+func (x *exchange) call(ctx context.Context, c call) answer {
+	w := strictjson.NewWriter(nil)
+	w.Text("intent_uid", c.uid)
+	w.JSON("parameters", c.parameters)
+	body, err := w.End()
+	if err != nil {
+		return x.refuse(apiwire.Malformed(err))
+	}
+	q := asked{method: http.MethodPost, path: "/api/intents/execute", body: body, header: map[string]string{"Uim-Proof": c.proof}}
+	if c.token != "" {
+		q.header["Authorization"] = "Bearer " + c.token
+	}
+	own := c.key == ""
+	if own {
+		c.key = keyOf(Name+":", x.came.ID)
+	}
+	q.header["Idempotency-Key"] = c.key
+	if c.proof == "" {
+		q.proved = x.proved()
+	}
+	t := x.ask(ctx, q)
+	for try := 1; own && try < runningTries && t.reason() == reason.IdempotencyInProgress; try++ {
+		if sleep(ctx, runningPause) != nil {
+			break
+		}
+		t = x.ask(ctx, q)
+	}
+	if !t.ok() || t.long {
+		return x.failed(t)
+	}
+	w = strictjson.NewWriter(nil)
+	w.JSON("output", t.body.Bytes())
+	w.Optional("charge", t.header.Get(apiwire.Charge))
+	w.Optional("rate_limit", t.header.Get("Ratelimit"))
+	w.Text("request_id", t.header.Get("Uim-Request-Id"))
+	w.JSON("replayed", strconv.AppendBool(nil, t.header.Get(apiwire.Replayed) != ""))
+	return result(w)
+}
+
+// provesFor is how long the signed request that brought a message proves who has the key. Its signature is kept as long as used.
+const provesFor = 15 * time.Minute
+
+// proved is the proof of key that the message is: its sender signed the request that brought it to the relay of this process, which is
+// for this service, and says all that is asked. A relay elsewhere brings none: nil.
+func (x *exchange) proved() *pat.Proof {
+	e := x.came.Evidence
+	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {
+		return nil
+	}
+	a, s, err := e.Verify(x.came.Sender)
+	age := x.a.d.Now().Sub(a.Time)
+	if err != nil || s.Recipient != x.a.key || s.ContentType != x.came.ContentType || !bytes.Equal(s.Body, x.came.Body) ||
+		!slices.EqualFunc(s.Attachments, x.came.Attachments, func(a, b wire.Attachment) bool { return a.BlobID == b.BlobID }) ||
+		age >= provesFor || age <= -provesFor {
+		return nil
+	}
+	sum := sha256.Sum256(a.Signature[:])
+	return &pat.Proof{Nonce: hex.EncodeToString(sum[:]), Until: a.Time.Add(provesFor + pat.ProofWindow), Key: x.key}
+}
+
+// sends reports whether the target of a request is where messages are sent, below whatever the relay is mounted at.
+func sends(target string) bool {
+	u, err := url.ParseRequestURI(target)
+	return err == nil && strings.HasSuffix(u.Path, "/v1/messages")
+}

@@ -1,0 +1,7 @@
+package mrp
+
+// ReadRequest reads the body of a request.
+func ReadRequest(body []byte) (action, params, token, proof string, err error) {
+	r, err := readRequest(body)
+	return r.action, string(r.params), r.token, r.proof, err
+}

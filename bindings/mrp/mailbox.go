@@ -1,0 +1,40 @@
+package mrp
+
+import (
+	"context"
+	"crypto/ed25519"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+// A mailbox is an agent's place at a relay. It is safe for concurrent use. *relay.Local is one.
+type mailbox interface {
+	// Update changes the agent's profile.
+	Update(ctx context.Context, c wire.Change) error
+	// Next waits for messages, and returns at most limit, oldest first. None comes twice, unless Again is called for it, or the
+	// process starts anew before Done was.
+	Next(ctx context.Context, limit int) ([]relay.Arrival, error)
+	// Send sends a message. The error may be a *wire.Error: what the relay refuses.
+	Send(ctx context.Context, s wire.Send) (wire.Receipt, error)
+	// Done notes that a message has been dealt with.
+	Done(ctx context.Context, id string) error
+	// Again has a message come once more.
+	Again(id string)
+}
+
+// mailbox opens the mailbox of a key.
+func (d *Door) mailbox(ctx context.Context, at string, private ed25519.PrivateKey) (mailbox, error) {
+	if at != service.LocalRelay {
+		return newRemote(at, private, d.Now)
+	}
+	var own *relay.Relay
+	if d.Relay != nil {
+		own = d.Relay()
+	}
+	if own == nil {
+		return nil, ErrNoRelay
+	}
+	return own.Local(ctx, wire.KeyOf(private))
+}

@@ -1,0 +1,204 @@
+// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, of this process or of
+// somebody else, whose capabilities are its intents. Requests come in messages and are answered in messages, so that agents need
+// neither an address nor a port.
+//
+// What a relay is stands below: the wire, encryption, and the relay itself. The door holds no rule of its own: requests go to the
+// API of the gateway, which answers them as over HTTP.
+package mrp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// Name is how the door is called in logs, metrics and audit records.
+const Name = "mrp"
+
+// A Config is what a Door is built on. All of it is required but Relay and RelayURL.
+type Config struct {
+	Keys *Keys
+	// Relay is that of this process, for services whose relay is service.LocalRelay; it is asked when a service is opened. nil, or a
+	// result of nil: there is none.
+	Relay func() *relay.Relay
+	// RelayURL is where agents reach it, as the operator is told; nil, or empty: that is not known.
+	RelayURL func() string
+	// API is the handler of the public listener, once there is one. It answers what comes in messages.
+	API func() http.Handler
+	// Services are those that are served now.
+	Services func() []*service.Service
+	// DrainTimeout is how long what is under way may last once an agent ends.
+	DrainTimeout func() time.Duration
+	Shed         func(reason.Cause) // counts what is refused because there is too much to do
+	Now          func() time.Time
+	Log          *zap.Logger
+}
+
+// A Door runs the agents of all services that open it. It is safe for concurrent use.
+type Door struct {
+	Config
+
+	opening sync.Mutex // one Open or Drain at a time
+	mu      sync.Mutex // guards what follows
+	agents  map[string]*agent
+	start   func(*agent) // nil: Run has not begun
+}
+
+// New makes a Door.
+func New(c Config) *Door { return &Door{Config: c, agents: map[string]*agent{}} }
+
+// Route is empty: the door has no path of the public listener.
+func (d *Door) Route(*service.Definition, string) string { return "" }
+
+// Serve is never called.
+func (d *Door) Serve(http.ResponseWriter, *http.Request, *door.Visit) {}
+
+// Open implements door.Opener. Agents of services with the same key at the same relay go on, and tell the relay what they offer now.
+func (d *Door) Open(ctx context.Context, services []*service.Service) error {
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	wanted := map[string]*service.Service{}
+	for _, s := range services {
+		if s.Doors.MRP.Open {
+			wanted[s.ID] = s
+		}
+	}
+	drain, cancel := context.WithTimeout(ctx, d.DrainTimeout())
+	defer cancel()
+	d.end(drain, func(a *agent) bool {
+		s := wanted[a.service]
+		return s == nil || s.Doors.MRP.Key != a.settings.Key || s.Doors.MRP.Relay != a.settings.Relay
+	})
+	var errs []error
+	for _, s := range services {
+		if wanted[s.ID] == nil {
+			continue
+		}
+		a, err := d.agent(s.ID), error(nil)
+		if a == nil {
+			a, err = d.open(ctx, s)
+		}
+		if err == nil {
+			err = a.publish(ctx, s)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("the agent of %s on a relay of MRP: %w", s.ID, err))
+			continue
+		}
+		d.add(a)
+	}
+	return errors.Join(errs...)
+}
+
+// ErrNoRelay means that a service wants the relay of this process, which runs none.
+var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add a block mrp_relay, and restart")
+
+// open makes the agent of a service. It runs nothing yet.
+func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
+	set := s.Doors.MRP
+	private := d.Keys.of(set.Key)
+	if private == nil {
+		return nil, ErrSeed
+	}
+	box, err := d.mailbox(ctx, set.Relay, private)
+	if err != nil {
+		return nil, err
+	}
+	return newAgent(d, s.ID, set, private, box), nil
+}
+
+// serving returns the service with an id as it is served at the moment; nil where it is not any more.
+func (d *Door) serving(id string) *service.Service {
+	for _, s := range d.Services() {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func (d *Door) agent(service string) *agent {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.agents[service]
+}
+
+// add has an agent run, where the others do.
+func (d *Door) add(a *agent) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.agents[a.service] == a {
+		return
+	}
+	d.agents[a.service] = a
+	if d.start != nil {
+		d.start(a)
+	}
+}
+
+// end ends agents, and waits until what was under way has ended, or ctx, and cuts off the rest. It returns how much that was.
+func (d *Door) end(ctx context.Context, which func(*agent) bool) (left int) {
+	var ending []*agent
+	d.mu.Lock()
+	for id, a := range d.agents {
+		if which(a) {
+			ending = append(ending, a)
+			delete(d.agents, id)
+		}
+	}
+	d.mu.Unlock()
+	for _, a := range ending {
+		a.stop()
+	}
+	for _, a := range ending {
+		left += a.wait(ctx)
+	}
+	return left
+}
+
+// Run implements door.Runner.
+func (d *Door) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	d.mu.Lock()
+	d.start = func(a *agent) { running.Go(func() { a.run(ctx) }) }
+	for _, a := range d.agents {
+		d.start(a)
+	}
+	d.mu.Unlock()
+	<-ctx.Done()
+	d.mu.Lock()
+	d.start = func(a *agent) { a.stop() }
+	d.mu.Unlock()
+	running.Wait()
+	return nil
+}
+
+// Drain implements door.Runner: agents take nothing more, and what is under way is answered.
+func (d *Door) Drain(ctx context.Context) (left int) {
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	return d.end(ctx, func(*agent) bool { return true })
+}
+
+// Status implements door.Reporter.
+func (d *Door) Status(s *service.Service) (door.Status, bool) {
+	a := d.agent(s.ID)
+	if a == nil {
+		return door.Status{}, false
+	}
+	at := a.settings.Relay
+	if at == service.LocalRelay && d.RelayURL != nil && d.RelayURL() != "" {
+		at = d.RelayURL()
+	}
+	return door.Status{Door: Name, Addresses: map[string]string{"key": a.settings.Key, "relay": at}, Activity: a.activity()}, true
+}

@@ -1,0 +1,121 @@
+// Package mrptest is an agent of the Machine Relay Protocol for tests of what answers it.
+package mrptest
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Agent asks a service by a relay. Its id is its key.
+type Agent struct {
+	*mrp.Client
+	Key     ed25519.PrivateKey
+	To      wire.Key // the service
+	Encrypt bool     // so that the relay reads nothing
+	Now     func() time.Time
+	Told    func(wire.Progress) // is called while the agent waits; may be nil
+}
+
+// New makes an agent with a key of its own, at a relay.
+func New(tb testing.TB, relay, service string, now func() time.Time) *Agent {
+	tb.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	must(tb, err)
+	return With(tb, private, relay, service, now)
+}
+
+// With makes an agent with a key.
+func With(tb testing.TB, private ed25519.PrivateKey, relay, service string, now func() time.Time) *Agent {
+	tb.Helper()
+	c, err := mrp.New(mrp.Options{Relay: relay, Key: private, Now: now})
+	must(tb, err)
+	tb.Cleanup(c.Close)
+	to, err := wire.ParseKey(service)
+	must(tb, err)
+	return &Agent{Client: c, Key: private, To: to, Now: now}
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// ID is that of the agent.
+func (a *Agent) ID() string { return wire.KeyOf(a.Key).String() }
+
+// Say sends a message, and returns the one that answers it.
+func (a *Agent) Say(tb testing.TB, contentType, body string) wire.Message {
+	tb.Helper()
+	m, err := a.Call(tb.Context(), wire.Send{Recipient: a.To, ContentType: contentType, Body: []byte(body)}, mrp.Asking{
+		Encrypt: a.Encrypt, Progress: a.Told,
+	})
+	must(tb, err)
+	return m
+}
+
+// Ask sends a request, whose further members are JSON, and returns the response.
+func (a *Agent) Ask(tb testing.TB, action, params string, members ...string) string {
+	tb.Helper()
+	body := fmt.Sprintf(`{"action":%q,"params":%s`, action, params)
+	if len(members) > 0 {
+		body += "," + strings.Join(members, ",")
+	}
+	m := a.Say(tb, wire.TypeRequest, body+"}")
+	if m.ContentType != wire.TypeResponse {
+		tb.Errorf("answered with %s", m.ContentType)
+	}
+	return string(m.Body)
+}
+
+// Result is what an answer has as its result.
+func Result[T any](tb testing.TB, answer string) (result T) {
+	tb.Helper()
+	var told struct {
+		Status string          `json:"status"`
+		Result json.RawMessage `json:"result"`
+	}
+	must(tb, json.Unmarshal([]byte(answer), &told))
+	if told.Status != wire.ResponseOK {
+		tb.Fatalf("%s", answer)
+	}
+	must(tb, json.NewDecoder(bytes.NewReader(told.Result)).Decode(&result))
+	return result
+}
+
+// Agreement reads the policy, and signs it.
+func (a *Agent) Agreement(tb testing.TB, url string) string {
+	tb.Helper()
+	offer := Result[struct{ UID, Digest, Issuer string }](tb, a.Ask(tb, "uim:policy", "{}"))
+	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
+		AgentID: pat.AgentID(a.ID()), Audience: offer.Issuer, URL: url, IssuedAt: a.Now(), Nonce: rand.Text(),
+		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+	})
+	must(tb, err)
+	return signed
+}
+
+// Agreed is what an agreement is answered with.
+type Agreed struct {
+	AgreementID string   `json:"agreement_id"`
+	PAT         string   `json:"pat"`
+	ExpiresAt   string   `json:"expires_at"`
+	Scope       []string `json:"scope"`
+}
+
+// Agrees agrees to the policy, and returns what it is told. url is where agreements are issued, which is signed.
+func (a *Agent) Agrees(tb testing.TB, url string) Agreed {
+	tb.Helper()
+	return Result[Agreed](tb, a.Ask(tb, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, a.Agreement(tb, url))))
+}

@@ -1,0 +1,119 @@
+package mrp
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/bindings/mcp/tool"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The actions of the door itself. The uid of an intent is one as well.
+const (
+	actionSearch  = "uim:search"
+	actionPolicy  = "uim:policy"
+	actionAgree   = "uim:agree"
+	actionRenew   = "uim:renew"
+	actionExecute = "uim:execute"
+)
+
+// tagForm is what a relay takes as a tag.
+var tagForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,64}$`)
+
+// profileOf is what a relay tells of a service.
+func profileOf(s *service.Service) wire.Change {
+	set := s.Doors.MRP
+	name := strings.Map(func(r rune) rune {
+		if wire.Shown(string(r)) {
+			return r
+		}
+		return ' '
+	}, cmp.Or(set.Name, s.Catalog.Service.Name))
+	if runes := []rune(name); len(runes) > wire.MaxDisplayName {
+		name = string(runes[:wire.MaxDisplayName])
+	}
+	c := wire.Change{DisplayName: &name, Visibility: wire.Public, Capabilities: capabilities(s)}
+	if set.Private {
+		c.Visibility = wire.Private
+	}
+	return c
+}
+
+// own are the capabilities that every service has.
+var own = []wire.Capability{
+	ability(actionSearch, "Search what this service offers. The result has intents, with their parameters, and a cursor where there are more.",
+		`{"query":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"cursor":{"type":"string"}}`, `[]`),
+	ability(actionPolicy, "Read the terms of use, an ODRL policy. The result has uid, digest, issuer and document.", `{}`, `[]`),
+	ability(actionAgree, "Agree to the policy, by a JWS of type uim-agreement+jwt that your key has signed. The result has a token, pat.",
+		`{"agreement":{"type":"string"},"scope":{"type":"array","items":{"type":"string"}}}`, `["agreement"]`),
+	ability(actionRenew, "Get a token that expires later in place of one that you have.",
+		`{"pat":{"type":"string"},"proof":{"type":"string"}}`, `["pat"]`),
+	ability(actionExecute, "Call an intent. The result has output, charge and rate_limit. The uid of an intent is an action too, with uim_pat beside params.",
+		`{"intent_uid":{"type":"string"},"parameters":{"type":"object"},"pat":{"type":"string"},"proof":{"type":"string"},`+
+			`"idempotency_key":{"type":"string"}}`, `["intent_uid","pat"]`),
+}
+
+// ability is an action of the door, with the JSON Schemas of its parameters, and the names of those that are required.
+func ability(name, description, properties, required string) wire.Capability {
+	return wire.Capability{
+		Name: name, Description: description, Tags: []string{"uim", name}, Version: "1",
+		InputSchema: []byte(`{"type":"object","properties":` + properties + `,"required":` + required + `,"additionalProperties":false}`),
+	}
+}
+
+// capabilities are what the profile of a service lists: the actions of the door, then intents as long as there is room.
+func capabilities(s *service.Service) []wire.Capability {
+	list := slices.Clone(own)
+	for _, in := range s.Offered() {
+		if len(list) == wire.MaxCapability {
+			break
+		}
+		if len(in.ID) > wire.MaxName {
+			continue
+		}
+		c := wire.Capability{
+			Name: in.ID, Description: tool.Plain(cmp.Or(in.Description, in.Name), wire.MaxDescription), Tags: []string{}, Version: in.UID.Version,
+		}
+		for _, tag := range in.Tags {
+			if tagForm.MatchString(tag) && len(c.Tags) < wire.MaxTags {
+				c.Tags = append(c.Tags, tag)
+			}
+		}
+		if text, err := strictjson.Append(nil, map[string]any(in.InputSchema())); err == nil && len(text) <= wire.MaxSchema {
+			c.InputSchema = text
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// help says in words what the service is, and how to ask it.
+func help(s *service.Service) string {
+	about := s.Catalog.Service
+	var b strings.Builder
+	b.WriteString(strings.TrimSuffix(tool.Plain(about.Name+": "+about.Description, wire.MaxDescription), ":"))
+	b.WriteString("\n\nThis agent answers requests of agents: messages of type " + wire.TypeRequest +
+		" with an action and params. The actions are:\n")
+	list := capabilities(s)
+	for _, c := range list {
+		b.WriteString("- " + c.Name + ": " + strings.ReplaceAll(c.Description, "\n", " ") + "\n")
+	}
+	if more := len(s.Offered()) - (len(list) - len(own)); more > 0 {
+		b.WriteString("More intents are found by " + actionSearch + ".\n")
+	}
+	b.WriteString("For example: " + `{"action":"` + actionSearch + `","params":{"query":"` + exampleQuery(s) + `"}}` +
+		"\nBefore the first call read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + ").")
+	return b.String()
+}
+
+// exampleQuery is a word to search for.
+func exampleQuery(s *service.Service) string {
+	for _, in := range s.Offered() {
+		return in.UID.Name
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package mrp_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// A reload tells the relay what is offered now, and drops nothing that is under way; nor does one that shuts the door.
+func TestReloads(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	a := agent(g)
+	token := agrees(g, a)
+	before, err := a.Profile(t.Context(), a.To)
+	g.Must(err)
+	if before.DisplayName == nil || *before.DisplayName != "shop.example" || before.Visibility != wire.Public ||
+		len(before.Capabilities) != 7 {
+		t.Errorf("%+v", before)
+	}
+	for shuts, changed := range map[bool]string{false: "doors: {mrp: {relay: local, name: Lamps, visibility: private}}", true: ""} {
+		g.Write("uimgate.yaml", g.Settings)
+		g.Reload()
+		called, release := make(chan struct{}), make(chan struct{})
+		g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+			close(called)
+			<-release
+			_, _ = io.WriteString(w, `{"ok":true}`)
+		}
+		answered, reloaded := make(chan string), make(chan struct{})
+		go func() { answered <- a.Ask(t, "uim:execute", call(gatetest.Searching, token)) }()
+		<-called
+		g.Write("uimgate.yaml", strings.Replace(g.Settings, ", doors: {mrp: {relay: local}}", ", "+changed, 1))
+		go func() { defer close(reloaded); g.Reload() }()
+		if !shuts {
+			<-reloaded
+		}
+		close(release)
+		expect(t, "under way", <-answered, `"output":{"ok":true}`)
+		<-reloaded
+		if _, open := status(g); open == shuts {
+			t.Errorf("open: %t", open)
+		}
+		if !shuts {
+			now, err := a.Profile(t.Context(), a.To)
+			if err != nil || *now.DisplayName != "Lamps" || now.Visibility != wire.Private {
+				t.Errorf("%+v, %v", now, err)
+			}
+		}
+	}
+}
+
+func TestALocalRelayHasToRun(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, shut)
+	g.Relay = nil
+	g.Write("uimgate.yaml", strings.Replace(g.Settings, "policy.json,", "policy.json, doors: {mrp: {relay: local}},", 1))
+	if err := g.TryReload(); err == nil || !strings.Contains(err.Error(), mrp.ErrNoRelay.Error()) {
+		t.Error(err)
+	}
+}
+
+// A request that takes long is told of once it does.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, settings)
+	a := agent(g)
+	token := agrees(g, a)
+	told := make(chan wire.Progress, 1)
+	a.Told = func(p wire.Progress) { told <- p }
+	release := make(chan struct{})
+	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
+		<-release
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}
+	answered := make(chan string)
+	go func() { answered <- a.Ask(t, "uim:execute", call(gatetest.Searching, token)) }()
+	if p := <-told; p.State != "working" {
+		t.Errorf("%+v", p)
+	}
+	close(release)
+	expect(t, "at last", <-answered, `"output":{"ok":true}`)
+}

@@ -1,0 +1,142 @@
+package mrp
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"sync"
+	"time"
+
+	client "github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A remote is the mailbox of an agent at a relay elsewhere. Messages come by a WebSocket, or by polls where the relay has none. Nothing
+// proves who sent them but the word of that relay.
+type remote struct {
+	client *client.Client
+	come   chan wire.Message
+
+	mu     sync.Mutex
+	dealt  map[string]chan error // what is in hand, by id: nil once it is done
+	broken error                 // why no messages come; nil: they do
+	change chan struct{}         // closed when broken changes
+}
+
+// errAgain has a message come once more.
+var errAgain = errors.New("the message was not dealt with")
+
+// newRemote opens a mailbox. Nothing comes before Run.
+func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*remote, error) {
+	c, err := client.New(client.Options{
+		Relay: at, Key: private, Now: now, UserAgent: "uimgate",
+		AllowInsecure: true, // the operator has named it; nobody else does
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &remote{client: c, come: make(chan wire.Message), dealt: map[string]chan error{}, change: make(chan struct{})}, nil
+}
+
+// Run brings messages until ctx ends.
+func (r *remote) Run(ctx context.Context) {
+	defer r.client.Close()
+	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
+		err := r.client.Listen(ctx, client.Listening{Parallel: atOnce + inLine, State: r.state}, r.hand)
+		if ctx.Err() != nil {
+			return
+		}
+		r.state(err) // the relay refuses the agent; perhaps not for ever
+		if sleep(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// state notes whether messages come.
+func (r *remote) state(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken = err
+	close(r.change)
+	r.change = make(chan struct{})
+}
+
+// hand hands a message to who calls Next, and waits until it is dealt with.
+func (r *remote) hand(ctx context.Context, m wire.Message) error {
+	dealt := make(chan error, 1)
+	r.mu.Lock()
+	r.dealt[m.ID] = dealt
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.dealt, m.ID)
+	}()
+	select {
+	case r.come <- m:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-dealt:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Next returns one message. The error is why none come.
+func (r *remote) Next(ctx context.Context, _ int) ([]relay.Arrival, error) {
+	r.mu.Lock()
+	change := r.change
+	r.mu.Unlock()
+	for {
+		select {
+		case m := <-r.come:
+			return []relay.Arrival{{Message: m}}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-change:
+		}
+		r.mu.Lock()
+		err := r.broken
+		change = r.change
+		r.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Send sends a message, as often as it takes within about a minute.
+func (r *remote) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
+	return r.client.Send(ctx, s)
+}
+
+// Update changes the profile.
+func (r *remote) Update(ctx context.Context, c wire.Change) error {
+	_, err := r.client.Update(ctx, c)
+	return err
+}
+
+// Done has the relay told that a message has been dealt with.
+func (r *remote) Done(_ context.Context, id string) error {
+	r.deal(id, nil)
+	return nil
+}
+
+// Again has a message handed on once more.
+func (r *remote) Again(id string) { r.deal(id, errAgain) }
+
+func (r *remote) deal(id string, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if dealt := r.dealt[id]; dealt != nil {
+		select {
+		case dealt <- err:
+		default:
+		}
+	}
+}

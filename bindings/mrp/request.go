@@ -1,0 +1,167 @@
+package mrp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	apiwire "github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// longMember bounds each member of a request but for its parameters, in bytes: an agreement is the longest.
+const longMember = 64 << 10
+
+// A request is what a message asks for.
+type request struct {
+	action string
+	params []byte // an object, as it was written
+	// token and proof stand beside the parameters of an intent.
+	token, proof string
+}
+
+// operations answer the actions of the door itself.
+var operations = map[string]func(x *exchange, ctx context.Context, r request) answer{
+	actionSearch:  (*exchange).search,
+	actionPolicy:  (*exchange).policy,
+	actionAgree:   (*exchange).agree,
+	actionRenew:   (*exchange).renew,
+	actionExecute: (*exchange).execute,
+}
+
+// request answers a request.
+func (x *exchange) request(ctx context.Context) answer {
+	if int64(len(x.says.Body)) > x.service.MaxBody {
+		return x.refuse(reason.BodyTooLarge.Refusal(""))
+	}
+	r, err := readRequest(x.says.Body)
+	if err != nil {
+		return x.refuse(err)
+	}
+	if do, ok := operations[r.action]; ok {
+		return do(x, ctx, r)
+	}
+	if in, err := x.service.Intent(r.action); err == nil {
+		return x.call(ctx, call{uid: in.ID, parameters: r.params, token: r.token, proof: r.proof})
+	}
+	return x.unsupported()
+}
+
+// readRequest reads the body of a request. Members that it does not know are ignored, as the protocol has it: a version may gain some.
+// The error is a *reason.Refusal.
+func readRequest(body []byte) (request, error) {
+	tree, err := objectOf(body, "params")
+	if err != nil {
+		return request{}, err
+	}
+	m := apiwire.NewMembers(tree)
+	r := request{action: m.Text("action", true), params: []byte("{}"), token: m.Text("uim_pat", false), proof: m.Text("uim_proof", false)}
+	if raw, ok := m.Take("params"); ok {
+		r.params, _ = raw.(json.RawMessage)
+	}
+	if !strictjson.IsObject(r.params) {
+		return request{}, m.Wrong("params", "must be an object")
+	}
+	m.Take("response_format")
+	for _, unknown := range m.Unknown() {
+		delete(tree, unknown)
+	}
+	if err := m.Done(); err != nil {
+		return request{}, err
+	}
+	return r, nil
+}
+
+// objectOf reads an object strictly. The member that is named is left as it was written, a json.RawMessage; null is as if it were not
+// there. The error is a *reason.Refusal.
+func objectOf(document []byte, asItIs string) (strictjson.Object, error) {
+	tree := strictjson.Object{}
+	c := strictjson.Begin(document)
+	defer c.End()
+	for c.Open('{'); c.Member(); {
+		name, raw := string(c.Name()), c.Value()
+		switch {
+		case raw == nil || string(raw) == "null":
+		case name == asItIs:
+			tree[name] = json.RawMessage(raw)
+		case len(raw) > longMember:
+			return nil, reason.MalformedRequest.Refusal("A member of the body is longer than any can be.")
+		default:
+			v, err := strictjson.Decode(raw)
+			if err != nil {
+				return nil, apiwire.Malformed(err)
+			}
+			tree[name] = v
+		}
+	}
+	if c.Complete() {
+		return tree, nil
+	}
+	if _, err := strictjson.DecodeObjectOf(document, apiwire.MaxValues); err != nil {
+		return nil, apiwire.Malformed(err)
+	}
+	return nil, reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
+}
+
+// unsupported answers an action that there is not, with those that there are.
+func (x *exchange) unsupported() answer {
+	var actions []string
+	for _, c := range capabilities(x.service) {
+		actions = append(actions, c.Name)
+	}
+	return x.fault(wire.Fault{
+		Code: wire.UnsupportedAction, Message: "There is no such action here.", Details: map[string]any{
+			"actions":    actions,
+			"suggestion": "Find the uid of an intent by the action " + actionSearch + ", and use it as action, or by " + actionExecute + ".",
+		},
+	})
+}
+
+// talk answers words: what this is, and how to ask.
+func (x *exchange) talk() answer {
+	text, form := "", mediaType(x.says.ContentType)
+	if form == wire.TypeText {
+		if json.Unmarshal(x.says.Body, &text) != nil {
+			return x.refuse(reason.MalformedRequest.Refusal("The body of a message of type " + wire.TypeText + " is a text."))
+		}
+	} else {
+		tree, err := objectOf(x.says.Body, "")
+		if err != nil {
+			return x.refuse(err)
+		}
+		if _, ok := tree["text"].(string); !ok {
+			return x.refuse(reason.MalformedRequest.Refusal("A request has the type " + wire.TypeRequest + ", and an action."))
+		}
+	}
+	if !x.a.talks.Admit(x.came.Sender.String(), x.a.d.Now()) {
+		return answer{} // two that talk would go on for ever
+	}
+	said := help(x.service)
+	if form == wire.TypeText {
+		body, err := strictjson.Append(nil, said)
+		if err != nil {
+			return answer{}
+		}
+		return answer{wire.TypeText, body}
+	}
+	w := strictjson.NewWriter(nil)
+	w.Text("text", said)
+	body, err := w.End()
+	if err != nil {
+		return answer{}
+	}
+	return answer{wire.TypeJSON, body}
+}
+
+// refuse answers with an error as every door has it.
+func (x *exchange) refuse(err error) answer {
+	f := refusal.For(err)
+	return x.faultOf(apiwire.Envelope(f, apiwire.About{HelpURL: x.service.HelpURL(f.Reason)}))
+}
+
+// long answers where the answer does not fit a message. What was asked for was done.
+func (x *exchange) long() answer {
+	return x.refuse(reason.ResponseInvalid.Refusal("The answer is longer than a message can hold.").With("outcome", "done"))
+}

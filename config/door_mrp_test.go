@@ -1,0 +1,83 @@
+package config_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/config"
+)
+
+func TestTheDoorOfMRPIsOpenWhereItsBlockStands(t *testing.T) {
+	dir := directory(t)
+	write(t, filepath.Join(dir, "raw.key"), "\nA234567890123456789012345678901")
+	write(t, filepath.Join(dir, "digits.key"), strings.Repeat("A5", 32)+"\n")
+	const local = "mrp_relay: {}\n"
+	for doors, want := range map[string]config.MRPDoor{
+		"":                                   {},
+		"  doors: {mcp: {enabled: false}}\n": {},
+		"  doors: {mrp: {}}\n" + local:       {Enabled: true, Relay: "local", Visibility: config.MRPPublic},
+		"  doors: {mrp: {relay: 'https://r.example/m/', name: Lamps, visibility: private}}\n": {
+			Enabled: true, Relay: "https://r.example/m", Name: "Lamps", Visibility: config.MRPPrivate,
+		},
+		"  doors: {mrp: {relay: 'http://127.0.0.1:8490'}}\n": {Enabled: true, Relay: "http://127.0.0.1:8490", Visibility: config.MRPPublic},
+	} {
+		c, problems := load(t, dir, five+doors, config.Overrides{})
+		if c == nil || len(problems) > 0 {
+			t.Fatal(doors, problems)
+		}
+		m := c.Services[0].Doors.MRP
+		if !want.Enabled {
+			want.Relay, want.Visibility = m.Relay, m.Visibility
+		}
+		if m.Enabled != want.Enabled || m.Relay != want.Relay || m.Name != want.Name || m.Visibility != want.Visibility || !m.Seed.IsEmpty() {
+			t.Errorf("%s: %+v", doors, m)
+		}
+	}
+	for file, seed := range map[string]string{
+		"raw.key": "0a41323334353637383930313233343536373839303132333435363738393031", "digits.key": strings.Repeat("a5", 32),
+	} {
+		c, problems := load(t, dir, five+"  doors: {mrp: {relay: local, key_file: "+file+"}}\n"+local, config.Overrides{})
+		if c == nil {
+			t.Fatal(file, problems)
+		}
+		if m := c.Services[0].Doors.MRP; m.Seed.Reveal() != seed || m.KeyFile.Data != nil {
+			t.Errorf("%s: another seed", file)
+		}
+	}
+}
+
+func TestDoorsOfMRPThatCannotOpen(t *testing.T) {
+	dir := directory(t)
+	for doors, want := range map[string][]string{
+		"  doors: {mrp: {relay: local, key_file: agents.json, name: " + strings.Repeat("n", 257) + "}}\n": {
+			"uimgate.yaml:6: services[0].doors.mrp.relay: is local, but this gateway runs no relay: add a block mrp_relay",
+			"uimgate.yaml:6: services[0].doors.mrp.key_file: agents.json holds no key: want the 32 bytes of a seed, or 64 hexadecimal digits",
+			"uimgate.yaml:6: services[0].doors.mrp.name: is no name: want at most 256 characters in one line",
+		},
+		"  doors: {mrp: {relay: relay.mrphub.io}}\n": {
+			`uimgate.yaml:6: services[0].doors.mrp.relay: "relay.mrphub.io" is no relay: want local, or a URL such as https://relay.mrphub.io`,
+		},
+	} {
+		c, problems := load(t, dir, five+doors, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c != nil {
+			t.Errorf("%s: %s", doors, diff)
+		}
+	}
+	for doors, want := range map[string][]string{
+		"  doors: {mrp: {relay: 'http://relay.example'}}\n": {
+			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is no https URL: everybody on the way reads the PATs of agents that do not encrypt their messages",
+		},
+		"  doors: {mrp: {relay: 'https://relay.example'}}\nstore: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.mrp: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := load(t, dir, five+doors, config.Overrides{})
+		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+			t.Errorf("%s: %s", doors, diff)
+		}
+	}
+}
