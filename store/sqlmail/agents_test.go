@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
 )
@@ -22,6 +23,7 @@ func TestAgents(t *testing.T) {
 		"what was signed before a restore is refused": signedBeforeRestore,
 		"activity is kept to within a time":           activity,
 		"suspended agents are refused":                suspension,
+		"a database that does not answer":             unavailable,
 		"there are as many agents as may be":          agentsBounded,
 		"what is changed of a profile":                profiles,
 		"agents are listed by their keys":             agentsListed,
@@ -145,6 +147,20 @@ func suspension(r *relay) {
 	_, _, err = r.Admit(r.Context(), g, 0)
 	r.want(err, mail.ErrReplayed) // it was used while the agent was suspended
 	r.agent(alice)
+}
+
+func unavailable(r *relay) {
+	r.must(r.db.Close())
+	_, _, err := r.Admit(r.Context(), r.guard(alice), 0)
+	r.want(err, store.ErrUnavailable)
+	_, _, err = r.Send(r.Context(), r.message(alice, bob))
+	r.want(err, store.ErrUnavailable)
+	_, err = r.Message(r.Context(), "msg")
+	r.want(err, store.ErrUnavailable)
+	_, _, err = r.Discover(r.Context(), mail.Search{Words: []string{"a"}, Limit: 1})
+	r.want(err, store.ErrUnavailable)
+	_, _, err = r.Sweep(r.Context(), 1)
+	r.want(err, store.ErrUnavailable)
 }
 
 func agentsBounded(r *relay) {

@@ -69,7 +69,7 @@ func paidCall(i int) store.BeginRequest {
 func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := openWithPragma(t, dir, "max_page_count(120)")
+	s := openWithPragma(t, dir, "max_page_count(180)")
 	begun, denied := 0, 0
 	for i := range 2000 {
 		_, err := s.Begin(t.Context(), paidCall(i))

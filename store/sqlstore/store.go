@@ -1,5 +1,6 @@
 // Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges, nonces (package
-// store), agreements, tokens and revocations (package pat). It is the only package with SQL.
+// store), agreements, tokens and revocations (package pat). It is the only package that knows the databases; sqlmail
+// keeps what a relay has by the transactions of this one.
 //
 //	s, err := sqlstore.Open(ctx, filepath.Join(data, "state.db"), sqlstore.Options{Now: time.Now})
 //	defer s.Close()
