@@ -1,0 +1,313 @@
+package soak
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// A mailWorld is one run of relays: agents that send, agents that are sent to, and what all of them record.
+type mailWorld struct {
+	t      *testing.T
+	clock  clock
+	relays []*relayProcess
+	kills  atomic.Int64
+
+	over, done chan struct{} // closed when the load is, and when everything has come
+
+	mu       sync.Mutex
+	sends    []sendRecord
+	receipts []receiptRecord
+	acks     []ackRecord
+	denied   int // how often a stranger was refused a message
+	breaches []string
+}
+
+// A sendRecord is a message that a relay accepted; At is when the sender knew.
+type sendRecord struct {
+	Ref, ID string
+	To      wire.Key
+	Tries   int
+	At      time.Duration
+}
+
+// A receiptRecord is a message that an agent was given; Asked is a time before the relay could have sent it.
+type receiptRecord struct {
+	Ref, ID string
+	By, To  wire.Key
+	Asked   time.Duration
+	Late    bool // it was looked for, because an answer to a poll was lost
+}
+
+// An ackRecord is a message whose acknowledgement a relay has certainly taken.
+type ackRecord struct {
+	ID string
+	At time.Duration
+}
+
+type parcel struct {
+	Ref string   `json:"ref"`
+	To  wire.Key `json:"to"`
+}
+
+// A mailAgent is one agent, at whichever relay runs.
+type mailAgent struct {
+	*mailWorld
+	private ed25519.PrivateKey
+	address string
+
+	mu      sync.Mutex
+	clients map[string]*mrp.Client // by URL
+}
+
+var mailAgents atomic.Int64
+
+func (w *mailWorld) agent() *mailAgent {
+	w.t.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &mailAgent{mailWorld: w, private: private, address: fmt.Sprintf("10.0.0.%d", mailAgents.Add(1)), clients: map[string]*mrp.Client{}}
+}
+
+// from is a transport of an agent with an address of its own.
+type from struct {
+	http.RoundTripper
+	address string
+}
+
+func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", f.address)
+	return f.RoundTripper.RoundTrip(r)
+}
+
+var errNoRelay = errors.New("no relay runs")
+
+// client is that of a relay which runs. It tries once.
+func (a *mailAgent) client() (*mrp.Client, error) {
+	var urls []string
+	for _, r := range a.relays {
+		if at := r.at.Load(); at != nil {
+			urls = append(urls, *at)
+		}
+	}
+	if len(urls) == 0 {
+		return nil, errNoRelay
+	}
+	url := pick(urls)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.clients[url] == nil {
+		c, err := mrp.New(mrp.Options{
+			Relay: url, Key: a.private, AllowInsecure: true, Attempts: 1,
+			Wrap: func(t http.RoundTripper) http.RoundTripper { return from{t, a.address} },
+		})
+		if err != nil {
+			return nil, err
+		}
+		a.clients[url] = c
+	}
+	return a.clients[url], nil
+}
+
+// send sends one message until a relay has accepted it, with one idempotency key, or the run is over.
+func (a *mailAgent) send(to wire.Key, ref string) {
+	body, err := json.Marshal(parcel{Ref: ref, To: to})
+	if err != nil {
+		a.t.Error(err)
+		return
+	}
+	for tries := 1; ; tries++ {
+		c, err := a.client()
+		if err == nil {
+			var r wire.Receipt
+			r, err = c.Send(a.t.Context(), wire.Send{Recipient: to, Body: body, ThreadID: "soak", IdempotencyKey: "key-" + ref})
+			if err == nil {
+				a.mailWorld.mu.Lock()
+				a.sends = append(a.sends, sendRecord{ref, r.MessageID, to, tries, a.clock.now()})
+				a.mailWorld.mu.Unlock()
+				return
+			}
+		}
+		a.expected("send", err)
+		if !pause(a.done, 20*time.Millisecond) {
+			return
+		}
+	}
+}
+
+// expected records an error that a kill does not explain.
+func (a *mailAgent) expected(what string, err error) {
+	if refused, ok := errors.AsType[*wire.Error](err); ok && refused.HTTPStatus() < http.StatusInternalServerError {
+		a.breach("%s: %v", what, refused)
+	}
+}
+
+func (w *mailWorld) breach(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.breaches = append(w.breaches, fmt.Sprintf(format, args...))
+}
+
+func (a *mailAgent) got(asked time.Duration, late bool, m wire.Message) {
+	var l parcel
+	if err := json.Unmarshal(m.Body, &l); err != nil {
+		a.breach("message %s: %v", m.ID, err)
+	}
+	if m.Recipient != l.To {
+		a.breach("message %s says that it is to another agent", m.ID)
+	}
+	a.mailWorld.mu.Lock()
+	defer a.mailWorld.mu.Unlock()
+	a.receipts = append(a.receipts, receiptRecord{l.Ref, m.ID, wire.KeyOf(a.private), l.To, asked, late})
+}
+
+// polls takes messages by polls. Where an answer was lost, what was delivered is looked through: the relay cannot know.
+func (a *mailAgent) polls() {
+	lost := false
+	for pause(a.done, 5*time.Millisecond) {
+		c, err := a.client()
+		if err != nil {
+			continue
+		}
+		asked := a.clock.now()
+		page, err := c.Poll(a.t.Context(), mrp.Filter{Limit: 50, Wait: time.Second})
+		if a.expected("poll", err); err != nil {
+			lost = true
+			continue
+		}
+		if page.Dropped > 0 {
+			a.breach("%d messages of a page are not for their recipient", page.Dropped)
+		}
+		for _, m := range page.Messages {
+			a.got(asked, false, m)
+		}
+		if lost && len(page.Messages) == 0 {
+			lost = !a.looks(c)
+		}
+	}
+}
+
+func (a *mailAgent) looks(c *mrp.Client) bool {
+	for f := (mrp.Filter{Status: wire.Delivered, Limit: wire.MaxPage}); ; {
+		page, err := c.Poll(a.t.Context(), f)
+		if a.expected("poll", err); err != nil {
+			return false
+		}
+		for _, m := range page.Messages {
+			a.got(0, true, m)
+		}
+		if f.Cursor = page.Next; f.Cursor == "" {
+			return true
+		}
+	}
+}
+
+// listens takes messages by a WebSocket. What is acknowledged is followed by a ping: the answer comes when the relay has noted it.
+func (a *mailAgent) listens() {
+	for pause(a.done, 20*time.Millisecond) {
+		if c, err := a.client(); err == nil {
+			a.listensAt(strings.Replace(c.Relay(), "http", "ws", 1) + "/v1/ws")
+		}
+	}
+}
+
+func (a *mailAgent) listensAt(url string) {
+	ctx, cancel := context.WithCancel(a.t.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-a.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	asked := a.clock.now()
+	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Forwarded-For": {a.address}}})
+	if err != nil {
+		return
+	}
+	defer func() { _ = conn.CloseNow() }()
+	conn.SetReadLimit(4 << 20)
+	say := func(v any) error {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		return conn.Write(ctx, websocket.MessageText, text)
+	}
+	if say(wire.SignSocket(a.private, time.Now().UTC())) != nil {
+		return
+	}
+	var acked []string // since the last pong, which is of the first of them
+	for {
+		_, raw, err := conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		r, err := wire.ReadReply(raw)
+		switch {
+		case err != nil:
+			a.breach("a frame: %v", err)
+		case r.Error != nil:
+			a.expected("a frame", r.Error)
+			return
+		case r.Type == wire.FramePong && len(acked) > 0:
+			a.mailWorld.mu.Lock()
+			a.acks = append(a.acks, ackRecord{acked[0], a.clock.now()})
+			a.mailWorld.mu.Unlock()
+			acked = acked[1:]
+		case r.Message != nil:
+			a.got(asked, false, *r.Message)
+			acked = append(acked, r.Message.ID)
+			if say(map[string]string{"type": "ack", "message_id": r.Message.ID}) != nil || say(map[string]string{"type": "ping"}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// pries asks for messages of others.
+func (a *mailAgent) pries() {
+	for pause(a.over, 50*time.Millisecond) {
+		a.mailWorld.mu.Lock()
+		id := ""
+		if n := len(a.sends); n > 0 {
+			id = a.sends[n-1].ID
+		}
+		a.mailWorld.mu.Unlock()
+		c, err := a.client()
+		if err != nil || id == "" {
+			continue
+		}
+		_, err = c.Message(a.t.Context(), id)
+		refused, ok := errors.AsType[*wire.Error](err)
+		switch {
+		case err == nil:
+			a.breach("a stranger was given message %s", id)
+		case ok && refused.Code == wire.Forbidden:
+			a.mailWorld.mu.Lock()
+			a.denied++
+			a.mailWorld.mu.Unlock()
+		}
+		if page, err := c.Poll(a.t.Context(), mrp.Filter{}); err == nil && len(page.Messages)+page.Dropped > 0 {
+			a.breach("a stranger was given %d messages", len(page.Messages)+page.Dropped)
+		}
+	}
+}
