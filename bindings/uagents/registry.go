@@ -106,7 +106,7 @@ func (x *submission) unfound(err error) {
 	switch {
 	case errors.Is(err, almanac.ErrUnknown), errors.Is(err, errNoDomain):
 		f.refusal = reason.NoSuchPath.Refusal("")
-	case errors.Is(err, almanac.ErrAttestation), errors.Is(err, protocol.ErrManifest):
+	case errors.Is(err, almanac.ErrAttestation), errors.Is(err, almanac.ErrSearch), errors.Is(err, protocol.ErrManifest):
 		f.refusal = reason.MalformedRequest.Refusal("")
 	case errors.Is(err, almanac.ErrFull):
 		f.refusal = reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedAlmanac)

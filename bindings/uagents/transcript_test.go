@@ -13,7 +13,9 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/uimgate/uimgate/bindings/bindtest"
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
 )
 
 // told are the headers of answers that transcripts show.
@@ -21,10 +23,13 @@ var told = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Ch
 
 // TestTranscripts sends what each transcript of testdata has, and expects the answers in it. What is sent is a model and its
 // message, which the agent signs: with them $PAT is the token told last, $DIGEST that of the policy. What is received is opened,
-// once it was verified.
+// once it was verified. One that has settings of the door is of the Almanac, in the form of registryTranscript.
 func TestTranscripts(t *testing.T) {
-	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
+		if first := archive.Files[0]; first.Name == "settings" {
+			return registryTranscript(with(t, strings.TrimSpace(string(first.Data))))
+		}
 		p := opened(t)
 		digest, token := p.Directory.Current().Service("default").Offer().Digest, ""
 		return func(sent string) string {
@@ -49,6 +54,35 @@ func TestTranscripts(t *testing.T) {
 			return said.ReplaceAllString(made.ReplaceAllString(text, "ID"), `"msg_id": "ID"`)
 		}
 	})
+}
+
+// registryTranscript sends requests to the Almanac of a service as they stand: method and path on the first line, then the body. Each
+// is sent a second after the one before. RESOLVE asks for an address with the client of this project.
+func registryTranscript(p *peer) func(string) string {
+	return func(sent string) string {
+		p.Later(time.Second)
+		line, body, _ := strings.Cut(strings.TrimSpace(sent), "\n")
+		method, path, _ := strings.Cut(line, " ")
+		if method == "RESOLVE" {
+			return resolved(p, identity.Address(path))
+		}
+		r, err := http.NewRequestWithContext(p.Context(), method, p.URL+almanac.Path+"/"+path, strings.NewReader(body))
+		p.Must(err)
+		return bindtest.Show(p.Send(r), told)
+	}
+}
+
+// resolved is where the client of this project says that an agent is.
+func resolved(p *peer, of identity.Address) string {
+	client := almanac.NewClient()
+	defer client.Close()
+	endpoints, err := client.Endpoints(p.Context(), p.URL, of)
+	p.Must(err)
+	var text strings.Builder
+	for _, e := range endpoints {
+		fmt.Fprintf(&text, "%s %d\n", e.URL, e.Weight)
+	}
+	return text.String()
 }
 
 // made is the id of a record, which is made anew each time.

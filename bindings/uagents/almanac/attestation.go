@@ -121,8 +121,8 @@ func ParseStatus(tree strictjson.Object, now time.Time) (s Signed, active bool, 
 // parseSigned reads who signed what an object says, and verifies that.
 func parseSigned(tree strictjson.Object, now time.Time) (Signed, error) {
 	name := "agent_identifier"
-	if !tree.Has(name) {
-		name = "agent_address" // as older programs call it
+	if older := "agent_address"; !tree.Has(name) && tree.Has(older) {
+		name = older
 	}
 	identifier, err := identity.ParseIdentifier(tree.Text(name))
 	if err != nil || identifier.Address == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,6 +35,7 @@ var perSource = limit.Rate{Max: 60, Period: "minute"}
 // Errors of a Registry, beside ErrAttestation and those of its Store.
 var (
 	ErrUnknown = errors.New("agent not found")
+	ErrSearch  = errors.New("no search") // its text says what is wrong with it
 	ErrFull    = errors.New("there are as many agents as may be")
 	ErrTooMany = errors.New("there are as many agents of the client, or of the network around it, as may be, or it has sent too many of late")
 )
@@ -226,7 +228,7 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 	if tree["limit"] != nil {
 		limit, err := tree.Number("limit").Int64()
 		if err != nil || limit < 1 || limit > maxFound {
-			return nil, wrong("limit: want a whole number from 1 to 100")
+			return nil, fmt.Errorf("%w: limit: want a whole number from 1 to 100", ErrSearch)
 		}
 		most = int(limit)
 	}
@@ -239,7 +241,7 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 	after := tree.Text("after")
 	if after != "" {
 		if _, err := identity.ParseAddress(after); err != nil {
-			return nil, wrong("after: want the address at which the list before has ended")
+			return nil, fmt.Errorf("%w: after: want the address at which the list before has ended", ErrSearch)
 		}
 	}
 	found, err := r.store.Registrations(ctx, service, string(protocol), after, most)
