@@ -96,6 +96,14 @@ func (x *exchange) failed(t *told) answer {
 func (x *exchange) faultOf(envelope []byte) answer {
 	code := cmp.Or(textOf(envelope, "/error/details/reason"), textOf(envelope, "/error/code"), string(reason.Internal))
 	details, _ := strictjson.Find(envelope, "/error/details")
+	if text, ok := advice[reason.Reason(code)]; ok {
+		if told, err := strictjson.DecodeObject(details); err == nil {
+			told["suggestion"] = text
+			if advised, err := strictjson.Append(nil, map[string]any(told)); err == nil {
+				details = advised
+			}
+		}
+	}
 	w := strictjson.NewWriter(nil)
 	w.Text("code", strings.ToLower(code))
 	w.Text("message", textOf(envelope, "/error/message"))

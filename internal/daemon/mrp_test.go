@@ -1,0 +1,69 @@
+package daemon_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// TestTheDoorOfMRP starts a process with a relay and a door at it, has an agent agree and call, and ends the process while a call is
+// under way. The next process is the same agent at the same relay, which has the answer.
+func TestTheDoorOfMRP(t *testing.T) {
+	t.Parallel()
+	called, goOn := make(chan struct{}), make(chan struct{})
+	var slow atomic.Bool
+	serve := func(w http.ResponseWriter, _ *http.Request) {
+		if slow.Load() {
+			close(called)
+			<-goOn
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"products":[]}`)
+	}
+	set := setup{config: testConfig + "  doors: {mrp: {}}\nmrp_relay: {listen: 127.0.0.1:0}\n", upstream: serve, dir: t.TempDir()}
+	g := startGate(t, set)
+	first := g.doors["mrp"]
+	a := mrptest.New(t, first["relay"], first["key"], time.Now)
+	token := a.Agrees(t, g.url+"/api/pat/issue").PAT
+	params := fmt.Sprintf(`{"intent_uid":%q,"parameters":{"query":"lamp"},"pat":%q}`, search, token)
+	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
+		t.Error(answer)
+	}
+	if got := g.metric(`uimgate_decisions_total{decision="permit",door="mrp",intent="` + search + `",reason="",service="default"}`); got != "1" {
+		t.Errorf("%q calls by the door", got)
+	}
+	slow.Store(true)
+	sent, err := a.Send(t.Context(), wire.Send{
+		Recipient: a.To, ContentType: wire.TypeRequest, Body: fmt.Appendf(nil, `{"action":"uim:execute","params":%s}`, params),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-called
+	ended := make(chan struct{})
+	go func() { defer close(ended); g.stop() }()
+	close(goOn)
+	<-ended
+	slow.Store(false)
+
+	second := startGate(t, set).doors["mrp"]
+	if second["key"] != first["key"] {
+		t.Errorf("%v, was %v", second, first)
+	}
+	a = mrptest.With(t, a.Key, second["relay"], second["key"], time.Now)
+	page, err := a.Poll(t.Context(), mrp.Filter{InReplyTo: sent.MessageID, Wait: 20 * time.Second})
+	if err != nil || len(page.Messages) != 1 || !strings.Contains(string(page.Messages[0].Body), `"replayed":false`) {
+		t.Errorf("%+v, %v", page.Messages, err)
+	}
+	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
+		t.Error(answer)
+	}
+}
