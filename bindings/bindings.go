@@ -71,6 +71,7 @@ func Doors(c Config) []door.Door {
 		a2a.New(a2a.Config{Executor: c.Executor, Cards: c.Cards}),
 		uagents.New(uagents.Config{
 			Executor: c.Executor, Desk: c.Desk, Keys: c.UAgents, Registrations: c.Registrations, Services: c.Services, Sole: c.Sole, Now: c.Now,
+			Log: c.Log,
 		}),
 		aea.New(aea.Config{
 			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed, Now: c.Now, Log: c.Log,

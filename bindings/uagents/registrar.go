@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
@@ -61,6 +62,7 @@ type registrar struct {
 	registry *almanac.Registry
 	keys     *Keys
 	now      func() time.Time
+	log      *zap.Logger
 	sole     bool       // no other process speaks for the same services
 	turn     sync.Mutex // of a round, or of leaving
 	gone     bool       // guarded by turn
@@ -158,10 +160,25 @@ func (r *registrar) register(ctx context.Context, p place, was registration) {
 		retry := min(firstRetry<<min(was.failures, 10), longestRetry)
 		next = registration{at: was.at, due: said.At.Add(retry), failures: was.failures + 1, err: err}
 	}
+	r.changed(p, was.err, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.places[p] = next
 }
+
+// changed logs that a place could not be registered in, and that it could again, once each; the status has each try.
+func (r *registrar) changed(p place, before, now error) {
+	log := r.log.With(zap.String("door", Name), zap.String("service", p.service), zap.String("almanac", cmp.Or(p.almanac, own)))
+	switch {
+	case now != nil && before == nil:
+		log.Warn("not registered in an Almanac", zap.Error(now))
+	case now == nil && before != nil:
+		log.Info("registered in an Almanac again")
+	}
+}
+
+// own is how the Almanac of the service itself is called.
+const own = "own"
 
 // leave says in a place that the service is not active, unless it still is there in another way, or in another process.
 func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
@@ -209,7 +226,7 @@ func (r *registrar) of(service string) []Registration {
 		if p.service != service {
 			continue
 		}
-		told := Registration{Almanac: cmp.Or(p.almanac, "own"), At: now.at}
+		told := Registration{Almanac: cmp.Or(p.almanac, own), At: now.at}
 		if now.err != nil {
 			told.Error, told.Retry = now.err.Error(), now.due
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -123,12 +125,25 @@ func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
 		!now[0].Retry.Equal(p.Now().Add(20*time.Second)) || !now[0].At.Equal(p.Now().Add(-time.Hour)) {
 		t.Errorf("%+v", now)
 	}
+	p.Pass(20 * time.Second)
+	door.Round(t.Context())
+	relay.saw(t, "POST agents down")
+	logged := func(message string, want int) {
+		t.Helper()
+		if n := p.Logs.FilterMessage(message).FilterField(zap.String("almanac", relay.URL)).Len(); n != want {
+			t.Errorf("%s: %d lines of the log, want %d", message, n, want)
+		}
+	}
+	logged("not registered in an Almanac", 1) // and not for each try
 	relay.down.Store(false)
 	door.Round(t.Context())
 	relay.saw(t)
-	p.Pass(20 * time.Second)
+	logged("registered in an Almanac again", 0)
+	p.Pass(40 * time.Second)
 	door.Round(t.Context())
 	relay.saw(t, both...)
+	logged("not registered in an Almanac", 1)
+	logged("registered in an Almanac again", 1)
 	if now := door.Activity("default").Registered; len(now) != 1 || now[0].Error != "" || !now[0].At.Equal(p.Now()) {
 		t.Errorf("%+v", now)
 	}

@@ -86,8 +86,8 @@ func TestAnAgreementInWords(t *testing.T) {
 		t.Errorf("in an envelope that never expires: %s", message)
 	}
 	split := strings.Replace(spoken(uuid.NewString(), said), "agree ", `agree"},{"type":"text","text":"`, 1)
-	if _, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", split).Sign(p.key)))); !strings.Contains(string(message),
-		"in one item of text") {
+	_, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", split).Sign(p.key))))
+	if !strings.Contains(string(message), "in one item of text") {
 		t.Errorf("in two items: %s", message)
 	}
 	e = p.unsigned("ChatMessage", spoken(uuid.NewString(), said)).Sign(p.key)

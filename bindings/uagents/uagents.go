@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
@@ -50,6 +52,7 @@ type Config struct {
 	Services func() []*service.Service
 	// Sole: no other process serves them, so that they are gone when this one ends.
 	Sole bool
+	Log  *zap.Logger
 }
 
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
@@ -72,7 +75,7 @@ func New(c Config) *Door {
 		executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, services: c.Services, outbox: newOutbox(c.Now),
 		registry: almanac.NewRegistry(c.Registrations, c.Now),
 	}
-	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: c.Keys, now: c.Now, sole: c.Sole}
+	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: c.Keys, now: c.Now, sole: c.Sole, log: c.Log}
 	return d
 }
 
