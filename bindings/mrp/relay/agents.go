@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,6 +64,9 @@ func capabilitiesOf(a mail.Agent) []wire.Capability {
 	return list
 }
 
+// lineEnds takes from a text what only a text of several lines has.
+var lineEnds = strings.NewReplacer("\n", "", "\r", "", "\t", "")
+
 // change changes the caller's profile.
 func (r *Relay) change(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
@@ -70,6 +75,11 @@ func (r *Relay) change(w http.ResponseWriter, c *call) *wire.Error {
 	change, refused := wire.ReadChange(c.body)
 	if refused != nil {
 		return refused
+	}
+	for i, able := range change.Capabilities {
+		if !wire.Shown(lineEnds.Replace(able.Description)) {
+			return wire.Refuse(wire.Unprocessable, fmt.Sprintf("capabilities/%d/description has characters that cannot be shown", i))
+		}
 	}
 	a, refused := r.changes(c, change)
 	if refused != nil {
@@ -84,8 +94,23 @@ func (r *Relay) changes(c *call, change wire.Change) (mail.Agent, *wire.Error) {
 	if refused != nil {
 		return mail.Agent{}, refused
 	}
-	a, err := r.store.Update(c.Context(), c.key(), p)
+	a, err := r.update(c.Context(), c.key(), p)
 	return a, r.refusal(err, wire.AgentNotFound)
+}
+
+// update changes an agent's record. Where another change came in between, the words that the agent is found by are written anew: they
+// are made of what both have changed.
+func (r *Relay) update(ctx context.Context, key wire.Key, p mail.Profile) (mail.Agent, error) {
+	a, err := r.store.Update(ctx, key, p)
+	for written := p.Words; err == nil && written != nil; {
+		words := wordsOf(a.Name, capabilitiesOf(a))
+		if words == *written {
+			break
+		}
+		written = &words
+		a, err = r.store.Update(ctx, key, mail.Profile{Words: written})
+	}
+	return a, err
 }
 
 // recordOf is what a change means for an agent's record.
@@ -148,6 +173,7 @@ func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		return r.refusal(err, wire.AgentNotFound)
 	}
+	r.rates.meet(c.key(), false)
 	r.blobs.remove(blobs)
 	r.hangUp(c.key(), "the agent was deleted")
 	w.WriteHeader(http.StatusNoContent)

@@ -108,7 +108,7 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wi
 	body := http.MaxBytesReader(w, c.Body, most)
 	if upload {
 		var refused *wire.Error
-		if c.file, refused = r.blobs.receive(body, tooLarge); refused != nil {
+		if c.file, refused = r.blobs.receive(body, r.options.Client(c.Request), tooLarge); refused != nil {
 			return wire.Digest{}, refused
 		}
 		return c.file.sum, nil
@@ -144,10 +144,13 @@ func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	return refused
 }
 
-// known takes the signature and returns its agent. An address may make only so many.
+// known takes the signature and returns its agent. An address may make only so many: its place is taken before the agent is made, so
+// that those which come at once do not all find one that is free.
 func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
-	if r.newcomer.Empty(client, r.now()) {
-		if _, err := r.store.Agent(ctx, a.Key); errors.Is(err, mail.ErrNotFound) {
+	counted := false
+	if !r.rates.met(a.Key) {
+		_, err := r.store.Agent(ctx, a.Key)
+		if counted = errors.Is(err, mail.ErrNotFound); counted && !r.newcomer.Admit(client, r.now()) {
 			e := wire.Refuse(wire.RateLimited, "too many new agents come from this address")
 			e.RetryAfter = max(time.Second, r.newcomer.Wait())
 			return mail.Agent{}, e
@@ -158,8 +161,11 @@ func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Age
 	if err != nil {
 		return mail.Agent{}, r.refusal(err, wire.AgentNotFound)
 	}
+	r.rates.meet(a.Key, true)
 	if isNew {
-		r.newcomer.Admit(client, r.now())
+		if !counted { // it was deleted since it was met
+			r.newcomer.Admit(client, r.now())
+		}
 		r.meter.agents.Inc()
 	}
 	return agent, nil

@@ -14,7 +14,10 @@ import (
 )
 
 // blobs are the bytes of blobs, a file each, by id. What is being received has a name of its own until it is kept.
-type blobs struct{ dir string }
+type blobs struct {
+	dir    string
+	intake intake
+}
 
 // incoming begins the names of files that are being received.
 const incoming = "incoming-"
@@ -28,28 +31,33 @@ type upload struct {
 	size int64
 	path string
 	dir  string
+	free func() // gives back what the intake counts; nil once it has
 }
 
 // receive writes a body to a file while it comes. It is durable when it returns.
-func (b *blobs) receive(body io.Reader, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
+// Whose it is, is known only when all of it has come: until then each client has a bounded part of the disk.
+func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
 	f, err := os.CreateTemp(b.dir, incoming)
 	if err != nil {
 		return nil, unavailable("the relay cannot keep blobs at present: try again in some seconds")
 	}
-	u := &upload{path: f.Name(), dir: b.dir}
+	counted := &counted{Reader: body, to: &b.intake, client: client}
+	u := &upload{path: f.Name(), dir: b.dir, free: counted.free}
 	defer func() {
 		if refused != nil {
 			u.drop()
 		}
 	}()
 	h := sha256.New()
-	u.size, err = io.Copy(io.MultiWriter(f, h), body)
+	u.size, err = io.Copy(io.MultiWriter(f, h), counted)
 	u.sum = wire.Digest(h.Sum(nil))
 	kept := errors.Join(f.Sync(), f.Close())
 	_, onDisk := errors.AsType[*os.PathError](err)
 	switch {
 	case isTooLarge(err):
 		return u, tooLarge
+	case errors.Is(err, errIntake):
+		return u, unavailable("too much is being uploaded at once: try again when some of it has come")
 	case onDisk || kept != nil:
 		return u, unavailable("the relay cannot keep blobs at present: try again in some seconds")
 	case err != nil:
@@ -64,6 +72,7 @@ func (u *upload) keep(id string) error {
 		return err
 	}
 	u.path = ""
+	u.release()
 	d, err := os.Open(u.dir)
 	if err != nil {
 		return err
@@ -75,6 +84,14 @@ func (u *upload) keep(id string) error {
 func (u *upload) drop() {
 	if u != nil && u.path != "" {
 		_ = os.Remove(u.path)
+	}
+	u.release()
+}
+
+func (u *upload) release() {
+	if u != nil && u.free != nil {
+		u.free()
+		u.free = nil
 	}
 }
 

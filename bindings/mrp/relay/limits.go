@@ -21,6 +21,9 @@ type Limits struct {
 	BlobBytes int64 // of one agent
 	AllBlobs  int64 // bytes, of all
 
+	Intake     int64 // bytes of blobs that are being received, and so nobody's yet
+	IntakeEach int64 // of one address
+
 	Waiting  int64 // messages that wait for one agent
 	Stranger int64 // messages that wait for a key that has never come
 	Messages int64 // kept in all
@@ -36,7 +39,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4,
-		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30,
+		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30, Intake: 4 << 30, IntakeEach: 512 << 20,
 		Waiting: 10_000, Stranger: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
 		Strangers: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
 	}
@@ -49,6 +52,7 @@ func (l Limits) orDefault() Limits {
 		Sockets: cmp.Or(l.Sockets, d.Sockets), Waiters: cmp.Or(l.Waiters, d.Waiters),
 		Blob: cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
 		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Stranger: cmp.Or(l.Stranger, d.Stranger),
+		Intake: cmp.Or(l.Intake, d.Intake), IntakeEach: cmp.Or(l.IntakeEach, d.IntakeEach),
 		Messages: cmp.Or(l.Messages, d.Messages), Bytes: cmp.Or(l.Bytes, d.Bytes), AllSockets: cmp.Or(l.AllSockets, d.AllSockets),
 		Strangers: cmp.Or(l.Strangers, d.Strangers), Newcomers: cmp.Or(l.Newcomers, d.Newcomers),
 	}

@@ -82,7 +82,7 @@ func (l *Local) Update(ctx context.Context, change wire.Change) error {
 	if refused != nil {
 		return refused
 	}
-	_, err = l.relay.store.Update(ctx, l.key, p)
+	_, err = l.relay.update(ctx, l.key, p)
 	return err
 }
 

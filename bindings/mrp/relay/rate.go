@@ -30,7 +30,13 @@ type rates struct {
 	now    func() time.Time
 
 	mu     sync.Mutex
-	agents map[wire.Key]*[uses]count
+	agents map[wire.Key]*account
+}
+
+// An account is what an agent has done lately; met, that it is known to the store.
+type account struct {
+	counts [uses]count
+	met    bool
 }
 
 // A count is that of one minute and of the one before.
@@ -63,14 +69,14 @@ func (r *rates) take(key wire.Key, u use) (s standing, ok bool) {
 	defer r.mu.Unlock()
 	now := r.now()
 	if r.agents == nil {
-		r.agents = map[wire.Key]*[uses]count{}
+		r.agents = map[wire.Key]*account{}
 	}
-	counts := r.agents[key]
-	if counts == nil {
-		counts = &[uses]count{}
-		r.agents[key] = counts
+	of := r.agents[key]
+	if of == nil {
+		of = &account{}
+		r.agents[key] = of
 	}
-	c, most := &counts[u], r.limit(u)
+	c, most := &of.counts[u], r.limit(u)
 	c.turn(now)
 	minute := time.Unix(c.minute*int64(window/time.Second), 0)
 	s = standing{limit: most, reset: minute.Add(window)}
@@ -103,8 +109,25 @@ func (c *count) turn(now time.Time) {
 func (r *rates) giveBack(key wire.Key, u use) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if counts := r.agents[key]; counts != nil && counts[u].now > 0 {
-		counts[u].now--
+	if of := r.agents[key]; of != nil && of.counts[u].now > 0 {
+		of.counts[u].now--
+	}
+}
+
+// met reports whether the store knew an agent a while ago.
+func (r *rates) met(key wire.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of := r.agents[key]
+	return of != nil && of.met
+}
+
+// meet notes whether the store knows an agent.
+func (r *rates) meet(key wire.Key, met bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if of := r.agents[key]; of != nil {
+		of.met = met
 	}
 }
 
@@ -120,9 +143,9 @@ func (r *rates) forget(ctx context.Context) {
 		}
 		r.mu.Lock()
 		minute := r.now().Unix() / int64(window/time.Second)
-		for key, counts := range r.agents {
+		for key, of := range r.agents {
 			old := true
-			for _, c := range counts {
+			for _, c := range of.counts {
 				old = old && c.minute < minute-1
 			}
 			if old {

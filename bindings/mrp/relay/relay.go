@@ -117,6 +117,7 @@ func New(o Options) (*Relay, error) {
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, Timeout: wire.AuthWithin, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now = r.limits, o.Now
+	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach
 	r.strange, r.newcomer = bucket.NewSet(r.limits.Strangers), bucket.NewSet(r.limits.Newcomers)
 	var err error
 	if r.meter, err = newMeter(o.Metrics); err != nil {
