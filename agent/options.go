@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -37,6 +38,10 @@ type Options struct {
 
 	// UAgent makes the client an agent of the uAgents protocol, in place of Key and AgentID: nil: it is none.
 	UAgent *UAgent
+
+	// Relay makes the client an agent on a relay of the Machine Relay Protocol, through which it agrees, renews and executes. Key has to
+	// be one of Ed25519 then, and is the agent's id; nil: everything goes to the service itself.
+	Relay *Relay
 
 	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
 	// names is always allowed.
@@ -85,6 +90,7 @@ type Client struct {
 	key    pat.Key
 	fetch  *fetch.Client
 	agents agentsCache    // of agents.json
+	relay  *mrp.Client    // nil: everything goes to the service itself
 	jitter func() float64 // in [0, 1)
 }
 
@@ -106,6 +112,11 @@ func New(o Options) (*Client, error) {
 		c.id = pat.AgentID(o.UAgent.Key.Address())
 		if c.key, _ = pat.EnvelopeKey(c.id); c.key.IsZero() {
 			return nil, fmt.Errorf("%w: the agent of the uAgents protocol has no key", ErrOptions)
+		}
+	}
+	if o.Relay != nil {
+		if err := c.joinRelay(); err != nil {
+			return nil, err
 		}
 	}
 	if o.AgentID != "" {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/agent/via"
 )
 
 // An operation names a kind of request in errors, and bounds its answer in bytes.
@@ -15,13 +16,15 @@ type operation struct {
 	name string
 	max  func(*Client) int64
 	read func(fetch.Answer) (fetch.Answer, error) // what another protocol answers; nil: the answer is UIM's
+	// action is the same among agents on a relay of MRP; empty: there is none.
+	action string
 }
 
 var (
-	issueOp   = operation{name: "agreeing", max: func(*Client) int64 { return maxPATAnswer }}
-	renewOp   = operation{name: "renewing", max: func(*Client) int64 { return maxPATAnswer }}
+	issueOp   = operation{name: "agreeing", max: func(*Client) int64 { return maxPATAnswer }, action: via.ActionAgree}
+	renewOp   = operation{name: "renewing", max: func(*Client) int64 { return maxPATAnswer }, action: via.ActionRenew}
 	revokeOp  = operation{name: "revoking", max: func(*Client) int64 { return maxPATAnswer }}
-	executeOp = operation{name: "executing", max: func(c *Client) int64 { return c.o.MaxAnswer }}
+	executeOp = operation{name: "executing", max: func(c *Client) int64 { return c.o.MaxAnswer }, action: via.ActionExecute}
 )
 
 // post sends a request that carries a signature or a PAT to the first of the addresses that exists. It follows no
@@ -40,6 +43,9 @@ func (s *Service) postFor(
 		body, err := bodyFor(address)
 		if err != nil {
 			return fetch.Answer{}, err
+		}
+		if s.client.relay != nil && op.action != "" {
+			return s.throughRelay(ctx, op, header, body)
 		}
 		h := http.Header{"Accept": {"application/json"}}
 		if len(body) > 0 {

@@ -26,6 +26,8 @@ const (
 	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
 	// ViaUAgents is that of a client with Options.UAgent, whatever a call says: all it signs are envelopes.
 	ViaUAgents Via = "uagents"
+	// ViaMRP is that of a client with Options.Relay, whatever a call says.
+	ViaMRP Via = "mrp"
 )
 
 const (
@@ -40,9 +42,14 @@ func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door,
 		door, err := s.uagents(ctx)
 		return door, "", err
 	}
+	if s.client.relay != nil && (way == ViaUIM || way == ViaMRP) {
+		return nil, "", nil // every request goes through the relay, that of the execute endpoint as well
+	}
 	switch way {
 	case ViaUIM:
 		return nil, "", nil
+	case ViaMRP:
+		return nil, "", fmt.Errorf("%w: a relay needs an identity, Options.Relay", ErrOptions)
 	case ViaUAgents:
 		return nil, "", fmt.Errorf("%w: envelopes need an identity, Options.UAgent", ErrOptions)
 	case ViaMCP:

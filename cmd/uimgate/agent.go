@@ -24,6 +24,7 @@ type agentSettings struct {
 	data, key, id, state, output string
 	dns                          string
 	via, endpoint, almanac       string
+	encrypt                      bool
 	insecure, static             bool
 	timeout                      time.Duration
 }
@@ -56,10 +57,12 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
-	f.StringVar(&s.via, "via", "", "the way that calls take: mcp, a2a, or uagents[:agent1…] for all that is signed (default: UIM's own)")
+	f.StringVar(&s.via, "via", "",
+		"the way that calls take: mcp, a2a; uagents[:agent1…] or mrp://relay/key for all that is signed (default: UIM's own)")
 	f.StringVar(&s.endpoint, "uagents-endpoint", "",
 		"URL to which envelopes for the service are sent (default: what --almanac or agents.json says)")
 	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
+	f.BoolVar(&s.encrypt, "encrypt", false, "with --via mrp://relay/key, encrypt for the service: the relay reads no call, answer or PAT")
 	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
 	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
@@ -130,6 +133,9 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	}
 	if s.isUAgent() {
 		return s.uagentOptions(o, path)
+	}
+	if o.Relay, err = s.onRelay(); err != nil {
+		return agent.Options{}, err
 	}
 	switch key, err := agent.LoadKey(path); {
 	case err == nil:

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/fetch"
 )
 
 // checkVia checks the flags that say which way a command takes.
@@ -19,7 +21,7 @@ func (s *agentSettings) checkVia(c *cobra.Command) error {
 	case agent.ViaUIM, agent.ViaMCP, agent.ViaA2A:
 		switch {
 		case address != "" || kind == "" && s.via != "":
-			return usageError{fmt.Errorf("--via is mcp, a2a, uagents or uagents:agent1…, not %.60q", s.via)}
+			return usageError{fmt.Errorf("--via is mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via)}
 		case kind != "" && c.Name() != "execute":
 			return usageError{fmt.Errorf("--via %s is a way of execute alone: agreements are UIM's own there", kind)}
 		case s.endpoint != "" || s.almanac != "":
@@ -31,8 +33,15 @@ func (s *agentSettings) checkVia(c *cobra.Command) error {
 			return usageError{errors.New("with --via uagents the agent's id is its address: leave out --agent-id")}
 		}
 		return nil
+	case agent.ViaMRP:
+		if s.id != "" {
+			return usageError{errors.New("with --via mrp the agent's id is its key: leave out --agent-id")}
+		}
+		if relay, err := s.onRelay(); relay != nil || err != nil {
+			return err
+		}
 	}
-	return usageError{fmt.Errorf("--via is mcp, a2a, uagents or uagents:agent1…, not %.60q", s.via)}
+	return usageError{fmt.Errorf("--via is mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via)}
 }
 
 // way is the way that a call takes.
@@ -80,4 +89,22 @@ func (s *agentSettings) makeSeed(c *cobra.Command, path string) error {
 		_, err := fmt.Fprintln(w, key.Address())
 		return err
 	})
+}
+
+// onRelay is the relay of --via mrp://relay/key, and the key of the service there; nil: --via names no relay. Of a relay on this machine
+// it is http.
+func (s *agentSettings) onRelay() (*agent.Relay, error) {
+	kind, address, _ := strings.Cut(s.via, ":")
+	if agent.Via(kind) != agent.ViaMRP || address == "" {
+		return nil, nil
+	}
+	host, key, named := strings.Cut(strings.TrimPrefix(address, "//"), "/")
+	u, err := url.Parse("https://" + host)
+	if !strings.HasPrefix(address, "//") || !named || key == "" || strings.Contains(key, "/") || err != nil || u.Hostname() == "" || u.User != nil {
+		return nil, usageError{fmt.Errorf("--via mrp://relay/key has the host of a relay and the key of the service, not %.100q", s.via)}
+	}
+	if fetch.LoopbackHost(u.Hostname()) {
+		u.Scheme = "http"
+	}
+	return &agent.Relay{URL: u.String(), Service: key, Encrypt: s.encrypt}, nil
 }

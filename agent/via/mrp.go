@@ -1,0 +1,124 @@
+package via
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// The actions of a service that is an agent on a relay of MRP, of which the client asks by Action.
+const (
+	ActionAgree   = "uim:agree"
+	ActionRenew   = "uim:renew"
+	ActionExecute = "uim:execute"
+)
+
+// MRP writes what an endpoint of UIM takes as a request to an agent on a relay of the Machine Relay Protocol, and reads the response as
+// the answer of that endpoint. It sends nothing.
+type MRP struct{}
+
+// Request is what a request with this header and body is for the agent: the body of a message of type wire.TypeRequest. The error wraps
+// ErrAnswer where the body is none of the endpoint's.
+func (MRP) Request(action string, header http.Header, body []byte) (json.RawMessage, error) {
+	params := map[string]any{}
+	if len(body) > 0 {
+		tree, err := strictjson.DecodeObject(body)
+		if err != nil {
+			return nil, wrong("the body of the call is no JSON object")
+		}
+		params = tree
+	}
+	if action == ActionAgree { // id and key are those of who sends
+		agreement := params["signed_policy"]
+		for _, name := range []string{"signed_policy", "agent_id", "agent_public_key"} {
+			delete(params, name)
+		}
+		params["agreement"] = agreement
+	}
+	for name, value := range map[string]string{
+		"pat": strings.TrimPrefix(header.Get("Authorization"), "Bearer "), "proof": header.Get("UIM-Proof"),
+		"idempotency_key": header.Get("Idempotency-Key"),
+	} {
+		if value != "" {
+			params[name] = value
+		}
+	}
+	return strictjson.Append(nil, map[string]any{"action": action, "params": params})
+}
+
+// Read reads the response to a request of this action.
+func (MRP) Read(action string, m wire.Message) (fetch.Answer, error) {
+	a := fetch.Answer{Status: http.StatusOK, Header: http.Header{}}
+	tree, err := strictjson.DecodeObject(m.Body)
+	if err != nil || m.ContentType != wire.TypeResponse {
+		return fetch.Answer{}, wrong("it is no response")
+	}
+	switch result := tree.Object("result"); {
+	case tree.Text("status") == wire.ResponseError && isError(tree):
+		return readMRPError(a, tree.Object("error"))
+	case tree.Text("status") != wire.ResponseOK || result == nil:
+		return fetch.Answer{}, wrong("it has no result")
+	case action == ActionExecute:
+		return readMRPResult(a, m.Body, result)
+	default:
+		return readMRPAgreed(a, result)
+	}
+}
+
+func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch.Answer, error) {
+	output, ok := strictjson.Find(text, "/result/output")
+	if !ok {
+		return fetch.Answer{}, wrong("its result has no output")
+	}
+	out := done(a, output)
+	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
+		if text := result.Text(member); text != "" {
+			beside(out, name, text)
+		}
+	}
+	if result.Flag("replayed") {
+		beside(out, "Idempotency-Replayed", "true")
+	}
+	return out, nil
+}
+
+func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, error) {
+	expires, err := strconv.ParseInt(result.Number("expires_at").String(), 10, 64)
+	if err != nil {
+		return fetch.Answer{}, wrong("it does not say when the PAT expires")
+	}
+	body, err := strictjson.Append(nil, map[string]any{
+		"uim-pat": result.Text("pat"), "agreement_id": result.Text("agreement_id"), "scope": result["scope"],
+		"expires_at": time.Unix(expires, 0).UTC().Format(time.RFC3339),
+	})
+	if err != nil {
+		return fetch.Answer{}, wrong("it cannot be written again")
+	}
+	return answer(a, http.StatusOK, body), nil
+}
+
+// readMRPError reads an error, whose code is a reason in lower case.
+func readMRPError(a fetch.Answer, fault strictjson.Object) (fetch.Answer, error) {
+	details := fault.Object("details")
+	if details.Text("status") == "pending" { // the operator has to approve the agent
+		body, err := strictjson.Append(nil, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
+		if err != nil {
+			return fetch.Answer{}, wrong("it cannot be written again")
+		}
+		return answer(a, http.StatusAccepted, body), nil
+	}
+	if details == nil {
+		details = strictjson.Object{}
+	}
+	if details.Text("reason") == "" {
+		details["reason"] = strings.ToUpper(fault.Text("code"))
+	}
+	inner := map[string]any{"message": fault.Text("message"), "details": map[string]any(details)}
+	return refused(a, strictjson.Object{"error": inner}, http.StatusBadRequest)
+}
