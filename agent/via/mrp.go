@@ -3,7 +3,6 @@ package via
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -89,13 +88,13 @@ func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch
 }
 
 func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, error) {
-	expires, err := strconv.ParseInt(result.Number("expires_at").String(), 10, 64)
+	until, err := time.Parse(time.RFC3339, result.Text("expires_at"))
 	if err != nil {
 		return fetch.Answer{}, wrong("it does not say when the PAT expires")
 	}
 	body, err := strictjson.Append(nil, map[string]any{
 		"uim-pat": result.Text("pat"), "agreement_id": result.Text("agreement_id"), "scope": result["scope"],
-		"expires_at": time.Unix(expires, 0).UTC().Format(time.RFC3339),
+		"expires_at": until.UTC().Format(time.RFC3339),
 	})
 	if err != nil {
 		return fetch.Answer{}, wrong("it cannot be written again")

@@ -36,6 +36,8 @@ itself, @FILE, or - for stdin. The token is renewed when it is time.
 as an A2A agent, to try these ways in: the agreement, the token, output and exit codes are the same.
 --via uagents is the whole agent on the uAgents protocol: keygen, agree, renew and execute take it, and
 all that is signed goes as envelopes, under an identity of its own.
+--via mrp://relay/key does the same through a relay of the Machine Relay Protocol, with the agent's
+Ed25519 key as its id.
 Agreements that were made before the service had such a way in do not know it: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17

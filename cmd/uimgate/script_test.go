@@ -20,7 +20,7 @@ import (
 )
 
 // startGateway (gateway CONFIG [FLAG…]) runs uimgate serve on free ports until the script ends, and sets
-// GATEWAY, ADMIN and GATEWAY_LOG.
+// GATEWAY, ADMIN, RELAY and GATEWAY_LOG.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: gateway CONFIG [FLAG…]")
@@ -60,6 +60,7 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv("GATEWAY", ready.Listen)
 	ts.Setenv("ADMIN", ready.Admin)
+	ts.Setenv("RELAY", ready.MRPRelay)
 	ts.Setenv("GATEWAY_HOST", strings.TrimPrefix(ready.Listen, "http://"))
 	ts.Setenv("GATEWAY_LOG", log)
 	ts.Setenv("GATEWAY_PID", strconv.Itoa(c.Process.Pid))

@@ -35,6 +35,8 @@ const (
 	maxHeaders  = 16 << 10 // bytes
 	perAddress  = 1024     // connections
 	connections = 20_000
+	// idleAgents is after what time an agent is forgotten that never had anything: keys are free.
+	idleAgents = 7 * 24 * time.Hour
 	// bodiesPart is the part of the memory of the process that bodies may take together.
 	bodiesPart = 4
 )
@@ -79,7 +81,7 @@ func New(o Options) (*Host, error) {
 	limits.Newcomers = limit.Rate{Max: int64(s.Newcomers), Period: "hour"}
 	clients := clients(o.Proxies)
 	r, err := relay.New(relay.Options{
-		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents)}), Blobs: o.Blobs, Now: o.State.Now, Limits: limits,
+		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents), Idle: idleAgents}), Blobs: o.Blobs, Now: o.State.Now, Limits: limits,
 		Shared:          o.Shared,
 		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: memory.NewBudget(memory.Limit()/bodiesPart, func() {}),
 		Version: o.Version, Log: o.Log, Metrics: o.Metrics,

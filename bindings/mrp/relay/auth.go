@@ -156,7 +156,7 @@ func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Age
 			return mail.Agent{}, e
 		}
 	}
-	guard := mail.Guard{Key: a.Key, Signature: a.Signature, Until: a.Time.Add(r.options.Tolerance)}
+	guard := mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
 	agent, isNew, err := r.store.Admit(ctx, guard, touch)
 	if err != nil {
 		return mail.Agent{}, r.refusal(err, wire.AgentNotFound)

@@ -64,7 +64,7 @@ func (r *Relay) Local(ctx context.Context, key wire.Key) (*Local, error) {
 	r.mu.Lock()
 	r.locals[key] = true
 	r.mu.Unlock()
-	guard := mail.Guard{Key: key, Until: r.now()}
+	guard := mail.Guard{Key: key, Signed: r.now(), Until: r.now()}
 	_, _ = rand.Read(guard.Signature[:]) // it never fails; no request has this signature
 	if _, _, err := r.store.Admit(ctx, guard, touch); err != nil {
 		return nil, err
