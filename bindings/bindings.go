@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -56,8 +57,10 @@ type Config struct {
 	DrainTimeout func() time.Duration
 	// Shed counts what is refused because there is too much to do.
 	Shed func(reason.Cause)
-	Now  func() time.Time
-	Log  *zap.Logger
+	// Memory is what requests may hold, of which calls in messages are read as well.
+	Memory *memory.Budget
+	Now    func() time.Time
+	Log    *zap.Logger
 	// Version is that of the program.
 	Version string
 }
@@ -74,7 +77,8 @@ func Doors(c Config) []door.Door {
 			Log: c.Log,
 		}),
 		aea.New(aea.Config{
-			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed, Now: c.Now, Log: c.Log,
+			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
+			Memory: c.Memory, Now: c.Now, Log: c.Log,
 		}),
 		mrp.New(mrp.Config{
 			Keys: c.MRP, Relay: c.Relay, RelayURL: c.RelayURL, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,

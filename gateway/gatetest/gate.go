@@ -216,7 +216,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Now: g.Now, Log: g.Log,
 		MRP: mrps, Relay: func() *relay.Relay { return g.Relay },
-		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed,
+		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed, Memory: g.Memory,
 	})
 	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,

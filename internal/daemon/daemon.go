@@ -202,18 +202,18 @@ func (p *process) build() {
 	})
 	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	bodies := memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.doors = bindings.Doors(bindings.Config{
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Now: p.Now, Version: p.Version,
 		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Log: p.Log,
-		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed,
+		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed, Memory: bodies,
 		MRP: p.mrp, Relay: p.mrpRelay, RelayURL: func() string { return p.addresses.MRPRelay },
 	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
-		PerAddress: p.config.Server.PerAddress, Doors: p.doors,
-		Memory: memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) }),
+		PerAddress: p.config.Server.PerAddress, Doors: p.doors, Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,

@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -68,19 +69,38 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	if of != nil && int64(len(said.Bytes)) > of.MaxBody {
 		s.refuse(answer, reason.BodyTooLarge.Refusal(""))
 	} else {
-		tree, err := strictjson.DecodeObjectOf(said.Bytes, wire.MaxValues)
-		if err != nil {
-			return protocol.ErrMessage
-		}
-		if asked, f := callOf(tree); f != nil {
-			s.refuse(answer, f)
-		} else {
+		asked, err := s.readCall(ctx, said.Bytes)
+		switch {
+		case errors.Is(err, protocol.ErrMessage):
+			return err
+		case err != nil:
+			s.refuse(answer, refusal.For(err))
+		default:
 			s.serve(ctx, m, answer, &url.URL{Path: "/api/intents/execute"}, asked)
 		}
 	}
 	return s.reply(m, answer, func() protocol.Content {
 		return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: answer.body.Bytes()}
 	})
+}
+
+// readCall reads a call. Its tree, which may be many times as large as its text, comes out of the memory that requests share, as that
+// of a stranger. The error is protocol.ErrMessage of what is no JSON object, or a refusal.
+func (s *Skill) readCall(ctx context.Context, text []byte) (*protocol.HTTPMessage, error) {
+	share := s.Memory.Open()
+	defer share.Close()
+	if err := wire.Affords(memory.With(ctx, share), text); err != nil {
+		return nil, err
+	}
+	tree, err := strictjson.DecodeObjectOf(text, wire.MaxValues)
+	if err != nil {
+		return nil, protocol.ErrMessage
+	}
+	asked, f := callOf(tree)
+	if f != nil {
+		return nil, f
+	}
+	return asked, nil
 }
 
 // callOf is the request to the API that a call is.

@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -38,6 +39,7 @@ type Config struct {
 	API     http.Handler            // answers requests whose context has a door.Arrival
 	Desk    *agree.Desk
 	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
+	Memory  *memory.Budget     // of which calls are read
 	Now     func() time.Time
 	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.

@@ -1,0 +1,35 @@
+package skill_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/bindings/aea/skill"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// What a call is read into is many times as large as its text, and comes out of what requests may hold: a call for which there is no
+// room is refused, and what another one took is given back.
+func TestCallsAreReadInMemory(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "", func(c *skill.Config, g *gatetest.Gate) {
+		c.Memory = memory.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
+	})
+	a := s.agent(identity.Fetchai)
+	many := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": [%s0]}}`, gatetest.Searching, strings.Repeat("0,", 5000))
+	for range 3 {
+		if got := refusal(a.Calls(t, many)); got != string(reason.Overloaded) {
+			t.Error(got)
+		}
+	}
+	few := strings.Replace(call(""), `"lamp"`, `"`+strings.Repeat("x", 8<<10)+`"`, 1)
+	for range 20 {
+		if got := refusal(a.Calls(t, few)); got == string(reason.Overloaded) || strings.HasPrefix(got, "no refusal") {
+			t.Error(got)
+		}
+	}
+}
