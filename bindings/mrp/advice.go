@@ -13,5 +13,5 @@ var advice = map[reason.Reason]string{
 		"the gateway itself it is enough that the call is sent anew.",
 }
 
-const agreeFirst = "Read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + "); then send the PAT: as pat, or as uim_pat beside " +
-	"the parameters of an intent."
+const agreeFirst = "Read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + "); then send the PAT: as pat, " +
+	"or as uim_pat beside the parameters of an intent."
