@@ -72,6 +72,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	w.Text("uid", offer.UID)
 	w.Text("digest", offer.Digest)
 	w.Text("issuer", x.service.Issuer)
+	w.Text("issue_url", x.service.At("/api/pat/issue")) // an agreement names it as htu
 	w.Text("document", string(offer.Bytes))
 	return result(w)
 }

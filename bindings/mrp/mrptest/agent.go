@@ -97,7 +97,13 @@ func Result[T any](tb testing.TB, answer string) (result T) {
 // Agreement reads the policy, and signs it.
 func (a *Agent) Agreement(tb testing.TB, url string) string {
 	tb.Helper()
-	offer := Result[struct{ UID, Digest, Issuer string }](tb, a.Ask(tb, "uim:policy", "{}"))
+	offer := Result[struct {
+		UID, Digest, Issuer string
+		URL                 string `json:"issue_url"`
+	}](tb, a.Ask(tb, "uim:policy", "{}"))
+	if url != offer.URL {
+		tb.Errorf("issue_url is %q, want %q", offer.URL, url)
+	}
 	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
 		AgentID: pat.AgentID(a.ID()), Audience: offer.Issuer, URL: url, IssuedAt: a.Now(), Nonce: rand.Text(),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
