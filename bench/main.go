@@ -6,6 +6,7 @@
 //	doors   the same call by each protocol: CPU as multiples of that over HTTP
 //	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
 //	grants  places under one limit, from one and from three replicas, and their round trips to the database
+//	relay   messages of MRP that are sent and polled, on both engines, and the memory of a relay that many use
 //
 // Figures of a shared machine mean little by themselves; read the ratios, which come from one run.
 //
@@ -44,7 +45,7 @@ func main() {
 }
 
 // roles are what the processes do that the first one starts.
-var roles = map[string]func(context.Context) error{roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway}
+var roles = map[string]func(context.Context) error{roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay}
 
 // A plan holds the arguments of the command line.
 type plan struct {
@@ -63,6 +64,7 @@ var sections = []struct {
 	{"doors", doors},
 	{"paid", paid},
 	{"grants", grants},
+	{"relay", relays},
 }
 
 func run(ctx context.Context) error {
@@ -73,7 +75,7 @@ func run(ctx context.Context) error {
 	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
 	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
-	only := flag.String("only", "", "one of path, doors, paid, grants; empty: all of them")
+	only := flag.String("only", "", "one of path, doors, paid, grants, relay; empty: all of them")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
