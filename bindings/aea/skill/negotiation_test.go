@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/bindings/aea/dialogue"
 	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/search"
@@ -88,6 +89,30 @@ func TestAPlainAcceptance(t *testing.T) {
 	a.FIPA(t, protocol.FIPAEnd)
 	if _, uim := a.Refusal(t); refusal(uim) != "INVALID_TOKEN" {
 		t.Error(uim)
+	}
+}
+
+// Nothing in a message proves a key for the renewal of a PAT that charges: it is refused, and a new negotiation brings the next PAT.
+func TestAPATThatChargesIsNegotiatedAnew(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "")
+	a := s.agent(identity.Fetchai)
+	agrees := func() (dialogue.Turn, map[string]string) {
+		turn, offer := a.Asks(t, gatetest.Ordering)
+		a.Reply(t, turn, accept(a.Info(offer)))
+		turn, m := a.FIPA(t, protocol.FIPAMatchAcceptWInform)
+		return turn, m.Info
+	}
+	turn, first := agrees()
+	s.Later(time.Minute)
+	a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": first["pat"]}))
+	a.FIPA(t, protocol.FIPAEnd)
+	if _, uim := a.Refusal(t); refusal(uim) != "POLICY_REQUIRES_VERIFICATION" {
+		t.Error(uim)
+	}
+	_, next := agrees()
+	if next["pat"] == "" || next["jti"] == first["jti"] {
+		t.Errorf("%v", next)
 	}
 }
 
