@@ -45,7 +45,9 @@ func main() {
 }
 
 // roles are what the processes do that the first one starts.
-var roles = map[string]func(context.Context) error{roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay}
+var roles = map[string]func(context.Context) error{
+	roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay,
+}
 
 // A plan holds the arguments of the command line.
 type plan struct {

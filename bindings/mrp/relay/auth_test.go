@@ -20,7 +20,8 @@ func TestAnAgentIsMadeByItsFirstRequest(t *testing.T) {
 		a, b := h.agent(), h.agent().known()
 		got := h.wants(http.StatusOK, "", a.do("GET", "/v1/agents/"+a.key().String(), ""))
 		if got.PublicKey != a.key() || got.Profile.Status != wire.Active || got.Visibility != wire.Private ||
-			got.InboxPolicy != wire.BlockList || string(got.Metadata) != "{}" || got.Capabilities == nil || len(got.Capabilities) != 0 || got.DisplayName != nil || got.CreatedAt.IsZero() {
+			got.InboxPolicy != wire.BlockList || string(got.Metadata) != "{}" || got.Capabilities == nil || len(got.Capabilities) != 0 ||
+			got.DisplayName != nil || got.CreatedAt.IsZero() {
 			t.Errorf("%s", got.Raw)
 		}
 		h.wants(http.StatusOK, "", b.do("GET", "/v1/agents/"+a.key().String(), ""))
