@@ -1,11 +1,16 @@
 package config
 
-import "github.com/uimgate/uimgate/internal/yamlconf"
+import (
+	"net/url"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
+)
 
 // An MRPRelay is a relay of the Machine Relay Protocol beside the gateway, on a listener of its own. It serves everybody, whether they
 // call intents or not.
 type MRPRelay struct {
-	Listen string `yaml:"listen" default:"127.0.0.1:8490" doc:"Address and port, with the certificate of server.tls where there is one. Port 0 takes a free one."`
+	Listen    string   `yaml:"listen" default:"127.0.0.1:8490" doc:"Address and port, with the certificate of server.tls where there is one. Port 0 takes a free one."`
+	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the relay under, such as https://relay.shop.example, which agents.json names for services with doors.mrp. Default: none is named."`
 	// BlobsDir is a path of the machine.
 	BlobsDir        string `yaml:"blobs_dir" doc:"Directory of the bytes of blobs, relative to this file. Empty: mrp-blobs in the data directory. Several gateways on one store need one that they share."`
 	Blobs           int64  `yaml:"blobs" default:"10GiB" min:"1MiB" max:"1PiB" doc:"Bytes of all blobs together; one agent may have 1 GiB in 100 blobs."`

@@ -185,3 +185,12 @@ func TestOnce(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 }
+
+// What an operator says of the relay of the gateway stands in agents.json.
+func TestTheRelayOfTheGatewayIsNamed(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, strings.Replace(settings, "mrp_relay: {", "mrp_relay: {public_url: 'https://relay.shop.example', ", 1))
+	if body := string(g.Get("/agents.json").Body); !strings.Contains(body, `"uim-mrp-relay": "https://relay.shop.example"`) {
+		t.Errorf("agents.json does not name it: %s", body)
+	}
+}

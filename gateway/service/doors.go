@@ -79,11 +79,12 @@ type MRPDoor struct {
 	Relay   string // LocalRelay, or the URL of another
 	Name    string // of the agent; empty: that of the service
 	Private bool   // only who knows its key reaches it
+	At      string // URL of the relay for agents; empty: nobody says
 
 	seed config.Secret // empty: made once
 }
 
-func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
+func doorsOf(c *config.Doors, p *config.PAT, relay *config.MRPRelay) (d Doors) {
 	if c.MCP.Enabled {
 		d.MCP = MCPDoor{
 			Path: c.MCP.Path, PageSize: c.MCP.PageSize, Origins: c.MCP.Origins,
@@ -109,7 +110,12 @@ func doorsOf(c *config.Doors, p *config.PAT) (d Doors) {
 		}
 	}
 	if m := &c.MRP; m.Enabled {
-		d.MRP = MRPDoor{Open: true, Relay: m.Relay, Name: m.Name, Private: m.Visibility == config.MRPPrivate, seed: m.Seed}
+		d.MRP = MRPDoor{Open: true, Relay: m.Relay, Name: m.Name, Private: m.Visibility == config.MRPPrivate, At: m.Relay, seed: m.Seed}
+		if m.Relay == config.LocalRelay {
+			if d.MRP.At = ""; relay.PublicURL != nil {
+				d.MRP.At = relay.PublicURL.String()
+			}
+		}
 	}
 	return d
 }
@@ -148,13 +154,8 @@ func (d *Definition) AgentCardURL() string {
 	return d.At(AgentCardPath)
 }
 
-// MRPRelayURL is the relay at which the service is reached by MRP; empty: it is that of this process, or the door is shut.
-func (d *Definition) MRPRelayURL() string {
-	if d.Doors.MRP.Relay == LocalRelay {
-		return ""
-	}
-	return d.Doors.MRP.Relay
-}
+// MRPRelayURL is the relay at which the service is reached by MRP; empty: nobody says, or the door is shut.
+func (d *Definition) MRPRelayURL() string { return d.Doors.MRP.At }
 
 // urlOf is the URL of a door; empty where it is shut.
 func (d *Definition) urlOf(path string) string {

@@ -109,7 +109,7 @@ func (l *loading) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Doors: doorsOf(&c.Doors, &l.config.PAT), intents: map[string]*Intent{}, hosts: c.Hosts,
+		Doors: doorsOf(&c.Doors, &l.config.PAT, &l.config.MRPRelay), intents: map[string]*Intent{}, hosts: c.Hosts,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
