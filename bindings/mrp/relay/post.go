@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -18,12 +19,17 @@ import (
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 const (
-	disableAt  = 20 // attempts in a row that failed
-	postEvery  = time.Second
-	postLease  = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
-	postAtOnce = 32
+	disableAt = 20 // attempts in a row that failed
+	postEvery = time.Second
+	postLease = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
+	// postClaims are claimed at once; they share the places of postSharing by whose they are, so that an agent whose webhook hangs holds
+	// up no other. Waiting and posting take less than the lease.
+	postClaims = 96
 	maxAnswer  = 64 << 10
 )
+
+// postSharing bounds the attempts under way.
+var postSharing = turns.Bounds{Places: 32, Waiting: postClaims - 32, Wait: 20 * time.Second}
 
 // post posts what is due, until ctx ends.
 func (r *Relay) post(ctx context.Context) {
@@ -60,7 +66,12 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) {
 	if r.hasSocket(p.Recipient) {
 		return // a socket goes first; the message is due again once the claim has ended
 	}
+	leave, err := r.places.Take(ctx, turns.Party{Name: string(p.Recipient[:])})
+	if err != nil {
+		return // others are first; it is due again once the claim has ended
+	}
 	ok := r.postOnce(ctx, p)
+	leave()
 	if ctx.Err() != nil && !ok {
 		return // it is due again once the claim has ended
 	}

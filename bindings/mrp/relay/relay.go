@@ -26,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/turns"
 )
 
 // Options of New.
@@ -73,7 +74,8 @@ type Relay struct {
 	strange  *bucket.Set // requests, before it is known who sent them
 	newcomer *bucket.Set // agents made
 	postman  *fetch.Client
-	posting  chan struct{} // has as much in it as attempts are under way
+	posting  chan struct{} // has as much in it as messages are claimed
+	places   *turns.Places // of attempts
 	budget   *memory.Budget
 	meter    *meter
 	started  time.Time
@@ -113,7 +115,7 @@ func New(o Options) (*Relay, error) {
 	r := &Relay{
 		options: o, store: o.Store, now: o.Now, limits: o.Limits.orDefault(), log: o.Log, blobs: &blobs{dir: o.Blobs}, budget: o.Budget,
 		locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{}, stop: make(chan struct{}), started: o.Now(),
-		posting: make(chan struct{}, postAtOnce),
+		posting: make(chan struct{}, postClaims), places: turns.New(postSharing),
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, Timeout: wire.AuthWithin, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now = r.limits, o.Now
