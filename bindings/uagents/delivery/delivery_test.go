@@ -153,7 +153,7 @@ func TestAnswersThatDoNotEnd(t *testing.T) {
 			answer(w)
 			<-r.Context().Done()
 		})
-		c := delivery.New(delivery.Options{Pause: time.Millisecond, Exchange: 20 * time.Millisecond})
+		c := delivery.New(delivery.Options{Pause: time.Millisecond, Exchange: 250 * time.Millisecond})
 		failed, _ := errors.AsType[*delivery.Error](c.Deliver(t.Context(), to(hanging), []byte("{}"), nil))
 		if failed == nil || failed.Cause != delivery.Unreachable || tries.Load() != delivery.MaxTries {
 			t.Errorf("%s: %v after %d tries", name, failed, tries.Load())
