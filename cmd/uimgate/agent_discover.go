@@ -47,7 +47,10 @@ func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 			s.printNote(c, "%s\n  issuer   %s\n  agents   %s\n  policy   %s\n  execute  %s", printable(serviceTitle(catalog)),
 				printable(service.Issuer()), printable(e.Agents), printable(e.Policy[0]), printable(e.Execute[0]))
 			for _, door := range []struct{ name, url string }{
-				{"mcp", e.MCP}, {"a2a", e.A2A}, {"uagents", strings.TrimSpace(e.UAgentsAddress + " " + e.UAgents)}, {"aea", e.AEAAddress},
+				{"mcp", e.MCP},
+				{"a2a", e.A2A},
+				{"uagents", strings.TrimSpace(e.UAgentsAddress + " " + e.UAgents)},
+				{"aea", e.AEAAddress},
 				{"mrp", strings.TrimSpace(e.MRPKey + " " + e.MRPRelay)},
 			} {
 				if door.url != "" {

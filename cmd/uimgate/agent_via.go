@@ -100,7 +100,8 @@ func (s *agentSettings) onRelay() (*agent.Relay, error) {
 	}
 	host, key, named := strings.Cut(strings.TrimPrefix(address, "//"), "/")
 	u, err := url.Parse("https://" + host)
-	if !strings.HasPrefix(address, "//") || !named || key == "" || strings.Contains(key, "/") || err != nil || u.Hostname() == "" || u.User != nil {
+	if !strings.HasPrefix(address, "//") || !named || key == "" || strings.Contains(key, "/") || err != nil || u.Hostname() == "" ||
+		u.User != nil {
 		return nil, usageError{fmt.Errorf("--via mrp://relay/key has the host of a relay and the key of the service, not %.100q", s.via)}
 	}
 	if fetch.LoopbackHost(u.Hostname()) {

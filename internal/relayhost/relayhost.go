@@ -81,7 +81,8 @@ func New(o Options) (*Host, error) {
 	limits.Newcomers = limit.Rate{Max: int64(s.Newcomers), Period: "hour"}
 	clients := clients(o.Proxies)
 	r, err := relay.New(relay.Options{
-		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents), Idle: idleAgents}), Blobs: o.Blobs, Now: o.State.Now, Limits: limits,
+		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents), Idle: idleAgents}), Blobs: o.Blobs, Now: o.State.Now,
+		Limits: limits,
 		Shared:          o.Shared,
 		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: memory.NewBudget(memory.Limit()/bodiesPart, func() {}),
 		Version: o.Version, Log: o.Log, Metrics: o.Metrics,
