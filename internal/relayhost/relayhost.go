@@ -82,8 +82,7 @@ func New(o Options) (*Host, error) {
 	clients := clients(o.Proxies)
 	r, err := relay.New(relay.Options{
 		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents), Idle: idleAgents}), Blobs: o.Blobs, Now: o.State.Now,
-		Limits: limits,
-		Shared:          o.Shared,
+		Limits: limits, Shared: o.Shared,
 		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: memory.NewBudget(memory.Limit()/bodiesPart, func() {}),
 		Version: o.Version, Log: o.Log, Metrics: o.Metrics,
 	})
