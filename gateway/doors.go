@@ -9,7 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 )
 
 // enter has a door answer where the path is one of its paths.
@@ -53,5 +53,5 @@ func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 // local reports whether a request came to an address of this machine alone.
 func local(r *http.Request) bool {
 	bound, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return bound != nil && wire.Peer(bound.String()).IsLoopback()
+	return bound != nil && accept.Peer(bound.String()).IsLoopback()
 }

@@ -138,7 +138,7 @@ func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 		r := c.Request().WithContext(memory.With(context.WithValue(c.Request().Context(), exchangeKey{}, x), &x.share))
 		c.SetRequest(r)
 		x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
-		x.address = countedAs(x.client)
+		x.address = accept.CountedAs(x.client)
 		if x.arrival = door.ArrivalOf(r.Context()); x.arrival != nil {
 			x.address = string(x.arrival.Sender)
 		}

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/reason"
@@ -30,17 +28,4 @@ func RepeatedHeader(h http.Header) string {
 		}
 	}
 	return ""
-}
-
-// Peer is the address at the other end of a connection; the zero address where it cannot be read.
-func Peer(remote string) netip.Addr {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return address.Unmap()
 }

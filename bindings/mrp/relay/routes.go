@@ -1,14 +1,13 @@
 package relay
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 )
 
 // An operation answers a request whose sender is known.
@@ -90,18 +89,5 @@ func (r *Relay) notAllowed(w http.ResponseWriter, methods []string) {
 	r.refuse(w, e)
 }
 
-// peer is the address a connection comes from; of IPv6 the network of 64 bits.
-func peer(req *http.Request) string {
-	host, _, err := net.SplitHostPort(req.RemoteAddr)
-	if err != nil {
-		return req.RemoteAddr
-	}
-	a, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	if a = a.Unmap().WithZone(""); a.Is4() {
-		return a.String()
-	}
-	return netip.PrefixFrom(a, 64).Masked().String()
-}
+// peer is what the other end of a connection is counted under.
+func peer(req *http.Request) string { return accept.CountedAs(accept.Peer(req.RemoteAddr)) }
