@@ -75,16 +75,7 @@ func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch
 	if !ok {
 		return fetch.Answer{}, wrong("its result has no output")
 	}
-	out := done(a, output)
-	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
-		if text := result.Text(member); text != "" {
-			beside(out, name, text)
-		}
-	}
-	if result.Flag("replayed") {
-		beside(out, "Idempotency-Replayed", "true")
-	}
-	return out, nil
+	return doneBeside(a, output, result), nil
 }
 
 func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, error) {
@@ -92,25 +83,14 @@ func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, erro
 	if err != nil {
 		return fetch.Answer{}, wrong("it does not say when the PAT expires")
 	}
-	body, err := strictjson.Append(nil, map[string]any{
-		"uim-pat": result.Text("pat"), "agreement_id": result.Text("agreement_id"), "scope": result["scope"],
-		"expires_at": until.UTC().Format(time.RFC3339),
-	})
-	if err != nil {
-		return fetch.Answer{}, wrong("it cannot be written again")
-	}
-	return answer(a, http.StatusOK, body), nil
+	return agreed(a, result, until)
 }
 
 // readMRPError reads an error, whose code is a reason in lower case.
 func readMRPError(a fetch.Answer, fault strictjson.Object) (fetch.Answer, error) {
 	details := fault.Object("details")
 	if details.Text("status") == "pending" { // the operator has to approve the agent
-		body, err := strictjson.Append(nil, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
-		if err != nil {
-			return fetch.Answer{}, wrong("it cannot be written again")
-		}
-		return answer(a, http.StatusAccepted, body), nil
+		return pending(a, details)
 	}
 	if details == nil {
 		details = strictjson.Object{}

@@ -131,16 +131,7 @@ func readUIMResult(a fetch.Answer, text []byte, tree strictjson.Object) (fetch.A
 	if !ok || tree.Object("output") == nil {
 		return fetch.Answer{}, wrong("its result has no output")
 	}
-	out := done(a, output)
-	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
-		if text := tree.Text(member); text != "" {
-			beside(out, name, text)
-		}
-	}
-	if tree.Flag("replayed") {
-		beside(out, "Idempotency-Replayed", "true")
-	}
-	return out, nil
+	return doneBeside(a, output, tree), nil
 }
 
 func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
@@ -148,24 +139,13 @@ func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error)
 	if err != nil {
 		return fetch.Answer{}, wrong("it does not say when the PAT expires")
 	}
-	body, err := strictjson.Append(nil, map[string]any{
-		"uim-pat": tree.Text("pat"), "agreement_id": tree.Text("agreement_id"), "scope": tree["scope"],
-		"expires_at": time.Unix(expires, 0).UTC().Format(time.RFC3339),
-	})
-	if err != nil {
-		return fetch.Answer{}, wrong("it cannot be written again")
-	}
-	return answer(a, http.StatusOK, body), nil
+	return agreed(a, tree, time.Unix(expires, 0))
 }
 
 func readUIMFault(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
 	details := tree.Object("details")
 	if details.Text("status") == "pending" { // the operator has to approve the agent
-		body, err := strictjson.Append(nil, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
-		if err != nil {
-			return fetch.Answer{}, wrong("it cannot be written again")
-		}
-		return answer(a, http.StatusAccepted, body), nil
+		return pending(a, details)
 	}
 	return refused(a, strictjson.Object{"error": map[string]any{
 		"code": tree.Text("code"), "message": tree.Text("message"), "details": map[string]any(details),

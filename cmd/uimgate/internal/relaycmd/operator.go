@@ -167,13 +167,9 @@ func (o *operator) messages() *cobra.Command {
 		Example: "  uimgate mrp messages --data ./relay\n  uimgate mrp messages -c uimgate.yaml A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
-				var of *mail.Key
-				if len(args) > 0 {
-					k, err := o.key(args[0])
-					if err != nil {
-						return err
-					}
-					of = k
+				of, err := o.ofAgent(args)
+				if err != nil {
+					return err
 				}
 				list, more, err := s.List(ctx, of, nil, o.limit)
 				if err != nil {
@@ -215,13 +211,9 @@ func (o *operator) blobs() *cobra.Command {
 		Example: "  uimgate mrp blobs --data ./relay",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
-				var of *mail.Key
-				if len(args) > 0 {
-					k, err := o.key(args[0])
-					if err != nil {
-						return err
-					}
-					of = k
+				of, err := o.ofAgent(args)
+				if err != nil {
+					return err
 				}
 				list, more, err := s.Blobs(ctx, of, after, o.limit)
 				if err != nil {
@@ -318,6 +310,14 @@ func (o *operator) key(text string) (*mail.Key, error) {
 		return nil, o.Usage(err)
 	}
 	return (*mail.Key)(&k), nil
+}
+
+// ofAgent reads the key of an agent that may be named; nil: none is.
+func (o *operator) ofAgent(args []string) (*mail.Key, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	return o.key(args[0])
 }
 
 func (o *operator) none(_ *cobra.Command, args []string) error { return o.count(args, 0, 0) }
