@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +85,42 @@ func TestAFrozenProcessHoldsNobodyUp(t *testing.T) {
 	}
 	if err := healthy.CheckBalance(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a call reads is read by several statements, each of which sees what was committed before it. The same message at
+// another process may be begun between any two of them: it has been used, and it has its key, both or neither.
+func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t).Database(t)
+	message := func(id string) store.BeginRequest {
+		r := unapproved("agent", id, 1000)
+		r.Execution.IdempotencyKey = "message"
+		r.Nonce = &store.Nonce{KeyID: "k", ID: "message", Until: time.Now().Add(time.Hour)}
+		return r
+	}
+	faster := openOn(t, dsn, nil)
+	var begun sync.Once
+	slower := openOn(t, dsn, func(d *dialect) {
+		send := d.send
+		d.send = func(ctx context.Context, w *writer, list []command) error {
+			first := slices.IndexFunc(list, func(c command) bool { return c.query == selectKey || c.query == selectNonce })
+			if first < 0 {
+				return send(ctx, w, list)
+			}
+			if err := send(ctx, w, list[:first+1]); err != nil {
+				return err
+			}
+			begun.Do(func() {
+				if _, err := faster.Begin(ctx, message("1")); err != nil {
+					t.Error(err)
+				}
+			})
+			return send(ctx, w, list[first+1:])
+		}
+	})
+	if _, err := slower.Begin(t.Context(), message("2")); !errors.Is(err, store.ErrInProgress) {
+		t.Errorf("%v; want %v", err, store.ErrInProgress)
 	}
 }
 

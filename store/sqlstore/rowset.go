@@ -114,14 +114,8 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	if !t.unlocked {
 		list = append(list, command{query: t.w.s.dialect.begin})
 	}
+	list = append(list, t.readNonces(n)...)
 	list = append(list, t.readExecutions(n)...)
-	for _, k := range n.nonces {
-		list = append(list, command{query: selectNonce, args: []any{k.service, k.keyID, k.id}, row: func(scan scan) error {
-			var one int64
-			set(&t.nonces, k, true)
-			return scan(&one)
-		}})
-	}
 	stored := make([][]byte, len(n.counters))
 	for i, k := range n.counters {
 		c := &counter{window: window{period: k.period}}
@@ -181,6 +175,21 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		c.hold(stepped, t.counted)
 	}
 	return nil
+}
+
+// readNonces reads which nonces have been used. They are read before the idempotency keys: each statement may see what was
+// committed since the one before, and a message that another process has begun must be found under its key, as what is
+// in progress, wherever its nonce is found used.
+func (t *tx) readNonces(n rowSet) []command {
+	list := make([]command, len(n.nonces))
+	for i, k := range n.nonces {
+		list[i] = command{query: selectNonce, args: []any{k.service, k.keyID, k.id}, row: func(scan scan) error {
+			var one int64
+			set(&t.nonces, k, true)
+			return scan(&one)
+		}}
+	}
+	return list
 }
 
 // readExecutions reads executions by their ids, and by their idempotency keys.

@@ -27,6 +27,7 @@ func testConcurrency(t *testing.T, open Opener) {
 		"a follower of changes misses none":       followChanges,
 		"calls that give up took nothing or all":  callersGiveUp,
 		"two processes share limits and accounts": twoProcesses,
+		"a message at two processes is one call":  oneMessage,
 	})
 }
 
@@ -287,4 +288,23 @@ func twoProcesses(b *suite) {
 		b.Fatalf("%d admitted; want 300", got)
 	}
 	b.balanced()
+}
+
+// A message is proof and idempotency key in one. Wherever it comes a second time while the first is under way, it is
+// told to be in progress and not to be replayed, which its sender would take for leave to write it anew.
+func oneMessage(b *suite) {
+	other := b.open(b.T, b.place, b.clock.Now)
+	defer func() { b.must(other.Close()) }()
+	for m := range 40 {
+		got := concurrently(b, 8, []Engine{b, other}, func(e Engine, i int) error {
+			r := b.template(100*m + i)
+			r.KeyFor = time.Hour
+			r.Execution.IdempotencyKey = fmt.Sprint("message-", m)
+			r.Nonce = &store.Nonce{KeyID: "k", ID: r.Execution.IdempotencyKey, Until: start.Add(time.Hour)}
+			return beginErr(b.Context(), e, r)
+		}, anyOf(store.ErrInProgress))
+		if got != 1 {
+			b.Fatalf("%d began; want 1", got)
+		}
+	}
 }
