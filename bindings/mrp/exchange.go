@@ -102,7 +102,7 @@ func (x *exchange) answer(ctx context.Context) answer {
 		}
 		return x.requested(ctx)
 	case wire.TypeText, wire.TypeJSON:
-		return x.talk()
+		return x.talk(ctx)
 	default:
 		return x.refuse(reason.UnsupportedMediaType.Refusal("Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
 	}

@@ -35,20 +35,18 @@ type call struct {
 
 // execute answers the action of every intent.
 func (x *exchange) execute(ctx context.Context, r request) answer {
-	tree, err := objectOf(r.params, "parameters")
-	if err != nil {
-		return x.refuse(err)
-	}
-	m := apiwire.NewMembers(tree).In("/params")
-	c := call{
-		uid: m.Text("intent_uid", true), token: m.Text("pat", false), proof: m.Text("proof", false), key: m.Text("idempotency_key", false),
-	}
-	if raw, ok := m.Take("parameters"); ok {
-		if c.parameters, _ = raw.(json.RawMessage); !strictjson.IsObject(c.parameters) {
-			return x.refuse(m.Wrong("parameters", "must be an object"))
+	var c call
+	if err := x.params(ctx, r, "parameters", func(m *apiwire.Members) error {
+		c = call{
+			uid: m.Text("intent_uid", true), token: m.Text("pat", false), proof: m.Text("proof", false), key: m.Text("idempotency_key", false),
 		}
-	}
-	if err := m.Done(); err != nil {
+		if raw, ok := m.Take("parameters"); ok {
+			if c.parameters, _ = raw.(json.RawMessage); !strictjson.IsObject(c.parameters) {
+				return m.Wrong("parameters", "must be an object")
+			}
+		}
+		return nil
+	}); err != nil {
 		return x.refuse(err)
 	}
 	return x.call(ctx, c)

@@ -1,7 +1,9 @@
 package mrp
 
+import "context"
+
 // ReadRequest reads the body of a request.
 func ReadRequest(body []byte) (action, params, token, proof string, err error) {
-	r, err := readRequest(body)
+	r, err := readRequest(context.Background(), body)
 	return r.action, string(r.params), r.token, r.proof, err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -40,6 +41,7 @@ type Config struct {
 	// DrainTimeout is how long what is under way may last once an agent ends.
 	DrainTimeout func() time.Duration
 	Shed         func(reason.Cause) // counts what is refused because there is too much to do
+	Memory       *memory.Budget     // of requests, of which those in messages are read as well
 	Now          func() time.Time
 	Log          *zap.Logger
 }

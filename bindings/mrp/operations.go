@@ -15,25 +15,22 @@ import (
 
 // search answers with a page of whole intents. A cursor is good for the query that it was told for.
 func (x *exchange) search(ctx context.Context, r request) answer {
-	tree, err := objectOf(r.params, "")
-	if err != nil {
-		return x.refuse(err)
-	}
-	m := apiwire.NewMembers(tree).In("/params")
 	query := url.Values{"view": {"full"}}
-	if text := m.Text("query", false); text != "" {
-		query.Set("query", text)
-	}
-	if tags := m.Texts("tags"); len(tags) > 0 {
-		query.Set("tags", strings.Join(tags, ","))
-	}
-	if cursor := m.Text("cursor", false); cursor != "" {
-		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-			return x.refuse(m.Wrong("cursor", "is none that was told here"))
+	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
+		if text := m.Text("query", false); text != "" {
+			query.Set("query", text)
 		}
-		query.Set("page", cursor)
-	}
-	if err := m.Done(); err != nil {
+		if tags := m.Texts("tags"); len(tags) > 0 {
+			query.Set("tags", strings.Join(tags, ","))
+		}
+		if cursor := m.Text("cursor", false); cursor != "" {
+			if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
+				return m.Wrong("cursor", "is none that was told here")
+			}
+			query.Set("page", cursor)
+		}
+		return nil
+	}); err != nil {
 		return x.refuse(err)
 	}
 	t := x.ask(ctx, asked{method: http.MethodGet, path: "/api/intents/search", query: query.Encode()})
@@ -60,7 +57,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 
 // policy answers with the policy that is offered, to the byte.
 func (x *exchange) policy(ctx context.Context, r request) answer {
-	if err := none(r); err != nil {
+	if err := x.params(ctx, r, "", func(*apiwire.Members) error { return nil }); err != nil {
 		return x.refuse(err)
 	}
 	t := x.ask(ctx, asked{method: http.MethodGet, path: "/api/policy"}) // as often as anybody may ask
@@ -77,24 +74,14 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	return result(w)
 }
 
-// none refuses parameters of an action that has none.
-func none(r request) error {
-	tree, err := objectOf(r.params, "")
-	if err != nil {
-		return err
-	}
-	return apiwire.NewMembers(tree).In("/params").Done()
-}
-
 // agree answers with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
 func (x *exchange) agree(ctx context.Context, r request) answer {
-	tree, err := objectOf(r.params, "")
-	if err != nil {
-		return x.refuse(err)
-	}
-	m := apiwire.NewMembers(tree).In("/params")
-	agreement, scope := m.Text("agreement", true), m.Texts("scope")
-	if err := m.Done(); err != nil {
+	var agreement string
+	var scope []string
+	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
+		agreement, scope = m.Text("agreement", true), m.Texts("scope")
+		return nil
+	}); err != nil {
 		return x.refuse(err)
 	}
 	w := strictjson.NewWriter(nil)
@@ -116,13 +103,11 @@ func (x *exchange) agree(ctx context.Context, r request) answer {
 
 // renew answers with the successor of a PAT of the sender.
 func (x *exchange) renew(ctx context.Context, r request) answer {
-	tree, err := objectOf(r.params, "")
-	if err != nil {
-		return x.refuse(err)
-	}
-	m := apiwire.NewMembers(tree).In("/params")
-	token, proof := m.Text("pat", true), m.Text("proof", false)
-	if err := m.Done(); err != nil {
+	var token, proof string
+	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
+		token, proof = m.Text("pat", true), m.Text("proof", false)
+		return nil
+	}); err != nil {
 		return x.refuse(err)
 	}
 	return x.agreed(x.ask(ctx, asked{

@@ -7,6 +7,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -36,7 +37,9 @@ func (x *exchange) request(ctx context.Context) answer {
 	if int64(len(x.says.Body)) > x.service.MaxBody {
 		return x.refuse(reason.BodyTooLarge.Refusal(""))
 	}
-	r, err := readRequest(x.says.Body)
+	held, free := x.memory(ctx)
+	r, err := readRequest(held, x.says.Body)
+	free()
 	if err != nil {
 		return x.refuse(err)
 	}
@@ -51,8 +54,8 @@ func (x *exchange) request(ctx context.Context) answer {
 
 // readRequest reads the body of a request. Members that it does not know are ignored, as the protocol has it: a version may gain some.
 // The error is a *reason.Refusal.
-func readRequest(body []byte) (request, error) {
-	tree, err := objectOf(body, "params")
+func readRequest(ctx context.Context, body []byte) (request, error) {
+	tree, err := objectOf(ctx, body, "params")
 	if err != nil {
 		return request{}, err
 	}
@@ -74,9 +77,32 @@ func readRequest(body []byte) (request, error) {
 	return r, nil
 }
 
-// objectOf reads an object strictly. The member that is named is left as it was written, a json.RawMessage; null is as if it were not
-// there. The error is a *reason.Refusal.
-func objectOf(document []byte, asItIs string) (strictjson.Object, error) {
+// memory returns a context in which is read: what is read into comes out of the memory that requests share, as that of a stranger, until
+// free is called.
+func (x *exchange) memory(ctx context.Context) (held context.Context, free func()) {
+	share := x.a.d.Memory.Open()
+	return memory.With(ctx, share), share.Close
+}
+
+// params reads the parameters of an action of the door. read takes members, and may return what is wrong with one. asItIs is a member
+// that is left as it was written. The error is a *reason.Refusal.
+func (x *exchange) params(ctx context.Context, r request, asItIs string, read func(m *apiwire.Members) error) error {
+	held, free := x.memory(ctx)
+	defer free()
+	tree, err := objectOf(held, r.params, asItIs)
+	if err != nil {
+		return err
+	}
+	m := apiwire.NewMembers(tree).In("/params")
+	if err := read(m); err != nil {
+		return err
+	}
+	return m.Done()
+}
+
+// objectOf reads an object strictly, in memory of the share that ctx carries. The member that is named is left as it was written, a
+// json.RawMessage; null is as if it were not there. The error is a *reason.Refusal.
+func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.Object, error) {
 	tree := strictjson.Object{}
 	c := strictjson.Begin(document)
 	defer c.End()
@@ -89,6 +115,9 @@ func objectOf(document []byte, asItIs string) (strictjson.Object, error) {
 		case len(raw) > longMember:
 			return nil, reason.MalformedRequest.Refusal("A member of the body is longer than any can be.")
 		default:
+			if err := apiwire.Affords(ctx, raw); err != nil {
+				return nil, err
+			}
 			v, err := strictjson.Decode(raw)
 			if err != nil {
 				return nil, apiwire.Malformed(err)
@@ -98,6 +127,9 @@ func objectOf(document []byte, asItIs string) (strictjson.Object, error) {
 	}
 	if c.Complete() {
 		return tree, nil
+	}
+	if err := apiwire.Affords(ctx, document); err != nil {
+		return nil, err
 	}
 	if _, err := strictjson.DecodeObjectOf(document, apiwire.MaxValues); err != nil {
 		return nil, apiwire.Malformed(err)
@@ -120,14 +152,16 @@ func (x *exchange) unsupported() answer {
 }
 
 // talk answers words: what this is, and how to ask.
-func (x *exchange) talk() answer {
+func (x *exchange) talk(ctx context.Context) answer {
 	text, form := "", mediaType(x.says.ContentType)
 	if form == wire.TypeText {
 		if json.Unmarshal(x.says.Body, &text) != nil {
 			return x.refuse(reason.MalformedRequest.Refusal("The body of a message of type " + wire.TypeText + " is a text."))
 		}
 	} else {
-		tree, err := objectOf(x.says.Body, "")
+		held, free := x.memory(ctx)
+		defer free()
+		tree, err := objectOf(held, x.says.Body, "")
 		if err != nil {
 			return x.refuse(err)
 		}
