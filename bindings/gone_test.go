@@ -14,11 +14,12 @@ import (
 )
 
 // TestAStoreThatIsGone: while nobody knows what was revoked, no door lets a call through, and each says that nothing was sent; A2A by
-// an error in place of a task. An envelope that names no PAT asks the store for one.
+// an error in place of a task. An envelope that names no PAT asks the store for one. The relay of MRP is elsewhere.
 func TestAStoreThatIsGone(t *testing.T) {
 	t.Parallel()
-	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
-		"doors: {uagents: {}, aea: {tcp: '127.0.0.1:0'}}}\n")
+	const members = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}"
+	elsewhere := gatetest.New(t, gatetest.RelaySettings+members+"}\n")
+	g := gatetest.New(t, members+", doors: {uagents: {}, aea: {tcp: '127.0.0.1:0'}, mrp: {relay: '"+elsewhere.RelayURL+"'}}}\n")
 	g.Upstream = func(http.ResponseWriter, *http.Request) { t.Error("the service was called") }
 	all, tokens := maps.Clone(ways), map[string]string{}
 	tokens["uAgents"], all["uAgents"] = g.AgreedInEnvelope(seed).Token, inEnvelope(g)
@@ -27,6 +28,7 @@ func TestAStoreThatIsGone(t *testing.T) {
 	unnamed.signed = func(_ string, number int64) string { return named("", number) }
 	all["uAgents, without a PAT"] = unnamed
 	tokens["AEA"], all["AEA"] = inMessages(g)
+	tokens["MRP"], all["MRP"] = byRelay(g)
 	token := g.Agreed("agent-1").Token
 	g.Must(g.Store.Close())
 	g.Pass(3 * time.Second) // so that what is known of revocations is too old

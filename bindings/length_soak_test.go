@@ -2,5 +2,8 @@
 
 package bindings_test
 
-// limitOfMessages is the limit of the agent of AEA in the test of a limit through all doors.
-const limitOfMessages = 1_000
+// The limits of the agents of AEA and of MRP in the test of a limit through all doors.
+const (
+	limitOfMessages = 1_000
+	limitAtRelay    = 1_000
+)

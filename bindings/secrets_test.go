@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	aeaidentity "github.com/uimgate/uimgate/bindings/aea/identity"
 	aeaprotocol "github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
@@ -30,9 +31,10 @@ import (
 
 // Secrets of the test, none of which stands anywhere else.
 const (
-	shopSeed  = "the seed of the shop that nobody may read"
-	shopKey   = "7a1fd7c0de00b1e5c0ffee5ca1ab1e0ddba11feedfacecafebeefdeadbea7ed1"
-	parameter = "canary-parameter-7f3a"
+	shopSeed    = "the seed of the shop that nobody may read"
+	shopKey     = "7a1fd7c0de00b1e5c0ffee5ca1ab1e0ddba11feedfacecafebeefdeadbea7ed1"
+	shopRelayed = "5ca1ab1e0ddba11feedfacecafebeefdeadbea7ed17a1fd7c0de00b1e5c0ffee"
+	parameter   = "canary-parameter-7f3a"
 )
 
 // secrets are what must not be told to operators, by what each is.
@@ -51,7 +53,7 @@ func (s secrets) in(text string) (found []string) {
 	return found
 }
 
-// TestWhatOperatorsAreNotTold: agents of both networks agree, call, renew and are refused, in every way that takes a secret along.
+// TestWhatOperatorsAreNotTold: agents of all networks agree, call, renew and are refused, in every way that takes a secret along.
 // Neither a line of the log, at any level, nor the status of a door, nor a metric tells one.
 func TestWhatOperatorsAreNotTold(t *testing.T) {
 	t.Parallel()
@@ -61,16 +63,21 @@ func TestWhatOperatorsAreNotTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+
+	g := gatetest.New(t, gatetest.RelaySettings+"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+
 		", doors: {uagents: {key_file: seed.txt, registry: true, rules: {"+string(sender.Address())+": '"+nobody.URL+"'}}, "+
-		"aea: {key_file: key.txt, tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}}}\n",
+		"aea: {key_file: key.txt, tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}, mrp: {key_file: relayed.txt}}}\n",
 		func(g *gatetest.Gate) {
 			g.Write("seed.txt", shopSeed+"\n")
 			g.Write("key.txt", shopKey+"\n")
+			g.Write("relayed.txt", shopRelayed+"\n")
 		})
-	s := secrets{"the seed of the shop": shopSeed, "the key of the shop": shopKey, "the seed of the agent": seed, "a parameter": parameter}
+	s := secrets{
+		"the seed of the shop": shopSeed, "the key of the shop": shopKey, "the key of the shop at relays": shopRelayed,
+		"the seed of the agent": seed, "a parameter": parameter,
+	}
 	inUAgents(g, sender, s)
 	inAEA(g, s)
+	inMRP(g, s)
 	statuses, err := json.Marshal(door.Statuses(g.Doors, g.Directory.Current().Service("default")))
 	g.Must(err)
 	metrics := httptest.NewRecorder()
@@ -91,7 +98,7 @@ func TestWhatOperatorsAreNotTold(t *testing.T) {
 		name, _ := line.ContextMap()["door"].(string)
 		lines[name]++
 	}
-	if lines[uagents.Name] < 5 || lines[aea.Name] < 5 {
+	if lines[uagents.Name] < 5 || lines[aea.Name] < 5 || lines[mrp.Name] < 5 {
 		t.Errorf("the log says nothing of the doors: %v", lines)
 	}
 	if len(s) < 20 {

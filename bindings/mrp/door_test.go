@@ -9,11 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -33,11 +36,15 @@ func status(g *gatetest.Gate) (door.Status, bool) {
 	return door.Status{}, false
 }
 
-// agent returns an agent with a key of its own, at the relay of the gateway.
+// agent returns an agent with a key of its own, at the relay of the service.
 func agent(g *gatetest.Gate) *mrptest.Agent {
 	g.Helper()
 	s, _ := status(g)
-	return mrptest.New(g.T, g.RelayURL, s.Addresses["key"], g.Now)
+	relay := s.Addresses["relay"]
+	if relay == service.LocalRelay {
+		relay = g.RelayURL
+	}
+	return mrptest.New(g.T, relay, s.Addresses["key"], g.Now)
 }
 
 // agrees has an agent agree, and returns its PAT.
@@ -79,24 +86,38 @@ func expect(t *testing.T, what, answer string, want ...string) {
 	}
 }
 
-// TestWhatEveryDoorAnswers is the table of all doors.
+// TestWhatEveryDoorAnswers is the table of all doors, over each relay: plain and encrypted.
 func TestWhatEveryDoorAnswers(t *testing.T) {
 	t.Parallel()
-	for name, encrypted := range map[string]bool{"plain": false, "encrypted": true} {
+	for name, c := range map[string]struct{ elsewhere, encrypted bool }{
+		"plain": {false, false}, "encrypted": {false, true}, "elsewhere, plain": {true, false}, "elsewhere, encrypted": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			settings := settings
+			if c.elsewhere {
+				settings = "services:\n- {" + members + ", doors: {mrp: {relay: '" + gatetest.New(t, shut).RelayURL + "'}}}\n"
+			}
 			g := gatetest.New(t, settings, func(g *gatetest.Gate) {
 				g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"action": "execute"}`,
 					`"action": "execute", "constraint": [{"leftOperand": "count", "operator": "lteq", "rightOperand": 3}]}`, 1))
 			})
 			a := agent(g)
-			a.Encrypt = encrypted
+			a.Encrypt = c.encrypted
 			token := agrees(g, a)
 			execute := func(params string) string { t.Helper(); return a.Ask(t, "uim:execute", params) }
+			orders := func() string { t.Helper(); return call(gatetest.Ordering, token) }
+			if c.elsewhere {
+				orders = func() string {
+					t.Helper()
+					return call(gatetest.Ordering, token, fmt.Sprintf(`"proof":%q`, proof(g, a, token)))
+				}
+				expect(t, "a paid call without a proof", execute(call(gatetest.Ordering, token)), unproved)
+			}
 			expect(t, "a free call", execute(call(gatetest.Searching, token)), `"status":"ok"`, `"output":{"ok":true}`, `"replayed":false`,
 				`"rate_limit":"\"lifetime\";r=2`)
 			expect(t, "by its name", a.Ask(t, gatetest.Searching, `{"query":"lamp"}`, fmt.Sprintf(`"uim_pat":%q`, token)), `"output":{"ok":true}`)
-			expect(t, "a paid call", execute(call(gatetest.Ordering, token)), `"output":{"ok":true}`, `"charge":"0.25 EUR; id=`)
+			expect(t, "a paid call", execute(orders()), `"output":{"ok":true}`, `"charge":"0.25 EUR; id=`)
 			accounts, err := g.Store.Accounts(t.Context(), store.Filter{Service: "default"})
 			if err != nil || len(accounts) != 1 || string(accounts[0].AgentID) != a.ID() || accounts[0].Captured.String() != "0.25 EUR" {
 				t.Errorf("%+v, %v", accounts, err)
@@ -107,19 +128,28 @@ func TestWhatEveryDoorAnswers(t *testing.T) {
 			expect(t, "an unknown action", a.Ask(t, "shop.example:sell:v1", "{}"), `"code":"unsupported_action"`, `"uim:search"`, gatetest.Searching)
 			expect(t, "no PAT", execute(call(gatetest.Searching, "")), `"code":"missing_token"`)
 			expect(t, "a PAT of another", execute(call(gatetest.Searching, g.Agreed("agent-2").Token)), `"code":"invalid_token"`)
-			expect(t, "the last that there is", execute(call(gatetest.Searching, token)), `"output":{"ok":true}`)
+			last := call(gatetest.Searching, token, `"idempotency_key":"k-1"`)
+			expect(t, "the last that there is", execute(last), `"output":{"ok":true}`, `"replayed":false`)
+			expect(t, "the same again", execute(last), `"output":{"ok":true}`, `"replayed":true`)
 			expect(t, "too many", execute(call(gatetest.Searching, token)), `"code":"quota_exceeded"`, `"suggestion"`)
 
 			g.Upstream = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
-			expect(t, "the service fails", execute(call(gatetest.Ordering, token)), `"code":"upstream_error"`, `"outcome":`)
+			expect(t, "the service fails", execute(orders()), `"code":"upstream_error"`, `"outcome":"failed"`)
+			g.BreakOff()
+			expect(t, "the service goes away", execute(orders()), `"code":"upstream_error"`, `"outcome":"unknown"`)
 			g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
 			g.Reload()
 			expect(t, "another policy", execute(call(gatetest.Searching, token)), `"code":"policy_requires_agreement"`)
 			token = agrees(g, a)
+			g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) }
+			expect(t, "after another agreement", execute(call(gatetest.Searching, token)), `"output":{"ok":true}`)
 			g.Must(g.Directory.Current().Service("default").Issuance.Revoke(g.Context(),
 				pat.Revocation{Kind: pat.RevokedToken, Subject: string(g.TokenID(&gatetest.Agent{Token: token})), Reason: "test"}))
 			g.Later(time.Second)
 			expect(t, "revoked", execute(call(gatetest.Searching, token)), `"code":"revoked_token"`)
+			if n := g.Logs.FilterField(zap.String("door", mrp.Name)).Len(); n == 0 {
+				t.Error("no line of the log names the door")
+			}
 		})
 	}
 }
