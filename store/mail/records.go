@@ -149,6 +149,12 @@ type Place struct {
 	ID        string
 }
 
+// A Waiting is a message that waits for its recipient, without what it says.
+type Waiting struct {
+	Place
+	Size int64 // of what is kept of it, in bytes
+}
+
 // An Entry is one of an agent's access list.
 type Entry struct {
 	ID        int64

@@ -16,6 +16,7 @@ func TestPages(t *testing.T) {
 		"filters":                            filters,
 		"threads":                            threads,
 		"lists for the operator":             listed,
+		"what waits, without what it says":   withoutBodies,
 	})
 }
 
@@ -212,5 +213,40 @@ func listed(r *relay) {
 	r.must(err)
 	if list[0].Body != nil || list[0].Metadata != nil {
 		r.Fatalf("%+v", list[0])
+	}
+}
+
+func withoutBodies(r *relay) {
+	var want []string
+	for n := range 7 {
+		m := r.message(alice, bob)
+		m.Body = make([]byte, 100+n)
+		taken := r.send(m)
+		if n%3 == 0 {
+			r.must(r.Delivered(r.Context(), bob, []string{taken.ID}))
+			continue
+		}
+		want = append(want, taken.ID)
+	}
+	r.send(r.message(bob, alice))
+	for limit := 1; limit < 6; limit++ {
+		var got []string
+		var after *mail.Place
+		for more := true; more; {
+			list, further, err := r.Waiting(r.Context(), bob, after, limit)
+			r.must(err)
+			for _, w := range list {
+				got, after = append(got, w.ID), &w.Place
+				if w.Size < 100 {
+					r.Errorf("%s has %d bytes", w.ID, w.Size)
+				}
+			}
+			more = further
+		}
+		r.same(got, want)
+	}
+	r.age(2 * time.Hour)
+	if list, more, err := r.Waiting(r.Context(), bob, nil, 9); err != nil || more || len(list) != 0 {
+		r.Fatal(list, more, err)
 	}
 }

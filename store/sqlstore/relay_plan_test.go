@@ -71,6 +71,7 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 		},
 		func() error { return ignoring(r.DeleteBlob(ctx, "blob", from), mail.ErrReferenced) },
 		func() error { _, err := r.Message(ctx, "msg_a"); return err },
+		func() error { _, _, err := r.Waiting(ctx, to, place, 10); return err },
 		func() error { _, _, err := r.Thread(ctx, "t", to, place, 10); return err },
 		func() error { _, _, err := r.List(ctx, nil, nil, 10); return err },
 		func() error { _, _, err := r.List(ctx, &to, place, 10); return err },

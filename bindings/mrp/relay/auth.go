@@ -32,12 +32,6 @@ func (c *call) key() wire.Key { return c.auth.Key }
 // touch is how old the time at which an agent was last active may become: not every request writes it.
 const touch = 10 * time.Second
 
-// bodyWithin bounds how long the body of a request may take; a blob has longer.
-const (
-	bodyWithin = 30 * time.Second
-	blobWithin = 10 * time.Minute
-)
-
 // signed answers requests that are signed: headers, time, body, signature, rate, replay, and then the operation.
 func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
@@ -94,9 +88,9 @@ func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op si
 // receive reads the body. That of an upload goes to a file while it comes.
 func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wire.Digest, *wire.Error) {
 	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
-	most, within := int64(wire.MaxRequest), bodyWithin
+	most, within := int64(wire.MaxRequest), r.times.body
 	if upload {
-		most, within = r.limits.Blob, blobWithin
+		most, within = r.limits.Blob, r.times.blob
 	}
 	tooLarge := wire.Refuse(wire.TooLarge, fmt.Sprintf("the body has to have at most %d bytes", most))
 	if c.ContentLength > most {

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 )
@@ -16,5 +17,26 @@ func (r *Relay) Waiting(key wire.Key) int {
 	return r.waiters[key]
 }
 
+// HasSocket reports whether an agent has a WebSocket.
+func (r *Relay) HasSocket(key wire.Key) bool { return r.hasSocket(key) }
+
 // Post begins to post what is due, without waiting for the next second.
 func (r *Relay) Post(ctx context.Context) { r.postDue(ctx) }
+
+// Times are those of Options, for tests that would wait for long.
+type Times struct{ Body, Blob, Write, Greet, Ping time.Duration }
+
+// Hurry has a relay wait as long as this; 0 stays as it is.
+func Hurry(t Times) func(*Options) {
+	return func(o *Options) {
+		o.times = usual
+		for d, of := range map[*time.Duration]time.Duration{
+			&o.times.body: t.Body, &o.times.blob: t.Blob, &o.times.write: t.Write, &o.times.greet: t.Greet,
+			&o.times.ping: t.Ping, &o.times.pong: t.Ping,
+		} {
+			if of > 0 {
+				*d = of
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -20,11 +21,12 @@ type inbox struct {
 	flying  map[string]*flight
 }
 
-// A flight is a message that was written to a socket and is not acknowledged.
+// A flight is a message that is for a socket and is not acknowledged. It does not have the message itself: an agent that reads nothing
+// would fill the memory with them.
 type flight struct {
-	mail.Message
+	mail.Waiting
 	on *socket
-	at time.Time
+	at time.Time // when it was written; zero while it was not
 }
 
 // enter joins the sockets of an agent, unless it has as many as it may.
@@ -85,7 +87,7 @@ func (r *Relay) hangUp(key wire.Key, why string) {
 }
 
 // claim takes messages for a socket: those that are on none.
-func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) ([]mail.Message, error) {
+func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight, _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room := inFlight - b.sockets[s]
@@ -95,9 +97,11 @@ func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) ([]mail.Message,
 	if n := len(b.sockets); n > 1 { // the other one gets its share
 		room = min(room, (inFlight+n-1)/n)
 	}
-	list, err := r.fresh(ctx, b.key, func(id string) bool { return b.flying[id] != nil }, room)
-	for _, m := range list {
-		b.flying[m.ID] = &flight{Message: m, on: s, at: r.now()}
+	fresh, err := r.fresh(ctx, b.key, func(id string) bool { return b.flying[id] != nil }, room)
+	for _, w := range fresh {
+		f := &flight{Waiting: w, on: s}
+		list = append(list, f)
+		b.flying[w.ID] = f
 		b.sockets[s]++
 	}
 	return list, err
@@ -125,12 +129,19 @@ func (b *inbox) land(ended ...*flight) {
 	}
 }
 
+// wrote notes that the message of a flight was written.
+func (b *inbox) wrote(f *flight, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.at = now
+}
+
 // old are the flights on a socket that have lasted so long that they count as delivered.
 func (b *inbox) old(s *socket, now time.Time) (list []*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range b.flying {
-		if f.on == s && now.Sub(f.at) >= assumed {
+		if f.on == s && !f.at.IsZero() && now.Sub(f.at) >= assumed {
 			list = append(list, f)
 		}
 	}
@@ -139,11 +150,11 @@ func (b *inbox) old(s *socket, now time.Time) (list []*flight) {
 
 // arrived notes that messages on sockets have reached the agent.
 func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
-	var list []mail.Message
-	for _, f := range flights {
-		list = append(list, f.Message)
+	ids := make([]string, len(flights))
+	for i, f := range flights {
+		ids[i] = f.ID
 	}
-	r.delivered(ctx, b.key, "socket", list)
+	r.delivered(ctx, b.key, "socket", ids)
 	b.land(flights...)
 	r.hub.wake(b.key) // there is room on the socket
 }
@@ -153,23 +164,25 @@ func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
 func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	woken, leave := r.hub.join(box.key)
 	defer leave()
-	ping := time.NewTicker(pingEvery)
+	ping := time.NewTicker(s.times.ping)
 	defer ping.Stop()
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
 		list, err := box.claim(r, ctx, s)
-		for _, m := range list {
-			out := messageOf(m)
-			text, err := wire.AppendMessage(nil, &out)
-			if err != nil || s.write(ctx, text) != nil {
-				return
+		for i, f := range list {
+			if err = r.bring(ctx, box, s, f); err != nil {
+				box.land(list[i:]...)
+				break
 			}
 		}
-		if err == nil && len(list) > 0 {
+		switch {
+		case errors.Is(err, errUnwritten):
+			return
+		case err == nil && len(list) > 0:
 			continue
 		}
-		select {
+		select { // after an error it is tried again when the next second begins
 		case <-woken:
 		case <-look.C:
 			if old := box.old(s, r.now()); len(old) > 0 {
@@ -183,4 +196,36 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 			return
 		}
 	}
+}
+
+// errUnwritten is the end of a socket.
+var errUnwritten = errors.New("the message could not be written")
+
+// bring writes the message of a flight, unless it waits no longer. What is written at once has a share of the memory for bodies: where
+// there is none left the messages wait.
+func (r *Relay) bring(ctx context.Context, box *inbox, s *socket, f *flight) error {
+	share := r.budget.Open()
+	defer share.Close()
+	share.Known()
+	if err := share.Take(2 * f.Size); err != nil { // the message, and its frame
+		return err
+	}
+	m, err := r.store.Message(ctx, f.ID)
+	switch {
+	case errors.Is(err, mail.ErrNotFound) || err == nil && m.Status != mail.Sent:
+		box.land(f)
+		return nil
+	case err != nil:
+		return err
+	}
+	out := messageOf(m)
+	text, err := wire.AppendMessage(nil, &out)
+	if err != nil {
+		return err
+	}
+	if s.write(ctx, text) != nil {
+		return errUnwritten
+	}
+	box.wrote(f, r.now())
+	return nil
 }

@@ -15,6 +15,9 @@ type Limits struct {
 
 	Sockets int // of one agent at once
 	Waiters int // long polls of one agent at once
+	// Frames are those on the sockets of one agent in a minute that are no messages within Sends and acknowledge nothing. A large one
+	// counts as many.
+	Frames int
 
 	Blob      int64 // bytes of one blob
 	Blobs     int64 // of one agent
@@ -38,7 +41,7 @@ type Limits struct {
 // DefaultLimits are those of a relay whose operator sets none.
 func DefaultLimits() Limits {
 	return Limits{
-		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4,
+		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4, Frames: 3_000,
 		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30, Intake: 4 << 30, IntakeEach: 512 << 20,
 		Waiting: 10_000, Stranger: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
 		Strangers: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
@@ -50,7 +53,8 @@ func (l Limits) orDefault() Limits {
 	return Limits{
 		Sends: cmp.Or(l.Sends, d.Sends), Polls: cmp.Or(l.Polls, d.Polls), Others: cmp.Or(l.Others, d.Others),
 		Sockets: cmp.Or(l.Sockets, d.Sockets), Waiters: cmp.Or(l.Waiters, d.Waiters),
-		Blob: cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
+		Frames: cmp.Or(l.Frames, d.Frames),
+		Blob:   cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
 		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Stranger: cmp.Or(l.Stranger, d.Stranger),
 		Intake: cmp.Or(l.Intake, d.Intake), IntakeEach: cmp.Or(l.IntakeEach, d.IntakeEach),
 		Messages: cmp.Or(l.Messages, d.Messages), Bytes: cmp.Or(l.Bytes, d.Bytes), AllSockets: cmp.Or(l.AllSockets, d.AllSockets),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"sync"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
@@ -114,12 +115,7 @@ func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	woken, leave := l.relay.hub.join(l.key)
 	defer leave()
 	for {
-		l.mu.Lock()
-		list, err := l.relay.fresh(ctx, l.key, func(id string) bool { return l.taken[id] }, limit)
-		for _, m := range list {
-			l.taken[m.ID] = true
-		}
-		l.mu.Unlock()
+		list, err := l.take(ctx, limit)
 		if err != nil || len(list) > 0 {
 			return arrivals(list), err
 		}
@@ -132,6 +128,37 @@ func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 		}
 	}
 }
+
+// take returns what waits and was not taken yet, and takes it.
+func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh, err := l.relay.fresh(ctx, l.key, func(id string) bool { return l.taken[id] }, limit)
+	if err != nil {
+		return nil, err
+	}
+	var bytes int64
+	for _, w := range fresh {
+		if bytes += w.Size; bytes > maxTaken && len(list) > 0 {
+			break // the rest is for the next time
+		}
+		m, err := l.relay.store.Message(ctx, w.ID)
+		switch {
+		case errors.Is(err, mail.ErrNotFound) || err == nil && m.Status != mail.Sent:
+			continue
+		case err != nil && len(list) == 0:
+			return nil, err
+		case err != nil:
+			return list, nil
+		}
+		l.taken[m.ID] = true
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// maxTaken bounds what Next returns at once, in bytes, but for one message.
+const maxTaken = 8 << 20
 
 func arrivals(list []mail.Message) []Arrival {
 	out := make([]Arrival, len(list))

@@ -32,28 +32,32 @@ func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTime)) //nolint:forbidigo // a deadline of the network
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.write)) //nolint:forbidigo // a deadline of the network
 	if r.text(w, http.StatusOK, text) != nil || http.NewResponseController(w).Flush() != nil || query.Status != string(wire.Sent) {
 		return nil
 	}
-	r.delivered(c.Context(), c.key(), "poll", list)
+	ids := make([]string, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	r.delivered(c.Context(), c.key(), "poll", ids)
 	return nil
 }
 
 // fresh returns messages that wait for a recipient, oldest first, at most limit that are not taken. It always begins with the oldest:
 // of several processes that take messages, one may be late with a message that is older than others.
-func (r *Relay) fresh(ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int) (fresh []mail.Message, _ error) {
-	q := mail.Query{Recipient: recipient, Status: string(wire.Sent), Limit: wire.MaxPage}
+func (r *Relay) fresh(ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int) (fresh []mail.Waiting, _ error) {
+	var after *mail.Place
 	for {
-		list, more, err := r.store.Messages(ctx, q)
+		list, more, err := r.store.Waiting(ctx, recipient, after, wire.MaxPage)
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range list {
-			if q.After = (&mail.Place{CreatedAt: m.CreatedAt, ID: m.ID}); taken(m.ID) {
+		for _, w := range list {
+			if after = &w.Place; taken(w.ID) {
 				continue
 			}
-			if fresh = append(fresh, m); len(fresh) == limit {
+			if fresh = append(fresh, w); len(fresh) == limit {
 				return fresh, nil
 			}
 		}
@@ -64,13 +68,9 @@ func (r *Relay) fresh(ctx context.Context, recipient wire.Key, taken func(id str
 }
 
 // delivered notes that a recipient has messages. Where that fails they come again.
-func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, list []mail.Message) {
-	if len(list) == 0 {
+func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, ids []string) {
+	if len(ids) == 0 {
 		return
-	}
-	ids := make([]string, len(list))
-	for i, m := range list {
-		ids[i] = m.ID
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()

@@ -18,6 +18,7 @@ const (
 	useOther use = iota
 	useSend
 	usePoll
+	useFrame
 	uses
 )
 
@@ -51,6 +52,8 @@ func (r *rates) limit(u use) int {
 		return r.limits.Sends
 	case usePoll:
 		return r.limits.Polls
+	case useFrame:
+		return r.limits.Frames
 	default:
 		return r.limits.Others
 	}
@@ -64,7 +67,10 @@ type standing struct {
 }
 
 // take counts a request of an agent; ok is false where it has done as much as it may.
-func (r *rates) take(key wire.Key, u use) (s standing, ok bool) {
+func (r *rates) take(key wire.Key, u use) (s standing, ok bool) { return r.takeSome(key, u, 1) }
+
+// takeSome is take for what counts as several; the last of them may go beyond.
+func (r *rates) takeSome(key wire.Key, u use, n int) (s standing, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -90,7 +96,7 @@ func (r *rates) take(key wire.Key, u use) (s standing, ok bool) {
 		}
 		return s, false
 	}
-	c.now++
+	c.now += n
 	s.remaining = most - c.now - before
 	return s, true
 }

@@ -57,6 +57,8 @@ type Options struct {
 	Log *zap.Logger
 	// Metrics takes the relay's metrics. nil: there are none.
 	Metrics prometheus.Registerer
+
+	times times // usual; tests have shorter ones
 }
 
 // A Relay is an http.Handler of all routes. Run has to run beside it.
@@ -78,6 +80,8 @@ type Relay struct {
 	places   *turns.Places // of attempts
 	budget   *memory.Budget
 	meter    *meter
+	times    times
+	entrance entrance
 	started  time.Time
 
 	looking sync.Mutex
@@ -87,7 +91,6 @@ type Relay struct {
 	draining bool
 	locals   map[wire.Key]bool
 	sockets  map[wire.Key]*inbox
-	count    int              // of sockets
 	waiters  map[wire.Key]int // long polls
 	work     sync.WaitGroup
 	stop     chan struct{} // closed when draining begins
@@ -109,16 +112,18 @@ func New(o Options) (*Relay, error) {
 	if o.Budget == nil {
 		o.Budget = memory.NewBudget(memory.Limit()/4, func() {})
 	}
+	o.times = cmp.Or(o.times, usual)
 	if err := os.MkdirAll(o.Blobs, 0o700); err != nil {
 		return nil, err
 	}
 	r := &Relay{
 		options: o, store: o.Store, now: o.Now, limits: o.Limits.orDefault(), log: o.Log, blobs: &blobs{dir: o.Blobs}, budget: o.Budget,
-		locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{}, stop: make(chan struct{}), started: o.Now(),
+		times: o.times, locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{},
+		stop: make(chan struct{}), started: o.Now(),
 		posting: make(chan struct{}, postClaims), places: turns.New(postSharing),
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, Timeout: wire.AuthWithin, UserAgent: "uimgate-mrp-relay"}),
 	}
-	r.rates.limits, r.rates.now = r.limits, o.Now
+	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets
 	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach
 	r.strange, r.newcomer = bucket.NewSet(r.limits.Strangers), bucket.NewSet(r.limits.Newcomers)
 	var err error

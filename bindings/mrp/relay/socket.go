@@ -11,18 +11,19 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/store/mail"
 )
 
 // How WebSockets are kept, which the pages of the protocol leave open but for the number of sockets and the time for the first frame.
 const (
-	pingEvery  = 30 * time.Second
-	pingWithin = 30 * time.Second // so that a silence of a minute ends a socket
-	writeTime  = 30 * time.Second // for one frame
-	inFlight   = 100              // messages on a socket that have not been acknowledged
-	assumed    = 30 * time.Second // then a message on a socket that is open counts as delivered
-	maxFirst   = 4 << 10          // bytes of the first frame: nobody is known yet
+	inFlight = 100              // messages on a socket that have not been acknowledged
+	assumed  = 30 * time.Second // then a message on a socket that is open counts as delivered
+	maxFirst = 4 << 10          // bytes of the first frame: nobody is known yet
+	largeAt  = 64 << 10         // bytes of a frame that counts as one
+	// earlyPings are how many may come before the first frame.
+	earlyPings = 10
 )
 
 // A socket is an agent's WebSocket.
@@ -30,19 +31,35 @@ type socket struct {
 	*websocket.Conn
 	key    wire.Key
 	client string
+	times  times
+	early  int // pings before the first frame
 }
+
+var errNoise = errors.New("too many frames that are no messages")
 
 // socket takes a WebSocket. The agent says who it is in the first frame, within ten seconds.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
-	if !r.place() {
+	ctx, end := context.WithCancel(context.WithoutCancel(req.Context()))
+	defer end()
+	place := r.enterPlace(end)
+	if place == nil {
 		e := wire.Refuse(wire.RateLimited, "the relay has as many WebSockets as it may: poll, or try again later")
 		e.RetryAfter = time.Minute
 		r.refuse(w, e)
 		return
 	}
-	defer r.leavePlace()
+	defer r.leavePlace(place)
+	s := &socket{client: r.options.Client(req), times: r.times}
 	// Programs in browsers are welcome from everywhere: nothing is known of them before they sign.
-	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{
+		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled, OnPingReceived: func(context.Context, []byte) bool {
+			quiet := r.quiet(s, 1)
+			if !quiet {
+				end() // this is in the midst of reading: there is no better way
+			}
+			return quiet
+		},
+	})
 	if err != nil {
 		return // it has answered
 	}
@@ -53,48 +70,59 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	}
 	defer close(done)
 	defer func() { _ = conn.CloseNow() }()
-	s := &socket{Conn: conn, client: r.options.Client(req)}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(req.Context()))
-	defer cancel()
+	s.Conn = conn
 	go func() { // the reading of a frame ends with the relay
 		select {
 		case <-r.stop:
 			_ = conn.Close(websocket.StatusGoingAway, "the relay is ending")
-			cancel()
+			end()
 		case <-ctx.Done():
 		}
 	}()
-	if refused := r.greet(ctx, s); refused != nil {
+	refused := r.greet(ctx, s)
+	if refused == nil && !place.known() {
+		return
+	}
+	if refused != nil {
 		r.meter.refused(refused.Code)
 		_ = s.say(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseError, Error: refused})
 		_ = conn.Close(websocket.StatusPolicyViolation, string(refused.Code))
 		return
 	}
-	r.serve(ctx, cancel, s)
+	accept.Of(req.Context()).Keep()
+	r.serve(ctx, end, s)
 }
 
-// place counts a socket, unless there are as many as may be.
-func (r *Relay) place() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.draining || r.count >= r.limits.AllSockets {
-		return false
+// enterPlace counts a socket; nil where there are as many as may be.
+func (r *Relay) enterPlace(end context.CancelFunc) *visitor {
+	if r.ending() {
+		return nil
 	}
-	r.count++
-	r.meter.sockets.Inc()
-	return true
+	place := r.entrance.enter(end)
+	if place != nil {
+		r.meter.sockets.Inc()
+	}
+	return place
 }
 
-func (r *Relay) leavePlace() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count--
+func (r *Relay) leavePlace(place *visitor) {
+	place.leave()
 	r.meter.sockets.Dec()
+}
+
+// quiet counts frames that bring nothing, and is false where there are too many.
+func (r *Relay) quiet(s *socket, n int) bool {
+	if s.key == (wire.Key{}) { // nobody has signed on it yet
+		s.early += n
+		return s.early <= earlyPings
+	}
+	_, ok := r.rates.takeSome(s.key, useFrame, n)
+	return ok
 }
 
 // greet reads the first frame.
 func (r *Relay) greet(ctx context.Context, s *socket) *wire.Error {
-	ctx, cancel := context.WithTimeout(ctx, wire.AuthWithin)
+	ctx, cancel := context.WithTimeout(ctx, s.times.greet)
 	defer cancel()
 	s.SetReadLimit(maxFirst)
 	kind, frame, err := s.Read(ctx)
@@ -116,7 +144,7 @@ func (r *Relay) greet(ctx context.Context, s *socket) *wire.Error {
 }
 
 // serve pushes messages and reads frames until the socket ends.
-func (r *Relay) serve(ctx context.Context, cancel context.CancelFunc, s *socket) {
+func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	box, refused := r.enter(s)
 	if refused != nil {
 		r.meter.refused(refused.Code)
@@ -132,30 +160,38 @@ func (r *Relay) serve(ctx context.Context, cancel context.CancelFunc, s *socket)
 	pushing := make(chan struct{})
 	go func() {
 		defer close(pushing)
-		defer cancel()
+		defer end()
 		r.push(ctx, box, s)
 	}()
 	defer func() { <-pushing }()
-	defer cancel()
+	defer end()
 	for {
-		if r.frame(ctx, box, s) != nil {
+		if err := r.frame(ctx, box, s); err != nil {
+			if errors.Is(err, errNoise) {
+				_ = s.Close(websocket.StatusPolicyViolation, err.Error())
+			}
 			return
 		}
 	}
 }
 
-// frame reads one frame and does what it says. The error is that of the connection.
+// frame reads one frame and does what it says. It may be waited for as long as the agent likes, and has to end soon once it has begun:
+// what has come of it takes memory. The error is that of the connection.
 func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
-	kind, from, err := s.Reader(ctx)
+	reading, late := context.WithCancel(ctx)
+	defer late()
+	kind, from, err := s.Reader(reading)
 	if err != nil {
 		return err
 	}
+	defer time.AfterFunc(s.times.body, late).Stop()
 	if kind != websocket.MessageText {
 		_ = s.Close(websocket.StatusUnsupportedData, "frames are text")
 		return errSilent
 	}
 	share := r.budget.Open()
 	defer share.Close()
+	share.Known()
 	text, err := io.ReadAll(memory.NewReader(from, share.Take))
 	if errors.Is(err, memory.ErrExhausted) {
 		_ = s.Close(websocket.StatusTryAgainLater, "the relay has no memory left for this")
@@ -172,23 +208,46 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 	f, refused := wire.ReadFrame(frame)
 	if refused != nil && f.Type != wire.FrameSend {
 		r.meter.refused(refused.Code)
-		return s.say(ctx, wire.Reply{Type: wire.FrameError, Error: refused})
+		return r.answer(ctx, s, frame, wire.Reply{Type: wire.FrameError, Error: refused})
 	}
 	switch f.Type {
 	case wire.FrameAck:
 		if flown := box.flight(f.MessageID); flown != nil {
 			r.arrived(ctx, box, flown)
+			return nil
 		}
-		return nil
+		return r.unasked(s, frame)
 	case wire.FrameSend:
-		return s.say(ctx, r.sendFrame(ctx, s, f, refused))
+		reply := r.sendFrame(ctx, s, f, refused)
+		if reply.Error != nil {
+			return r.answer(ctx, s, frame, reply)
+		}
+		return s.say(ctx, reply)
 	case wire.FramePing:
-		return s.say(ctx, wire.Reply{Type: wire.FramePong})
+		return r.answer(ctx, s, frame, wire.Reply{Type: wire.FramePong})
 	case wire.FramePong:
-		return nil
+		return r.unasked(s, frame)
 	default:
-		return s.say(ctx, wire.Reply{Type: wire.FrameError, Error: wire.Refuse(wire.BadRequest, "frames are of type ack, send or ping")})
+		return r.answer(ctx, s, frame, wire.Reply{
+			Type: wire.FrameError, Error: wire.Refuse(wire.BadRequest, "frames are of type ack, send or ping"),
+		})
 	}
+}
+
+// unasked counts a frame that brings nothing. The error ends the socket.
+func (r *Relay) unasked(s *socket, frame []byte) error {
+	if !r.quiet(s, 1+len(frame)/largeAt) {
+		return errNoise
+	}
+	return nil
+}
+
+// answer answers a frame that brings nothing.
+func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.Reply) error {
+	if err := r.unasked(s, frame); err != nil {
+		return err
+	}
+	return s.say(ctx, reply)
 }
 
 // sendFrame takes a message of a frame, as one of a request.
@@ -239,7 +298,7 @@ func (s *socket) say(ctx context.Context, reply wire.Reply) error {
 }
 
 func (s *socket) write(ctx context.Context, text []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	ctx, cancel := context.WithTimeout(ctx, s.times.write)
 	defer cancel()
 	return s.Write(ctx, websocket.MessageText, text)
 }
@@ -248,7 +307,7 @@ var errSilent = errors.New("the agent does not answer")
 
 // alive asks whether the agent is there.
 func (s *socket) alive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, pingWithin)
+	ctx, cancel := context.WithTimeout(ctx, s.times.pong)
 	defer cancel()
 	if s.Ping(ctx) != nil {
 		return errSilent

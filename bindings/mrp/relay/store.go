@@ -24,6 +24,8 @@ type Store interface {
 
 	Send(ctx context.Context, s mail.Sending) (m mail.Message, repeated bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
+	// Waiting lists messages that wait for a recipient, as Messages does, without what they say.
+	Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error)
 	Message(ctx context.Context, id string) (mail.Message, error)
 	Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error)
 	Delivered(ctx context.Context, recipient mail.Key, ids []string) error

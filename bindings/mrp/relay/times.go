@@ -1,0 +1,23 @@
+package relay
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+)
+
+// times are how long the other end of a connection may take for what it does.
+type times struct {
+	body  time.Duration // for the body of a request to come, and for the rest of a frame that has begun
+	blob  time.Duration // for a blob to come, or to go
+	write time.Duration // for an answer or one frame to go
+	greet time.Duration // for the first frame of a WebSocket
+	ping  time.Duration // between two pings of a WebSocket
+	pong  time.Duration // for the answer to one
+}
+
+// usual are the times of a relay: a silence of a minute ends a WebSocket.
+var usual = times{
+	body: 30 * time.Second, blob: 10 * time.Minute, write: 30 * time.Second, greet: wire.AuthWithin, ping: 30 * time.Second,
+	pong: 30 * time.Second,
+}

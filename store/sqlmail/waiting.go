@@ -1,0 +1,32 @@
+package sqlmail
+
+import (
+	"context"
+	"strings"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// Waiting lists messages that wait for a recipient and have not expired, oldest first, then by id, without what they say: whoever
+// brings many of them one after another needs not hold all.
+func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error) {
+	w := where{}
+	w.and("recipient = ?", recipient[:])
+	w.and("state = ?", mail.Sent)
+	w.and("expires_at > ?", nanos(s.Now()))
+	if after != nil {
+		w.and("(created_at, id) > (?, ?)", nanos(after.CreatedAt), after.ID)
+	}
+	query := "SELECT id, created_at, size FROM relay_messages WHERE " + strings.TrimPrefix(w.text, " AND ") +
+		" ORDER BY created_at, id LIMIT ?"
+	err = s.db.Rows(ctx, query, append(w.args, limit+1), func(scan scan) error {
+		var m mail.Waiting
+		var created int64
+		err := scan(&m.ID, &created, &m.Size)
+		m.CreatedAt = fromNanos(created)
+		list = append(list, m)
+		return err
+	})
+	list, more = cut(list, limit)
+	return list, more, err
+}
