@@ -16,8 +16,8 @@ func demoCommand() *cobra.Command {
 everything: discover, policy, agree, execute, the same order through MCP and A2A, an assistant with
 a budget, a person without a key, the ledger, a refused call, a limit, renew, revoke. It prints each
 exchange, and then stays up to be tried until it is interrupted. Nothing is left behind. With --doors
-it shows agents of other networks instead: one of uAgents and one of the AEA framework, each of which
-agrees with the key it has, executes, meets a limit and is revoked.`,
+it shows agents of other networks instead: one of uAgents, one of the AEA framework and one of MRP,
+each of which agrees with the key it has, executes, meets a limit and is revoked.`,
 		Example: `  uimgate demo
   uimgate demo --doors
   uimgate demo --once   # ends after the walk: exit code 0 if every step did what it should`,
@@ -28,6 +28,6 @@ agrees with the key it has, executes, meets a limit and is revoked.`,
 		},
 	}
 	c.Flags().BoolVar(&once, "once", false, "end after the walk")
-	c.Flags().BoolVar(&doors, "doors", false, "show agents of other networks: uAgents and AEA")
+	c.Flags().BoolVar(&doors, "doors", false, "show agents of other networks: uAgents, AEA and MRP")
 	return c
 }

@@ -30,7 +30,7 @@ import (
 type Options struct {
 	Out     io.Writer
 	Once    bool   // ends after the walk; else the gateway stays up until the context ends
-	Doors   bool   // shows agents of other networks instead: of uAgents and of the AEA framework
+	Doors   bool   // shows agents of other networks instead: of uAgents, of the AEA framework and of MRP
 	Program string // how people call this program
 	Version string
 	Now     func() time.Time
@@ -84,9 +84,14 @@ func Run(ctx context.Context, o Options) error {
 
 // otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements, and no
 // calls, so orders have to be possible without a proof of key.
-const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}}
+const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`
+
+// relay is that of the gateway, for agents of MRP: an agent sends it more messages than one may by default before its limit is reached.
+const relay = `
+mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}
+`
 
 // Config writes the example shop's own files into a directory, and reads them with the shop's address of now. doors opens those
 // that are shut by default.
@@ -98,6 +103,9 @@ func Config(dir, shop string, doors bool) (*config.Config, error) {
 		}
 		if doors {
 			text = bytes.Replace(text, []byte("  - agents_file:"), []byte(otherDoors), 1)
+			if name == "uimgate.yaml" {
+				text = append(text, relay...)
+			}
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			return nil, err

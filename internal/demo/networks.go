@@ -1,19 +1,14 @@
 package demo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -39,7 +34,7 @@ func (t *tour) networks(ctx context.Context) error {
 	for _, n := range []struct {
 		name string
 		make func(ctx context.Context) (g guest, address string, err error)
-	}{{"uAgents", t.uagent}, {"AEA", t.aea}} {
+	}{{"uAgents", t.uagent}, {"AEA", t.aea}, {"MRP", t.relayed}} {
 		g, address, err := n.make(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)
@@ -114,85 +109,6 @@ func (t *tour) guestIsRevoked(g guest) func(context.Context, *agent.Client) erro
 		return expect(ok && f.reason == string(reason.RevokedToken), "the revoked PAT to be refused")
 	}
 }
-
-// A uagent is a guest whose messages are signed envelopes.
-type uagent struct {
-	client  *agent.Client
-	service *agent.Service
-	session agent.Session // with the PAT, kept over its end
-}
-
-func (t *tour) uagent(ctx context.Context) (guest, string, error) {
-	key, err := identity.FromSeed(agent.NewSeed(), 0)
-	if err != nil {
-		return nil, "", err
-	}
-	client, err := agent.New(agent.Options{UAgent: &agent.UAgent{Key: key}, MaxAttempts: 1, Now: t.Now, Wrap: t.showEnvelopes})
-	if err != nil {
-		return nil, "", err
-	}
-	service, err := client.Discover(ctx, t.gateway)
-	return &uagent{client: client, service: service}, string(key.Address()), err
-}
-
-// showEnvelopes prints which messages go and come in envelopes.
-func (t *tour) showEnvelopes(next http.RoundTripper) http.RoundTripper {
-	read := func(body io.ReadCloser) (name string, again io.ReadCloser) {
-		raw, _ := io.ReadAll(io.LimitReader(body, envelope.MaxBytes))
-		_ = body.Close()
-		e, _ := envelope.Parse(raw)
-		name, _ = protocol.NameOf(e.SchemaDigest)
-		return name, io.NopCloser(bytes.NewReader(raw))
-	}
-	return roundTrip(func(r *http.Request) (*http.Response, error) {
-		if r.Body == nil || r.URL.Path != "/submit" || t.quiet {
-			return next.RoundTrip(r)
-		}
-		r = r.Clone(r.Context())
-		var sent, came string
-		sent, r.Body = read(r.Body)
-		answer, err := next.RoundTrip(r)
-		if err == nil {
-			came, answer.Body = read(answer.Body)
-			t.printf("   > %s\n   < %s\n", sent, came)
-		}
-		return answer, err
-	})
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func (u *uagent) agree(ctx context.Context) (string, error) {
-	policy, err := u.service.Policy(ctx)
-	if err != nil {
-		return "", err
-	}
-	got, err := u.service.Agree(ctx, agent.Acceptance{Digest: policy.Digest})
-	u.session = u.service.Session()
-	return strings.Join(got.Scope, " "), err
-}
-
-func (u *uagent) call(ctx context.Context, uid string, parameters map[string]any) (string, error) {
-	got, err := u.service.Execute(ctx, uid, parameters, agent.ExecuteOptions{NoRepeat: true})
-	if f, ok := errors.AsType[*agent.Error](err); ok {
-		return "", &refused{f.Reason, f.Message}
-	}
-	if err != nil || got.Charge == nil {
-		return "", err
-	}
-	return got.Charge.String(), nil
-}
-
-func (u *uagent) revoke(ctx context.Context) (err error) {
-	if err = u.service.Revoke(ctx); err == nil {
-		u.service, err = u.client.Resume(u.session) // as an agent that kept the PAT
-	}
-	return err
-}
-
-func (u *uagent) close() { u.client.Close() }
 
 // revokeToken ends a PAT at the gateway, which whoever has it may. UIM core 4.5.
 func (t *tour) revokeToken(ctx context.Context, token string) error {

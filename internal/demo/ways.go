@@ -65,7 +65,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	}
 	orders := 4
 	if t.Doors {
-		orders = 2
+		orders = 3
 	}
 	return expect(len(t.orders) == orders && len(page.Items) == len(t.orders) && len(told) == len(t.orders) && !told[""],
 		"one captured charge for each order")

@@ -1,0 +1,144 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/bindings/uagents/envelope"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+)
+
+// A messenger is a guest whose requests are messages that it signs.
+type messenger struct {
+	client  *agent.Client
+	service *agent.Service
+	session agent.Session // with the PAT, kept over its end
+}
+
+// comes finds the service as an agent with these options, whose id is its address.
+func (t *tour) comes(ctx context.Context, o agent.Options, address string) (guest, string, error) {
+	o.MaxAttempts, o.Now = 1, t.Now
+	client, err := agent.New(o)
+	if err != nil {
+		return nil, "", err
+	}
+	service, err := client.Discover(ctx, t.gateway)
+	return &messenger{client: client, service: service}, address, err
+}
+
+func (m *messenger) agree(ctx context.Context) (string, error) {
+	policy, err := m.service.Policy(ctx)
+	if err != nil {
+		return "", err
+	}
+	got, err := m.service.Agree(ctx, agent.Acceptance{Digest: policy.Digest})
+	m.session = m.service.Session()
+	return strings.Join(got.Scope, " "), err
+}
+
+func (m *messenger) call(ctx context.Context, uid string, parameters map[string]any) (string, error) {
+	got, err := m.service.Execute(ctx, uid, parameters, agent.ExecuteOptions{NoRepeat: true})
+	if f, ok := errors.AsType[*agent.Error](err); ok {
+		return "", &refused{f.Reason, f.Message}
+	}
+	if err != nil || got.Charge == nil {
+		return "", err
+	}
+	return got.Charge.String(), nil
+}
+
+func (m *messenger) revoke(ctx context.Context) (err error) {
+	if err = m.service.Revoke(ctx); err == nil {
+		m.service, err = m.client.Resume(m.session) // as an agent that kept the PAT
+	}
+	return err
+}
+
+func (m *messenger) close() { m.client.Close() }
+
+// uagent is an agent of the uAgents protocol, whose messages are signed envelopes.
+func (t *tour) uagent(ctx context.Context) (guest, string, error) {
+	key, err := identity.FromSeed(agent.NewSeed(), 0)
+	if err != nil {
+		return nil, "", err
+	}
+	return t.comes(ctx, agent.Options{UAgent: &agent.UAgent{Key: key}, Wrap: t.showMessages("/submit", nameOfEnvelope)}, string(key.Address()))
+}
+
+func nameOfEnvelope(raw []byte) string {
+	e, _ := envelope.Parse(raw)
+	name, _ := protocol.NameOf(e.SchemaDigest)
+	return name
+}
+
+// relayed is an agent of the Machine Relay Protocol, whose messages, and their answers, wait at the relay of the gateway.
+func (t *tour) relayed(ctx context.Context) (guest, string, error) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return nil, "", err
+	}
+	return t.comes(ctx, agent.Options{
+		Key: key, Relay: &agent.Relay{URL: t.doors["mrp"]["relay"]}, Wrap: t.showMessages("/v1/messages", nameAtRelay),
+	}, wire.KeyOf(key).String())
+}
+
+// nameAtRelay is what a message to a relay asks for, or what the first one of a page from there says.
+func nameAtRelay(raw []byte) string {
+	var told struct {
+		Body struct {
+			Action string `json:"action"`
+		} `json:"body"`
+		Messages []struct {
+			ContentType string `json:"content_type"`
+			Body        struct {
+				Status string `json:"status"`
+			} `json:"body"`
+		} `json:"messages"`
+	}
+	switch err := json.Unmarshal(raw, &told); {
+	case err != nil:
+		return ""
+	case len(told.Messages) > 0:
+		return told.Messages[0].ContentType + " " + told.Messages[0].Body.Status
+	default:
+		return told.Body.Action
+	}
+}
+
+// showMessages prints which messages go to a path and come from there, as name has them. One without a name is not printed.
+func (t *tour) showMessages(path string, name func(raw []byte) string) func(http.RoundTripper) http.RoundTripper {
+	show := func(arrow string, body io.ReadCloser) io.ReadCloser {
+		raw, _ := io.ReadAll(io.LimitReader(body, maxPage))
+		_ = body.Close()
+		if text := name(raw); text != "" {
+			t.printf("   %s %s\n", arrow, text)
+		}
+		return io.NopCloser(bytes.NewReader(raw))
+	}
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Path != path || t.quiet {
+				return next.RoundTrip(r)
+			}
+			if r.Body != nil {
+				r = r.Clone(r.Context())
+				r.Body = show(">", r.Body)
+			}
+			answer, err := next.RoundTrip(r)
+			if err == nil {
+				answer.Body = show("<", answer.Body)
+			}
+			return answer, err
+		})
+	}
+}
