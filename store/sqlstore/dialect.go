@@ -25,9 +25,11 @@ type dialect struct {
 	lanes int
 	// others is how many writers run other operations. 0: those of the calls.
 	others int
+	// groups is how many writers run the operations of groups. 0: those of the calls.
+	groups int
 	// unlocked means that calls lock nothing between reading and writing. See ifUnchanged.
 	unlocked bool
-	// alone means that an operation which is not a call has a transaction of its own, so that it holds no lock while
+	// alone means that an operation which is neither a call nor of a group has a transaction of its own, so that it holds no lock while
 	// another waits for one.
 	alone bool
 	// patience bounds one attempt at a transaction, and one query. 0: the database bounds them.

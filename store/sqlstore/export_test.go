@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,6 +60,13 @@ func Statements(s *Store) (seen func() []string) {
 		mu.Lock()
 		defer mu.Unlock()
 		return slices.Sorted(maps.Keys(all))
+	}
+}
+
+// AwaitQueued returns once so many operations of groups wait behind one that runs.
+func AwaitQueued(s *Store, n int) {
+	for len(s.groups) < n {
+		runtime.Gosched()
 	}
 }
 

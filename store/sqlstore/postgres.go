@@ -17,10 +17,11 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of the connections. A process has lanes + others + readers + 1 connections at most.
+// Bounds of the connections. A process has lanes + others + groups + readers + 1 connections at most.
 const (
 	postgresLanes  = 4
 	postgresOthers = 2
+	postgresGroups = 1
 	// patience bounds one attempt at a transaction and one query; the server gives up a little earlier, with a reason.
 	patience        = 5 * time.Second
 	connectPatience = 2 * time.Second
@@ -49,7 +50,7 @@ func postgresDialect() *dialect {
 			// PostgreSQL's JSON cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
-		lanes: postgresLanes, others: postgresOthers, alone: true, unlocked: true, patience: patience, begin: "BEGIN",
+		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, alone: true, unlocked: true, patience: patience, begin: "BEGIN",
 		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
 		notify:  "NOTIFY uimgate_changes", listen: listenPostgres,
@@ -75,7 +76,8 @@ func postgresDialect() *dialect {
 		lost: lostPostgres,
 		constraint: func(err error) bool {
 			state := sqlState(err)
-			return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") // data exception, integrity constraint violation
+			// data exception, integrity constraint violation, limit exceeded
+			return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "54")
 		},
 	}
 }
@@ -204,7 +206,7 @@ func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err e
 		db.SetMaxIdleConns(most)
 		return db
 	}
-	write, read = pool(postgresLanes+postgresOthers), pool(readers)
+	write, read = pool(postgresLanes+postgresOthers+postgresGroups), pool(readers)
 	if err := write.PingContext(ctx); err != nil {
 		return nil, nil, errors.Join(err, write.Close(), read.Close())
 	}

@@ -42,6 +42,87 @@ func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error)
 	return s.update(ctx, func(ctx context.Context, t *tx) error { return run(ctx, Tx{t}) })
 }
 
+// A Group is operations of another package of store that run together: those that wait at the same time share a transaction, on every
+// engine, and one function runs all of them, so that it can lock what they need in one order, and send statements together.
+type Group[T any] struct {
+	s    *Store
+	kind *kind
+}
+
+// A kind of operation tells which may share a transaction.
+type kind struct {
+	run func(context.Context, *tx, []*op) error
+}
+
+// NewGroup makes a group whose operations run runs. It is given at least one, and sets all their results, anew each time: it may run
+// more than once. Its error fails the transaction and is that of all of them; where it is about the data of one, each is tried again by
+// itself. What only one operation is refused for is therefore none, and nothing of that operation may have been written.
+func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group[T] {
+	return &Group[T]{s: s, kind: &kind{run: func(ctx context.Context, t *tx, batch []*op) error {
+		all := make([]*T, len(batch))
+		for i, o := range batch {
+			all[i], _ = o.item.(*T) // of this group
+		}
+		return run(ctx, Tx{t}, all)
+	}}}
+}
+
+// Do runs an operation inside the next transaction, and returns when that is durable. bytes is how much it writes, about: a transaction
+// has no more than some MiB. If ctx ends before the operation runs, it does not run.
+func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
+	return g.s.queued(ctx, g.s.groups, &op{kind: g.kind, item: operation, bytes: bytes})
+}
+
+// batchBytes bounds what the operations of a group write in one transaction, but for one that writes more by itself.
+const batchBytes = 4 << 20
+
+// shares reports whether a further operation may share the transaction of others, which write so much already.
+func (o *op) shares(other *op, bytes int) bool {
+	return (o.rowSet == nil) == (other.rowSet == nil) && o.kind == other.kind && (o.kind == nil || bytes+o.bytes <= batchBytes)
+}
+
+// group runs the operations of a group.
+func (t *tx) group(ctx context.Context, batch []*op) error {
+	err := batch[0].kind.run(ctx, t, batch)
+	if err == nil {
+		err = t.fatal
+	}
+	if err != nil && t.w.s.dialect.constraint(err) {
+		err = conflict{err} // of one of them
+	}
+	return err
+}
+
+// A Command is one of several statements that are sent together.
+type Command struct {
+	Query string
+	Args  []any
+	Row   func(scan func(dest ...any) error) error // called with every row; nil: it returns none
+	Must  int                                      // how many rows it has to change, else the transaction is tried again; 0: any number
+}
+
+func commands(list []Command) []command {
+	out := make([]command, len(list))
+	for i, c := range list {
+		out[i] = command{query: c.Query, args: c.Args, must: c.Must}
+		if c.Row != nil {
+			out[i].row = func(s scan) error { return c.Row(s) }
+		}
+	}
+	return out
+}
+
+// Send runs statements of a group in their order, in one round trip where the database has a server.
+func (x Tx) Send(ctx context.Context, list []Command) error {
+	if err := x.t.w.send(ctx, commands(list)); err != nil {
+		return x.t.failed(err)
+	}
+	return nil
+}
+
+// Last runs statements of a group with the end of the transaction, after all others.
+func (x Tx) Last(list []Command) { x.t.closing = append(x.t.closing, commands(list)...) }
+
 // Rows reads outside of transactions: it waits for no writer, and sees what was committed.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	return s.list(ctx, query, args, func(s scan) error { return each(s) })

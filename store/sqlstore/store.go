@@ -69,6 +69,7 @@ type Store struct {
 
 	lanes   []chan *op // calls, by agent
 	others  chan *op   // everything else; the first lane where there is only one writer
+	groups  chan *op   // operations of groups; the first lane where there is only one writer
 	seed    maphash.Seed
 	work    sync.WaitGroup // writers, and the listener
 	stop    context.CancelFunc
@@ -171,6 +172,12 @@ func (s *Store) start(ctx context.Context, place string) {
 	for range s.dialect.others {
 		s.serve(ctx, s.others)
 	}
+	if s.groups = s.lanes[0]; s.dialect.groups > 0 {
+		s.groups = make(chan *op, queueLength)
+	}
+	for range s.dialect.groups {
+		s.serve(ctx, s.groups)
+	}
 	if s.dialect.listen != nil {
 		s.work.Go(func() { s.dialect.listen(ctx, place, s.changes.raise) })
 	}
@@ -217,6 +224,9 @@ func (s *Store) Close() error {
 	}
 	if s.dialect.others > 0 {
 		close(s.others)
+	}
+	if s.dialect.groups > 0 {
+		close(s.groups)
 	}
 	s.closing.Unlock()
 	s.stop()

@@ -36,9 +36,10 @@ type tx struct {
 
 	presumed bool // some executions were not read
 
-	writes []command // to be run in their order
-	moves  []line    // of executions
-	lines  []line    // of the ledger
+	writes  []command // to be run in their order
+	moves   []line    // of executions
+	lines   []line    // of the ledger
+	closing []command // of a group, after all others
 
 	// Of the operation that is running.
 	savepoint bool
@@ -191,7 +192,7 @@ func (w *writer) send(ctx context.Context, list []command) error {
 // end writes what calls changed and commits.
 func (t *tx) end(ctx context.Context) error {
 	d := t.w.s.dialect
-	list := t.changes()
+	list := append(t.changes(), t.closing...)
 	if t.changed && d.notify != "" {
 		list = append(list, command{query: d.notify})
 	}

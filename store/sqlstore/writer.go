@@ -19,6 +19,9 @@ type op struct {
 	// rowSet holds the keys that a call reads or changes, determined in advance so that those of a batch are read together
 	// and locked in order. nil: the operation runs its own statements, one after another.
 	rowSet *rowSet
+	kind   *kind // of a group; nil: it is none of one
+	item   any   // what the group knows of it
+	bytes  int   // that it writes, in a group
 	// run may be called again if the transaction has to be repeated, so it sets all its results anew.
 	run   func(context.Context, *tx) error
 	state atomic.Int32
@@ -130,12 +133,12 @@ func (w *writer) gather(first *op) []*op {
 	if w.last > 1 {
 		runtime.Gosched()
 	}
-	batch := append(make([]*op, 0, max(w.last, 1)), first)
-	for len(batch) < batchSize && (first.rowSet != nil || !w.s.dialect.alone) {
+	batch, bytes := append(make([]*op, 0, max(w.last, 1)), first), first.bytes
+	for len(batch) < batchSize && (first.rowSet != nil || first.kind != nil || !w.s.dialect.alone) {
 		select {
 		case next, open := <-w.lane:
-			if open && (next.rowSet == nil) == (first.rowSet == nil) {
-				batch = append(batch, next)
+			if open && next.shares(first, bytes) {
+				batch, bytes = append(batch, next), bytes+next.bytes
 				continue
 			}
 			w.next = next
@@ -262,7 +265,7 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1, presumes: n == 1}
+	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1 && batch[0].kind == nil, presumes: n == 1}
 	t.unlocked = w.s.dialect.unlocked && !t.ownStatements && n <= freeAttempts
 	if err := t.load(ctx, batch); err != nil {
 		switch {
@@ -277,6 +280,12 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
 		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
 	})
+	if len(batch) > 0 && batch[0].kind != nil {
+		if err := t.group(ctx, batch); err != nil {
+			return nil, err
+		}
+		return t, t.end(ctx)
+	}
 	for _, o := range batch {
 		if err := t.one(ctx, o); err != nil {
 			return nil, err
