@@ -1,7 +1,10 @@
 package sqlmail
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/store/mail"
@@ -12,72 +15,176 @@ import (
 // or by another process, or was made before the state was restored from a backup; mail.ErrSuspended; mail.ErrFull where the relay has
 // as many agents as it may.
 func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error) {
-	if restored := s.db.RestoredAt(); !g.Signed.IsZero() && !g.Signed.After(restored) {
-		return mail.Agent{}, false, mail.ErrReplayed // of what was used before, the last is not known any more
+	if s.beforeRestore(g) {
+		return mail.Agent{}, false, mail.ErrReplayed
 	}
-	var refused error
-	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		isNew, refused = false, nil
-		n, err := x.Exec(ctx, "INSERT INTO relay_signatures (agent, signature, until) VALUES (?, ?, ?) "+
-			"ON CONFLICT (agent, signature) DO NOTHING", g.Key[:], g.Signature[:], nanos(g.Until))
-		switch {
-		case err != nil:
-			return err
-		case n == 0:
-			return mail.ErrReplayed
-		}
-		var found bool
-		if a, found, err = agentOf(ctx, x, g.Key, ""); err != nil {
-			return err
-		}
-		if !found {
-			if isNew, err = s.begin(ctx, x, g.Key); err != nil {
-				return err
-			}
-			if a, _, err = agentOf(ctx, x, g.Key, ""); err != nil {
-				return err
-			}
-		}
-		if a.Status == mail.Suspended {
-			refused = mail.ErrSuspended // the signature is used nevertheless
-			return nil
-		}
-		now := x.Now()
-		if now.Sub(a.LastActiveAt) <= touch {
-			return nil
-		}
-		a.LastActiveAt = fromNanos(nanos(now))
-		_, err = x.Exec(ctx, "UPDATE relay_agents SET last_active_at = ? WHERE agent = ? AND last_active_at < ?",
-			nanos(now), g.Key[:], nanos(now))
-		return err
-	})
-	if err == nil {
-		err = refused
-	}
-	if err != nil {
+	t := &turn{guard: &g, touch: touch}
+	if err := s.take(ctx, t); err != nil {
 		return mail.Agent{}, false, err
 	}
-	return a, isNew, nil
+	return t.agent, t.isNew, nil
 }
 
-// begin makes an agent, unless another process has just made it.
-func (s *Store) begin(ctx context.Context, x tx, key mail.Key) (bool, error) {
-	var agents int64
-	if _, err := x.Row(ctx, "SELECT "+total("agents"), nil, &agents); err != nil {
-		return false, err
+// beforeRestore reports whether a signature may have been taken by what a backup does not have: of what was used before it, the last
+// is not known any more.
+func (s *Store) beforeRestore(g mail.Guard) bool {
+	return !g.Signed.IsZero() && !g.Signed.After(s.db.RestoredAt())
+}
+
+// A signature is one of a key.
+type signature struct {
+	key   mail.Key
+	bytes [64]byte
+}
+
+// admit takes the signatures of a round. A turn whose signature is not taken, or not by an agent that may do something, is refused.
+func (r *round) admit(ctx context.Context) error {
+	var guards []*turn
+	for _, t := range r.turns {
+		if t.guard != nil {
+			guards = append(guards, t)
+		}
 	}
-	if agents >= s.opts.MaxAgents {
-		return false, mail.ErrFull
+	if len(guards) == 0 {
+		return nil
 	}
-	now := nanos(x.Now())
-	n, err := x.Exec(ctx, `INSERT INTO relay_agents (agent, status, visibility, policy, shown, blank, created_at, last_active_at, entries,
-		last_entry, blobs, blob_bytes, found_name, found_words, name, metadata, capabilities)
-		VALUES (?, ?, ?, ?, 0, 1, ?, ?, 0, 0, 0, 0, '', '', ?, ?, ?) ON CONFLICT (agent) DO NOTHING`,
-		key[:], mail.Active, mail.Private, mail.Blocklist, now, now, []byte{}, []byte("{}"), []byte("[]"))
-	if err != nil || n == 0 {
-		return false, err
+	fresh, agents, err := r.signatures(ctx, guards)
+	if err != nil {
+		return err
 	}
-	sums := tally{}
-	sums.of(key).agents++
-	return true, sums.write(ctx, x)
+	var newcomers []mail.Key
+	for _, t := range guards {
+		id := signature{t.guard.Key, t.guard.Signature}
+		if !fresh[id] {
+			t.err = mail.ErrReplayed
+			continue
+		}
+		fresh[id] = false
+		if agents[t.guard.Key] == nil {
+			newcomers = append(newcomers, t.guard.Key)
+		}
+	}
+	made, err := r.begin(ctx, sortedKeys(newcomers), agents)
+	if err != nil {
+		return err
+	}
+	active := map[mail.Key]bool{}
+	for _, t := range guards {
+		if t.err != nil {
+			continue
+		}
+		a := agents[t.guard.Key]
+		switch {
+		case a == nil:
+			t.err = mail.ErrFull
+			r.first = append(r.first, command{
+				Query: "DELETE FROM relay_signatures WHERE agent = ? AND signature = ?", Args: []any{t.guard.Key[:], t.guard.Signature[:]},
+			})
+			continue
+		case a.Status == mail.Suspended:
+			t.err = mail.ErrSuspended // the signature is used nevertheless
+			continue
+		}
+		if r.x.Now().Sub(a.LastActiveAt) > t.touch {
+			a.LastActiveAt = fromNanos(r.now)
+			active[a.Key] = true
+		}
+		t.agent, t.isNew = *a, made[a.Key]
+		delete(made, a.Key)
+	}
+	r.touched(active)
+	return nil
+}
+
+// signatures inserts the signatures of turns, and reads their agents. fresh are those that were not there.
+func (r *round) signatures(ctx context.Context, guards []*turn) (fresh map[signature]bool, agents map[mail.Key]*mail.Agent, err error) {
+	fresh, agents = map[signature]bool{}, map[mail.Key]*mail.Agent{}
+	ordered := slices.SortedFunc(slices.Values(guards), func(a, b *turn) int {
+		return cmp.Or(bytes.Compare(a.guard.Key[:], b.guard.Key[:]), bytes.Compare(a.guard.Signature[:], b.guard.Signature[:]))
+	})
+	var list []command
+	var keys []mail.Key
+	for _, some := range divided(ordered) {
+		var args []any
+		for _, t := range some {
+			args, keys = append(args, t.guard.Key[:], t.guard.Signature[:], nanos(t.guard.Until)), append(keys, t.guard.Key)
+		}
+		list = append(list, command{
+			Query: "INSERT INTO relay_signatures (agent, signature, until) VALUES " + marks(len(some), "(?, ?, ?)") +
+				" ON CONFLICT (agent, signature) DO NOTHING RETURNING agent, signature",
+			Args: args, Row: func(scan scan) error {
+				var key, sig []byte
+				err := scan(&key, &sig)
+				id := signature{key: keyFrom(key)}
+				copy(id.bytes[:], sig)
+				fresh[id] = true
+				return err
+			},
+		})
+	}
+	err = r.x.Send(ctx, append(list, agentsOf(sortedKeys(keys), agents)...))
+	return fresh, agents, err
+}
+
+// agentsOf reads agents into a map.
+func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
+	sought(blobsOf(keys), func(marks string, args []any) {
+		list = append(list, command{
+			Query: "SELECT " + agentColumns + " FROM relay_agents a WHERE a.agent IN (" + marks + ")", Args: args, Row: func(scan scan) error {
+				a, err := scanAgent(scan)
+				into[a.Key] = &a
+				return err
+			},
+		})
+	})
+	return list
+}
+
+// begin makes agents, unless another process has just made them, and returns which. Those for which there is no room stay unknown.
+func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]*mail.Agent) (made map[mail.Key]bool, err error) {
+	made = map[mail.Key]bool{}
+	if len(keys) == 0 {
+		return made, nil
+	}
+	var known int64
+	if _, err := r.x.Row(ctx, "SELECT "+total("agents"), nil, &known); err != nil {
+		return nil, err
+	}
+	if keys = keys[:max(0, min(int64(len(keys)), r.s.opts.MaxAgents-known))]; len(keys) == 0 {
+		return made, nil
+	}
+	var list []command
+	for _, some := range divided(keys) {
+		var args []any
+		for _, key := range some {
+			args = append(args, key[:], mail.Active, mail.Private, mail.Blocklist, r.now, r.now, []byte{}, []byte("{}"), []byte("[]"))
+		}
+		list = append(list, command{
+			Query: "INSERT INTO relay_agents (agent, status, visibility, policy, shown, blank, created_at, last_active_at, entries, last_entry, " +
+				"blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) VALUES " +
+				marks(len(some), "(?, ?, ?, ?, 0, 1, ?, ?, 0, 0, 0, 0, '', '', ?, ?, ?)") + " ON CONFLICT (agent) DO NOTHING RETURNING agent",
+			Args: args, Row: func(scan scan) error {
+				var key []byte
+				err := scan(&key)
+				made[keyFrom(key)] = true
+				return err
+			},
+		})
+	}
+	err = r.x.Send(ctx, append(list, agentsOf(keys, agents)...))
+	r.sum.agents += int64(len(made))
+	return made, err
+}
+
+// touched notes that agents are active.
+func (r *round) touched(active map[mail.Key]bool) {
+	keys := make([]mail.Key, 0, len(active))
+	for key := range active {
+		keys = append(keys, key)
+	}
+	for _, key := range sortedKeys(keys) {
+		r.first = append(r.first, command{
+			Query: "UPDATE relay_agents SET last_active_at = ? WHERE agent = ? AND last_active_at < ?", Args: []any{r.now, key[:], r.now},
+		})
+	}
 }

@@ -10,55 +10,75 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// attach finds the blobs that the sender attaches, keeps them as long as the message, and says in the message what they are.
-func (d *dispatch) attach(ctx context.Context) error {
+// A reader is one who attaches another's blob.
+type reader struct {
+	blob string
+	key  mail.Key
+}
+
+// attachable locks the blobs that messages of a round attach, and finds out who may.
+func (r *round) attachable(ctx context.Context) error {
+	var ids []string
+	for _, d := range r.sends {
+		for _, id := range d.m.Blobs {
+			if plain(id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	slices.Sort(ids)
+	r.blobs, r.readers = map[string]mail.Blob{}, map[reader]bool{}
+	var list []command
+	sought(anys(slices.Compact(ids)), func(marks string, args []any) {
+		list = append(list, command{
+			Query: "SELECT " + blobColumns + " FROM relay_blobs b WHERE b.id IN (" + marks + ") AND b.expires_at > ? ORDER BY b.id FOR UPDATE",
+			Args:  append(args, r.now), Row: func(scan scan) error {
+				b, err := scanBlob(scan)
+				r.blobs[b.ID] = b
+				return err
+			},
+		})
+	})
+	if err := r.x.Send(ctx, list); err != nil {
+		return err
+	}
+	list = nil
+	for _, d := range r.sends {
+		for _, id := range d.m.Blobs {
+			who := reader{id, d.m.Sender}
+			if b, known := r.blobs[id]; !known || b.Owner == who.key {
+				continue
+			}
+			list = append(list, command{Query: readers, Args: []any{id, who.key[:], r.now}, Row: func(scan scan) error {
+				r.readers[who] = true
+				var one int
+				return scan(&one)
+			}})
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return r.x.Send(ctx, list)
+}
+
+// attach says in the message what the blobs are that it attaches.
+func (d *dispatch) attach() error {
+	for _, id := range d.m.Blobs {
+		b, known := d.r.blobs[id]
+		if !known || b.Owner != d.m.Sender && !d.r.readers[reader{id, d.m.Sender}] {
+			return mail.ErrNoBlob
+		}
+	}
 	if len(d.m.Blobs) == 0 {
 		return nil
 	}
-	found := map[string]mail.Blob{}
-	ids := slices.Compact(slices.Sorted(slices.Values(d.m.Blobs)))
-	for _, id := range ids {
-		b, err := d.blob(ctx, id)
-		if err != nil {
-			return err
-		}
-		found[id] = b
-	}
-	expires := nanos(d.m.ExpiresAt)
-	for _, id := range ids {
-		if _, err := d.x.Exec(ctx, "UPDATE relay_blobs SET expires_at = ? WHERE id = ? AND expires_at < ?", expires, id, expires); err != nil {
-			return err
-		}
-		if _, err := d.x.Exec(ctx, "INSERT INTO relay_attachments (message, blob, recipient, expires_at) VALUES (?, ?, ?, ?)",
-			d.m.ID, id, d.m.Recipient[:], expires); err != nil {
-			return err
-		}
-	}
-	list, err := described(d.m.Attachments, d.m.Blobs, found)
+	list, err := described(d.m.Attachments, d.m.Blobs, d.r.blobs)
 	d.m.Attachments = list
 	return err
-}
-
-// blob locks a blob that the sender can read.
-func (d *dispatch) blob(ctx context.Context, id string) (b mail.Blob, err error) {
-	if !plain(id) {
-		return mail.Blob{}, mail.ErrNoBlob
-	}
-	found := false
-	err = d.x.Rows(ctx, "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id = ? AND b.expires_at > ? FOR UPDATE", []any{id, d.now},
-		func(scan scan) error {
-			found = true
-			b, err = scanBlob(scan)
-			return err
-		})
-	if err == nil && found && b.Owner != d.m.Sender {
-		var one int
-		found, err = d.x.Row(ctx, readers, []any{id, d.m.Sender[:], d.now}, &one)
-	}
-	if err == nil && !found {
-		err = mail.ErrNoBlob
-	}
-	return b, err
 }
 
 // described sets what the relay says of each blob in the objects that attach them.

@@ -1,4 +1,42 @@
 package sqlmail
 
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
 // Fold is how texts are compared.
 var Fold = fold
+
+// An Asked is what one caller asks for in a round: Admit, Send or both, or Delivered.
+type Asked struct {
+	Guard     *mail.Guard
+	Send      *mail.Sending
+	Recipient mail.Key
+	Delivered []string
+}
+
+// An Answer is what came of it.
+type Answer struct {
+	Agent    mail.Agent
+	IsNew    bool
+	Taken    mail.Message
+	Repeated bool
+	Err      error
+}
+
+// Round does what several callers ask for in one transaction.
+func Round(ctx context.Context, s *Store, all ...Asked) ([]Answer, error) {
+	turns := make([]*turn, len(all))
+	for i, a := range all {
+		turns[i] = &turn{guard: a.Guard, touch: time.Minute, send: a.Send, recipient: a.Recipient, delivered: a.Delivered}
+	}
+	err := s.db.Update(ctx, func(ctx context.Context, x tx) error { return s.round(ctx, x, turns) })
+	answers := make([]Answer, len(turns))
+	for i, t := range turns {
+		answers[i] = Answer{t.agent, t.isNew, t.taken, t.repeated, t.err}
+	}
+	return answers, err
+}

@@ -12,11 +12,15 @@
 //
 // The row of relay_boxes of a recipient is locked by whatever changes which messages wait for it, so that messages for one recipient
 // are taken one after another and their times only grow: who reads on from the place where a page ended misses none. Transactions lock
-// agents first, then boxes, messages, blobs, webhooks, postings and totals.
+// agents first, then boxes, messages, blobs, idempotency keys, webhooks, postings and totals.
+//
+// What relays do most, Admit, Send and Delivered, is done in rounds: those that come while a transaction is under way share the next one,
+// and its statements (round.go).
 package sqlmail
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,19 +49,24 @@ type Store struct {
 	// searching has an element as long as agents are searched one after the other.
 	searching chan struct{}
 	told      told
+	rounds    *sqlstore.Group[turn]
+	part      int64 // of the totals, to which rounds add
 }
 
 // New returns the state of the relay that a database has. Closing the database is up to the caller.
 func New(db *sqlstore.Store, o Options) *Store {
-	return &Store{db: db, opts: o, searching: make(chan struct{}, 1)}
+	s := &Store{db: db, opts: o, searching: make(chan struct{}, 1), part: anyPart()}
+	s.rounds = sqlstore.NewGroup(db, s.round)
+	return s
 }
 
 // Now returns the time of the store's clock.
 func (s *Store) Now() time.Time { return s.db.Now() }
 
 type (
-	tx   = sqlstore.Tx
-	scan = func(dest ...any) error
+	tx      = sqlstore.Tx
+	command = sqlstore.Command
+	scan    = func(dest ...any) error
 )
 
 var (
@@ -118,8 +127,24 @@ func chunked[T any](list []T, each func([]T) error) error {
 	return nil
 }
 
+// divided divides a list into parts of few lengths.
+func divided[T any](list []T) (parts [][]T) {
+	for _, n := range []int{16, 4, 1} {
+		for ; len(list) >= n; list = list[n:] {
+			parts = append(parts, list[:n])
+		}
+	}
+	return parts
+}
+
+// nanosOf is a duration as a part of the statement.
+func nanosOf(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
+
+// joined repeats a part of a statement.
+func joined(n int, one, by string) string { return one + strings.Repeat(by+one, n-1) }
+
 // marks returns the places of n values, or rows, in a statement.
-func marks(n int, one string) string { return one + strings.Repeat(", "+one, n-1) }
+func marks(n int, one string) string { return joined(n, one, ", ") }
 
 // anys makes arguments of a list, after others.
 func anys[T any](list []T, before ...any) []any {

@@ -2,6 +2,7 @@ package sqlmail
 
 import (
 	"context"
+	"crypto/rand"
 	"maps"
 	"slices"
 
@@ -11,6 +12,13 @@ import (
 // parts is into how many rows the totals are divided: two writers seldom need the same.
 const parts = 16
 
+// anyPart is the part to which a process adds what its rounds change: they follow one another, and other processes seldom have the same.
+func anyPart() int64 {
+	var b [1]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return int64(b[0] % parts)
+}
+
 func partOf(k mail.Key) int64 { return int64(k[0] % parts) }
 
 // A tally is what a transaction adds to the totals, by part.
@@ -18,7 +26,7 @@ type tally map[int64]*change
 
 type change struct{ agents, waiting, messages, bytes, blobs, blobBytes, webhooks int64 }
 
-// of returns the part that has what belongs to a key: its agent, the messages for it, its blobs and its webhook.
+// of returns the part to which is added what changes of a key: its agent, the messages for it, its blobs and its webhook.
 func (t tally) of(k mail.Key) *change {
 	part := partOf(k)
 	if t[part] == nil {
@@ -27,21 +35,28 @@ func (t tally) of(k mail.Key) *change {
 	return t[part]
 }
 
-// write is the last step of a transaction.
-func (t tally) write(ctx context.Context, x tx) error {
-	for _, part := range slices.Sorted(maps.Keys(t)) {
-		c := *t[part]
-		if c == (change{}) {
-			continue
-		}
-		_, err := x.Exec(ctx, `INSERT INTO relay_totals (part, agents, waiting, messages, bytes, blobs, blob_bytes, webhooks)
+// written is the statement that adds a change to a part; none where nothing changes.
+func (c change) written(part int64) []command {
+	if c == (change{}) {
+		return nil
+	}
+	return []command{{
+		Query: `INSERT INTO relay_totals (part, agents, waiting, messages, bytes, blobs, blob_bytes, webhooks)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (part) DO UPDATE SET agents = relay_totals.agents + excluded.agents,
 			waiting = relay_totals.waiting + excluded.waiting, messages = relay_totals.messages + excluded.messages,
 			bytes = relay_totals.bytes + excluded.bytes, blobs = relay_totals.blobs + excluded.blobs,
 			blob_bytes = relay_totals.blob_bytes + excluded.blob_bytes, webhooks = relay_totals.webhooks + excluded.webhooks`,
-			part, c.agents, c.waiting, c.messages, c.bytes, c.blobs, c.blobBytes, c.webhooks)
-		if err != nil {
-			return err
+		Args: []any{part, c.agents, c.waiting, c.messages, c.bytes, c.blobs, c.blobBytes, c.webhooks},
+	}}
+}
+
+// write is the last step of a transaction.
+func (t tally) write(ctx context.Context, x tx) error {
+	for _, part := range slices.Sorted(maps.Keys(t)) {
+		for _, c := range t[part].written(part) {
+			if _, err := x.Exec(ctx, c.Query, c.Args...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

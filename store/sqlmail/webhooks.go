@@ -25,7 +25,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		case !found:
 			return mail.ErrNotFound
 		}
-		if _, _, err := ensureBox(ctx, x, h.Owner); err != nil { // also a first message, on its way now, is posted
+		if err := ensureBox(ctx, x, h.Owner); err != nil { // also a first message, on its way now, is posted
 			return err
 		}
 		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
@@ -215,7 +215,7 @@ func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok b
 					return err
 				}
 			}
-			return deliver(ctx, x, owner, []string{p.ID})
+			return deliver(ctx, x, owner, p.ID)
 		}
 		if !same {
 			return nil

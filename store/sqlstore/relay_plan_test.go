@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -69,6 +71,7 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 			_, _, err := r.Send(ctx, full)
 			return ignoring(err, mail.ErrQueueFull)
 		},
+		func() error { return manyAtOnce(ctx, r, 200) },
 		func() error { return ignoring(r.DeleteBlob(ctx, "blob", from), mail.ErrReferenced) },
 		func() error { _, err := r.Message(ctx, "msg_a"); return err },
 		func() error { _, _, err := r.Waiting(ctx, to, place, 10); return err },
@@ -121,6 +124,23 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 		t.Fatalf("only %d statements were seen", len(list))
 	}
 	return list
+}
+
+// manyAtOnce has many send at the same time, so that their transactions have statements of all lengths.
+func manyAtOnce(ctx context.Context, r *sqlmail.Store, many int) error {
+	var all errgroup.Group
+	for n := range many {
+		m := relayed(numbered(n+1), numbered(n+2), fmt.Sprintf("many_%d", n))
+		m.IdempotencyKey = m.ID
+		all.Go(func() error {
+			_, _, _, err := r.SendSigned(ctx, mail.Guard{Key: m.Sender, Signature: [64]byte{1}, Until: time.Now()}, 0, m)
+			if err == nil {
+				err = r.Delivered(ctx, m.Recipient, []string{m.ID, "none"})
+			}
+			return err
+		})
+	}
+	return all.Wait()
 }
 
 func ignoring(err, expected error) error {

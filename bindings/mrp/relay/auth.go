@@ -20,7 +20,7 @@ import (
 type call struct {
 	*http.Request
 	auth  wire.Auth
-	agent mail.Agent
+	agent mail.Agent // not where the operation takes the signature itself
 	body  []byte
 	file  *upload // the body of an upload, in place of body
 	// target is what the signature covers.
@@ -48,13 +48,17 @@ func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 		defer share.Close()
 		c := &call{Request: req}
 		defer func() { c.file.drop() }()
-		if refused := r.admit(req.Context(), w, c, op, share); refused != nil {
-			r.refuse(w, refused)
+		refused := r.admit(req.Context(), w, c, op, share)
+		if refused == nil {
+			refused = op.do(w, c)
+		}
+		if refused == nil {
 			return
 		}
-		if refused := op.do(w, c); refused != nil {
-			r.refuse(w, refused)
+		if refused.Code == wire.ReplayDetected {
+			r.rates.giveBack(c.key(), op.use)
 		}
+		r.refuse(w, refused)
 	}
 }
 
@@ -79,8 +83,8 @@ func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op si
 	if !ok {
 		return standing.refused()
 	}
-	if c.agent, refused = r.known(ctx, c.auth, r.options.Client(c.Request)); refused != nil && refused.Code == wire.ReplayDetected {
-		r.rates.giveBack(c.key(), op.use)
+	if !op.guards {
+		c.agent, refused = r.known(ctx, c.auth, r.options.Client(c.Request))
 	}
 	return refused
 }
@@ -138,31 +142,48 @@ func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	return refused
 }
 
-// known takes the signature and returns its agent. An address may make only so many: its place is taken before the agent is made, so
-// that those which come at once do not all find one that is free.
+// known takes the signature and returns its agent.
 func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
-	counted := false
-	if !r.rates.met(a.Key) {
-		_, err := r.store.Agent(ctx, a.Key)
-		if counted = errors.Is(err, mail.ErrNotFound); counted && !r.newcomer.Admit(client, r.now()) {
-			e := wire.Refuse(wire.RateLimited, "too many new agents come from this address")
-			e.RetryAfter = max(time.Second, r.newcomer.Wait())
-			return mail.Agent{}, e
-		}
+	counted, refused := r.comes(ctx, a.Key, client)
+	if refused != nil {
+		return mail.Agent{}, refused
 	}
-	guard := mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
-	agent, isNew, err := r.store.Admit(ctx, guard, touch)
-	if err != nil {
-		return mail.Agent{}, r.refusal(err, wire.AgentNotFound)
+	agent, isNew, err := r.store.Admit(ctx, r.guard(a), touch)
+	r.came(a.Key, client, counted, isNew, err)
+	return agent, r.refusal(err, wire.AgentNotFound)
+}
+
+// guard is what the store takes of a request once.
+func (r *Relay) guard(a wire.Auth) mail.Guard {
+	return mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
+}
+
+// comes counts an agent that will be new: an address may make only so many. Its place is taken before the agent is made, so that those
+// which come at once do not all find one that is free.
+func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted bool, refused *wire.Error) {
+	if r.rates.met(key) {
+		return false, nil
 	}
-	r.rates.meet(a.Key, true)
+	_, err := r.store.Agent(ctx, key)
+	if counted = errors.Is(err, mail.ErrNotFound); counted && !r.newcomer.Admit(client, r.now()) {
+		e := wire.Refuse(wire.RateLimited, "too many new agents come from this address")
+		e.RetryAfter = max(time.Second, r.newcomer.Wait())
+		return false, e
+	}
+	return counted, nil
+}
+
+// came notes what became of a signature, whose agent was counted by comes; isNew also where what was sent with it is refused.
+func (r *Relay) came(key wire.Key, client string, counted, isNew bool, err error) {
+	if err == nil || isNew {
+		r.rates.meet(key, true)
+	}
 	if isNew {
 		if !counted { // it was deleted since it was met
 			r.newcomer.Admit(client, r.now())
 		}
 		r.meter.agents.Inc()
 	}
-	return agent, nil
 }
 
 // pathKey reads the key of a path.

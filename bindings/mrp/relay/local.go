@@ -95,7 +95,7 @@ func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	if s.ExpiresIn == 0 {
 		s.ExpiresIn = int64(wire.DefaultExpiry.Seconds())
 	}
-	receipt, _, refused := l.relay.take(ctx, l.key, s, nil)
+	receipt, _, refused := l.relay.take(ctx, l.key, s, nil, nil)
 	if refused != nil {
 		return wire.Receipt{}, refused
 	}

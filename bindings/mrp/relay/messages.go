@@ -12,13 +12,16 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// send takes a message.
+// send takes a message, and the signature of its request in the same transaction.
 func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
-	s, refused := wire.ReadSend(c.body)
-	if refused != nil {
-		return refused
+	s, malformed := wire.ReadSend(c.body)
+	if malformed != nil {
+		if _, refused := r.known(c.Context(), c.auth, r.options.Client(c.Request)); refused != nil {
+			return refused
+		}
+		return malformed
 	}
-	receipt, repeated, refused := r.take(c.Context(), c.key(), s, r.evidence(c, s.Recipient))
+	receipt, repeated, refused := r.take(c.Context(), c.key(), s, r.evidence(c, s.Recipient), c)
 	if refused != nil {
 		return refused
 	}
@@ -31,8 +34,10 @@ func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// take keeps a message of a sender who is known; durable when it returns.
-func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte) (_ wire.Receipt, repeated bool, _ *wire.Error) {
+// take keeps a message of a sender who is known, or is once the signature of a call is taken with the message; durable when it returns.
+func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte, c *call) (
+	_ wire.Receipt, repeated bool, _ *wire.Error,
+) {
 	m := mail.Message{
 		ID: wire.NewMessageID(r.now()), Sender: sender, Recipient: s.Recipient, ContentType: s.ContentType, Body: s.Body, Metadata: s.Metadata,
 		ThreadID: s.ThreadID, InReplyTo: s.InReplyTo, Signed: signed,
@@ -55,14 +60,32 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	if s.IdempotencyKey != "" {
 		sending.Digest = digestOf(s)
 	}
-	kept, repeated, err := r.store.Send(ctx, sending)
-	if err != nil {
-		return wire.Receipt{}, false, r.refusal(err, wire.NotFound)
+	kept, repeated, refused := r.keep(ctx, sending, c)
+	if refused != nil {
+		return wire.Receipt{}, false, refused
 	}
 	if !repeated {
 		r.hub.wake(s.Recipient)
 	}
 	return receiptOf(kept), repeated, nil
+}
+
+// keep has the store take a message, with the signature of the call that brings it, if one does that is to be taken.
+func (r *Relay) keep(ctx context.Context, m mail.Sending, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
+	var err error
+	if c == nil {
+		kept, repeated, err = r.store.Send(ctx, m)
+		return kept, repeated, r.refusal(err, wire.NotFound)
+	}
+	client := r.options.Client(c.Request)
+	counted, refused := r.comes(ctx, c.key(), client)
+	if refused != nil {
+		return mail.Message{}, false, refused
+	}
+	var isNew bool
+	kept, repeated, isNew, err = r.store.SendSigned(ctx, r.guard(c.auth), touch, m)
+	r.came(c.key(), client, counted, isNew, err)
+	return kept, repeated, r.refusal(err, wire.NotFound)
 }
 
 // digestOf is what two sends under one idempotency key have in common.

@@ -17,6 +17,8 @@ type operation func(w http.ResponseWriter, c *call) *wire.Error
 type signed struct {
 	do  operation
 	use use
+	// guards says that the operation takes the signature itself, with what it writes.
+	guards bool
 }
 
 // routes are those of the protocol. What is signed is found by path and method; the rest is open to everybody.
@@ -30,7 +32,7 @@ func (r *Relay) routes() http.Handler {
 		"/v1/agents/{key}/acl/{peer}":   {"PUT": {do: r.setEntry}, "GET": {do: r.entry}, "DELETE": {do: r.deleteEntry}},
 		"/v1/discover":                  {"GET": {do: r.discover}},
 		"/v1/capabilities":              {"GET": {do: r.tags}},
-		"/v1/messages":                  {"POST": {do: r.send, use: useSend}, "GET": {do: r.poll, use: usePoll}},
+		"/v1/messages":                  {"POST": {do: r.send, use: useSend, guards: true}, "GET": {do: r.poll, use: usePoll}},
 		"/v1/messages/{id}":             {"GET": {do: r.message}},
 		"/v1/messages/{id}/{part}":      {"GET": {do: r.ofMessages}},
 		"/v1/blobs":                     {"POST": {do: r.upload}},

@@ -262,7 +262,7 @@ func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused 
 		refused = r.active(ctx, s.key)
 	}
 	if refused == nil {
-		receipt, _, refused = r.take(ctx, s.key, f.Send, nil)
+		receipt, _, refused = r.take(ctx, s.key, f.Send, nil, nil)
 	}
 	if refused != nil {
 		r.meter.refused(refused.Code)

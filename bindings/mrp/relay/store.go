@@ -23,6 +23,8 @@ type Store interface {
 	Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error)
 
 	Send(ctx context.Context, s mail.Sending) (m mail.Message, repeated bool, err error)
+	// SendSigned is Admit and Send in one; isNew is told with an error too, where it is the message alone that is refused.
+	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.Sending) (m mail.Message, repeated, isNew bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
 	// Waiting lists messages that wait for a recipient, as Messages does, without what they say.
 	Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error)

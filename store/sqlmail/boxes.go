@@ -1,0 +1,135 @@
+package sqlmail
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// A box is what a round knows of the messages for one recipient. Its row is locked.
+type box struct {
+	waiting int64 // messages, with what the round has changed
+	last    int64 // when the last was taken
+	changed bool
+}
+
+// prepare locks the boxes of all turns that are not refused, and reads what their messages are held against.
+func (r *round) prepare(ctx context.Context) error {
+	var keys []mail.Key
+	for _, t := range r.turns {
+		switch {
+		case t.err != nil:
+		case t.send != nil:
+			r.sends = append(r.sends, &dispatch{r: r, t: t, m: *t.send})
+			keys = append(keys, t.send.Recipient)
+		case t.delivered != nil:
+			keys = append(keys, t.recipient)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	list := append(r.first, r.lock(sortedKeys(keys))...) //nolint:gocritic // first is no longer needed
+	r.first = nil
+	for _, d := range r.sends {
+		if d.m.IdempotencyKey != "" {
+			list = append(list, d.used())
+		}
+	}
+	list = append(list, held(r.sends)...)
+	if len(r.sends) > 0 {
+		list = append(list, command{
+			Query: "SELECT " + total("messages") + ", " + total("bytes"),
+			Row:   func(scan scan) error { return scan(&r.messages, &r.bytes) },
+		})
+	}
+	if err := r.x.Send(ctx, list); err != nil {
+		return err
+	}
+	return r.firstMessages(ctx)
+}
+
+// lock locks boxes and reads them.
+func (r *round) lock(keys []mail.Key) (list []command) {
+	sought(blobsOf(keys), func(marks string, args []any) {
+		list = append(list, command{
+			Query: "SELECT recipient, waiting, last_at FROM relay_boxes WHERE recipient IN (" + marks + ") ORDER BY recipient FOR UPDATE",
+			Args:  args, Row: func(scan scan) error {
+				var key []byte
+				var b box
+				err := scan(&key, &b.waiting, &b.last)
+				r.boxes[keyFrom(key)] = &b
+				return err
+			},
+		})
+	})
+	return list
+}
+
+// firstMessages makes and locks the boxes of recipients that have none.
+func (r *round) firstMessages(ctx context.Context) error {
+	for {
+		var missing []mail.Key
+		for _, d := range r.sends {
+			if r.boxes[d.m.Recipient] == nil && d.earlier == nil {
+				missing = append(missing, d.m.Recipient)
+			}
+		}
+		if missing = sortedKeys(missing); len(missing) == 0 {
+			return nil
+		}
+		var list []command
+		for _, some := range divided(missing) {
+			list = append(list, command{
+				Query: "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES " + marks(len(some), "(?, 0, 0)") +
+					" ON CONFLICT (recipient) DO NOTHING", Args: blobsOf(some),
+			})
+		}
+		if err := r.x.Send(ctx, append(list, r.lock(missing)...)); err != nil {
+			return err
+		}
+	}
+}
+
+// changedBoxes writes what waits for whom.
+func (r *round) changedBoxes() (list []command) {
+	var keys []mail.Key
+	for key, b := range r.boxes {
+		if b.changed {
+			keys = append(keys, key)
+		}
+	}
+	for _, some := range divided(sortedKeys(keys)) {
+		var args []any
+		for _, key := range some {
+			args = append(args, key[:], r.boxes[key].waiting, r.boxes[key].last)
+		}
+		list = append(list, command{
+			Query: "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES " + marks(len(some), "(?, ?, ?)") +
+				" ON CONFLICT (recipient) DO UPDATE SET waiting = excluded.waiting, last_at = excluded.last_at", Args: args,
+		})
+	}
+	return list
+}
+
+// lockBox locks what waits for a recipient.
+func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
+	var waiting int64
+	_, err := x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
+	return err
+}
+
+// ensureBox is lockBox for a recipient that may have no box yet.
+func ensureBox(ctx context.Context, x tx, recipient mail.Key) error {
+	for {
+		var one int
+		found, err := x.Row(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &one)
+		if err != nil || found {
+			return err
+		}
+		if _, err := x.Exec(ctx, "INSERT INTO relay_boxes (recipient, waiting, last_at) VALUES (?, 0, 0) "+
+			"ON CONFLICT (recipient) DO NOTHING", recipient[:]); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package sqlmail
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// Delivered notes that a recipient has messages; of ids that are not those of messages which wait for it nothing is noted.
+func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string) error {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) })
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.take(ctx, &turn{recipient: recipient, delivered: ids})
+}
+
+// deliver notes what the recipients of a round have.
+func (r *round) deliver(ctx context.Context) error {
+	var list []command
+	for _, t := range r.turns {
+		b := r.boxes[t.recipient]
+		if t.delivered == nil || b == nil {
+			continue // nothing waits where there is no box
+		}
+		list = append(list, deliveries(t.recipient, t.delivered, r.now, func(id string) {
+			r.rows.delivered = append(r.rows.delivered, id)
+			r.sum.waiting--
+			b.waiting, b.changed = b.waiting-1, true
+		})...)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return r.x.Send(ctx, list)
+}
+
+// deliveries are the statements that note what a recipient has; each is called for every message that waited.
+func deliveries(recipient mail.Key, ids []string, now int64, each func(id string)) (list []command) {
+	sought(anys(ids), func(marks string, args []any) {
+		list = append(list, command{
+			Query: "UPDATE relay_messages SET state = 'delivered', delivered_at = ? WHERE id IN (" + marks + ") " +
+				"AND CASE WHEN recipient = ? AND state = 'sent' AND expires_at > ? THEN 1 ELSE 0 END = 1 RETURNING id",
+			Args: append(append([]any{now}, args...), recipient[:], now), Row: func(scan scan) error {
+				var id string
+				err := scan(&id)
+				each(id)
+				return err
+			},
+		})
+	})
+	return list
+}
+
+// deliver is Delivered of one message in a transaction that has locked the box.
+func deliver(ctx context.Context, x tx, recipient mail.Key, id string) error {
+	now := nanos(x.Now())
+	var done []string
+	for _, c := range deliveries(recipient, []string{id}, now, func(id string) { done = append(done, id) }) {
+		if err := x.Returning(ctx, c.Query, c.Args, c.Row); err != nil {
+			return err
+		}
+	}
+	if len(done) == 0 {
+		return nil
+	}
+	if err := forgetPostings(ctx, x, done); err != nil {
+		return err
+	}
+	if _, err := x.Exec(ctx, "UPDATE relay_boxes SET waiting = waiting - 1 WHERE recipient = ?", recipient[:]); err != nil {
+		return err
+	}
+	sums := tally{}
+	sums.of(recipient).waiting--
+	return sums.write(ctx, x)
+}
+
+// forgetPostings removes what is to be posted of messages.
+func forgetPostings(ctx context.Context, x tx, ids []string) error {
+	return chunked(ids, func(some []string) error {
+		_, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)
+		return err
+	})
+}

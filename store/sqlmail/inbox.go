@@ -1,0 +1,101 @@
+package sqlmail
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// An inbox is what a message is held against.
+type inbox struct {
+	policy  *string // nil: the recipient is no agent
+	entry   *string // of its access list, for the sender
+	webhook *int64  // 1: it is enabled
+}
+
+// held reads the inboxes of messages.
+func held(sends []*dispatch) (list []command) {
+	const one = `SELECT CAST(? AS BIGINT), (SELECT policy FROM relay_agents WHERE agent = ?),
+		(SELECT entry_type FROM relay_acl WHERE owner = ? AND peer = ?), (SELECT enabled FROM relay_webhooks WHERE owner = ?)`
+	for len(sends) > 0 {
+		n := min(lengthFor(len(sends)), 16)
+		some := sends[:min(n, len(sends))]
+		sends = sends[len(some):]
+		var args []any
+		for i := range n {
+			m := some[min(i, len(some)-1)].m
+			args = append(args, min(i, len(some)-1), m.Recipient[:], m.Recipient[:], m.Sender[:], m.Recipient[:])
+		}
+		list = append(list, command{Query: joined(n, one, " UNION ALL "), Args: args, Row: func(scan scan) error {
+			var i int
+			var in inbox
+			err := scan(&i, &in.policy, &in.entry, &in.webhook)
+			some[i].inbox = in
+			return err
+		}})
+	}
+	return list
+}
+
+// takes reports whether the policy of the inbox lets the sender send.
+func (in *inbox) takes() bool {
+	if in.policy == nil {
+		return true
+	}
+	has := func(kind string) bool { return in.entry != nil && *in.entry == kind }
+	switch *in.policy {
+	case mail.Open:
+		return true
+	case mail.Allowlist:
+		return has(mail.Allow)
+	case mail.Blocklist:
+		return !has(mail.Block)
+	default:
+		return false
+	}
+}
+
+// fits holds the message against what the recipient wants, and what it and the relay may have. err is one of the database.
+func (d *dispatch) fits(ctx context.Context) (refused, err error) {
+	r, b := d.r, d.r.boxes[d.m.Recipient]
+	if !d.inbox.takes() {
+		return mail.ErrDenied, nil
+	}
+	if r.messages >= d.m.All || size(&d.m.Message) > d.m.Bytes-r.bytes {
+		return mail.ErrFull, nil
+	}
+	most := d.m.Waiting
+	if d.inbox.policy == nil {
+		most = d.m.Stranger
+	}
+	if b.waiting < most {
+		return nil, nil
+	}
+	if err := d.expire(ctx, b); err != nil {
+		return nil, err
+	}
+	if b.waiting >= most {
+		return mail.ErrQueueFull, nil
+	}
+	return nil, nil
+}
+
+// expire notes of some messages of the recipient that they have expired.
+func (d *dispatch) expire(ctx context.Context, b *box) error {
+	const some = 8
+	var ids []string
+	err := d.r.x.Returning(ctx, "UPDATE relay_messages SET state = 'expired', due_at = expires_at + ? WHERE id IN (SELECT id "+
+		"FROM relay_messages WHERE recipient = ? AND state = 'sent' AND expires_at <= ? ORDER BY created_at, id "+limited(some)+") RETURNING id",
+		[]any{int64(expiredKept), d.m.Recipient[:], d.r.now}, func(scan scan) error {
+			var id string
+			err := scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	b.waiting, b.changed = b.waiting-int64(len(ids)), true
+	d.r.sum.waiting -= int64(len(ids))
+	return forgetPostings(ctx, d.r.x, ids)
+}

@@ -1,0 +1,116 @@
+package sqlmail
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+// A turn is what one caller has the store do of what relays do most, and what came of it.
+type turn struct {
+	guard *mail.Guard // a signature to take; nil: none
+	touch time.Duration
+	send  *mail.Sending // a message to take; nil: none
+
+	recipient mail.Key // that has the messages delivered
+	delivered []string
+
+	outcome
+}
+
+type outcome struct {
+	agent    mail.Agent // of the guard
+	isNew    bool
+	taken    mail.Message
+	repeated bool
+	err      error // why nothing of the message was taken, or of the guard
+}
+
+// take does what a turn asks for, in a transaction with all others that wait.
+func (s *Store) take(ctx context.Context, t *turn) error {
+	bytes := 0
+	if t.send != nil {
+		bytes = int(size(&t.send.Message))
+	}
+	if err := s.rounds.Do(ctx, t, bytes); err != nil {
+		t.outcome = outcome{} // of a transaction that failed
+		return err
+	}
+	return t.err
+}
+
+// A round is the turns of one transaction. Whatever they lock is locked for all of them before anything is decided, in the order of
+// the package and of keys; then they are decided one after another, and what they write is sent together. It takes four round trips
+// where nobody is new, nothing is repeated, attached or delivered, and no box is full.
+type round struct {
+	s     *Store
+	x     tx
+	now   int64
+	turns []*turn
+
+	first []command // before boxes are locked
+	boxes map[mail.Key]*box
+	sends []*dispatch
+	sum   change // of the totals
+	// What the relay has, with what this round has taken.
+	messages, bytes int64
+	keys            map[idempotency]*dispatch // used in this round
+	blobs           map[string]mail.Blob      // that messages attach, and are there
+	readers         map[reader]bool           // who may attach another's
+	rows            rows
+}
+
+func (s *Store) round(ctx context.Context, x tx, turns []*turn) error {
+	r := &round{s: s, x: x, now: nanos(x.Now()), turns: turns, boxes: map[mail.Key]*box{}, keys: map[idempotency]*dispatch{}}
+	for _, t := range turns {
+		t.outcome = outcome{}
+	}
+	for _, step := range []func(context.Context) error{r.admit, r.prepare, r.deliver, r.attachable, r.decide, r.repeat} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	x.Last(r.written())
+	return nil
+}
+
+// sortedKeys orders keys, and removes what is there twice.
+func sortedKeys(keys []mail.Key) []mail.Key {
+	slices.SortFunc(keys, func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(keys)
+}
+
+// blobsOf makes arguments of keys.
+func blobsOf(keys []mail.Key) []any {
+	args := make([]any, len(keys))
+	for i := range keys {
+		args[i] = keys[i][:]
+	}
+	return args
+}
+
+// sought divides the values of IN into those of several statements of few lengths: the last value stands there more than once.
+func sought(values []any, each func(marks string, args []any)) {
+	for len(values) > 0 {
+		n := lengthFor(len(values))
+		some := slices.Clone(values[:min(n, len(values))])
+		values = values[len(some):]
+		for len(some) < n {
+			some = append(some, some[len(some)-1])
+		}
+		each(marks(n, "?"), some)
+	}
+}
+
+// lengthFor is how many values a statement has that is to have n.
+func lengthFor(n int) int {
+	for _, length := range []int{1, 4, 16} {
+		if n <= length {
+			return length
+		}
+	}
+	return chunks[0]
+}
