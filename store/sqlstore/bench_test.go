@@ -2,12 +2,17 @@ package sqlstore_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
@@ -125,6 +130,58 @@ func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) err
 		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
 		Hold:       time.Minute, KeyFor: 24 * time.Hour,
 	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
+	return err
+}
+
+// BenchmarkChargedCall begins and settles calls without an idempotency key, with and without a nonce, as those of 16 agents over 64
+// connections are, and reports the time of the processor for one.
+func BenchmarkChargedCall(b *testing.B) {
+	for _, engine := range engines {
+		for _, proved := range []bool{false, true} {
+			b.Run(fmt.Sprintf("engine=%s/proved=%t", engine.name, proved), func(b *testing.B) {
+				s := engine.open(b)
+				before := processorTime(b)
+				inParallel(b, s, 64, func(n int64) error { return chargedOnce(b.Context(), s, n%16, proved) })
+				b.ReportMetric(float64(processorTime(b)-before)/float64(b.N)/1000, "cpu-µs/op")
+			})
+		}
+	}
+}
+
+// processorTime is what the process has used, in nanoseconds.
+func processorTime(b *testing.B) int64 {
+	b.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		b.Fatal(err)
+	}
+	return r.Utime.Nano() + r.Stime.Nano()
+}
+
+func chargedOnce(ctx context.Context, s *sqlstore.Store, n int64, proved bool) error {
+	agent := fmt.Sprintf("agent-%d", n)
+	r := store.BeginRequest{
+		Execution: store.Execution{
+			ID: uuid.Must(uuid.NewV7()).String(), Service: "bench.example", AgentID: pat.AgentID(agent), Intent: "bench.example:products:v1",
+			AgreementID: pat.AgreementID("01920000-0000-7000-8000-00000000000" + agent), TokenID: pat.TokenID("01920000-0000-7000-8000-" + agent),
+			PolicyDigest: "sha-256:" + strings.Repeat("0123456789abcdef", 4),
+		},
+		Limits: []store.Reservation{{
+			Principal: pat.Principal(agent),
+			Limit:     limit.Limit{ID: "policy/0/0", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}},
+		}},
+		Candidates: []store.Candidate{{Rule: "permission/0", Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+		Hold:       time.Minute,
+	}
+	if proved {
+		r.Nonce = &store.Nonce{KeyID: pat.KeyID(strings.Repeat("k", 40) + agent), ID: rand.Text(), Until: time.Now().Add(time.Minute)}
+	}
+	begun, err := s.Begin(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -13,22 +13,36 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Ledger returns entries, the newest first.
+// Ledger returns entries, the newest first: those of one agent of one service by their times, others in the order of commits.
 func (s *Store) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q conditions
 	q.equal("service", f.Service)
 	q.equal("agent_id", string(f.AgentID))
 	q.equal("to_state", string(f.State))
+	last := "ORDER BY seq DESC"
+	ofAgent := f.Service != "" && f.AgentID != ""
+	if ofAgent {
+		last = "ORDER BY at DESC, seq DESC" // as in the index
+	}
 	if f.After != "" {
 		seq, err := strconv.ParseInt(f.After, 10, 64)
 		if err != nil {
 			return nil, fmt.Errorf("listing the ledger: %q is no entry number", f.After)
 		}
-		q.add("seq < ?", seq)
+		if ofAgent { // the entry itself may have been deleted
+			var at int64
+			found, err := s.one(ctx, "SELECT at FROM ledger WHERE seq <= ? ORDER BY seq DESC LIMIT 1", []any{seq}, &at)
+			if err != nil || !found {
+				return nil, err
+			}
+			q.add("(at, seq) < (?, ?)", at, seq)
+		} else {
+			q.add("seq < ?", seq)
+		}
 	}
 	var out []store.Entry
 	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
-	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", "ORDER BY seq DESC", f.Limit), q.args, func(scan scan) error {
+	err := s.list(ctx, q.query("SELECT "+columns+" FROM ledger", last, f.Limit), q.args, func(scan scan) error {
 		var e store.Entry
 		var at int64
 		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
@@ -136,16 +150,30 @@ func (t *tx) removeCharge(ctx context.Context, service, id string, before time.T
 	if err := t.forgetKey(ctx, id); err != nil {
 		return false, err
 	}
-	for _, query := range []string{"DELETE FROM ledger WHERE execution_id = ?", "DELETE FROM executions WHERE id = ?"} {
-		if _, err := t.exec(ctx, query, id); err != nil {
-			return false, err
-		}
+	if err := t.removeEntries(ctx, e); err != nil {
+		return false, err
+	}
+	if _, err := t.exec(ctx, "DELETE FROM executions WHERE id = ?", id); err != nil {
+		return false, err
 	}
 	var captured int64
 	if e.State == store.Captured {
 		captured = e.Charge.Nano
 	}
 	return true, t.carry(ctx, account{accountKey: accountKey{service, string(e.AgentID), e.Charge.Currency}, captured: captured}, e.SettledAt)
+}
+
+// removeEntries deletes the entries of an execution, which were made at the times in its record. One of an earlier version may have
+// been unresolved at a time that its record does not tell.
+func (t *tx) removeEntries(ctx context.Context, e store.Execution) error {
+	query, at := "at IN (?, ?, ?)", []any{nanos(e.BegunAt), nanos(e.SettledAt), nanos(e.UnresolvedAt)}
+	if e.UnresolvedAt.IsZero() {
+		begun, settled := nanos(e.BegunAt), nanos(e.SettledAt)
+		query, at = "at >= ? AND at <= ?", []any{min(begun, settled), max(begun, settled)}
+	}
+	_, err := t.exec(ctx, "DELETE FROM ledger WHERE service = ? AND agent_id = ? AND execution_id = ? AND "+query,
+		append([]any{e.Service, string(e.AgentID), e.ID}, at...)...)
+	return err
 }
 
 // purgeTopUps does the same with top-ups; they change no account any more.

@@ -24,7 +24,7 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
 		var due []store.Execution
 		err := t.rows(ctx, "SELECT "+executionColumns+
-			" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY deadline LIMIT ? FOR UPDATE SKIP LOCKED",
+			" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
 			[]any{nanos(t.now), stepRows}, func(scan scan) error {
 				e, err := scanExecution(scan)
 				due = append(due, e)
