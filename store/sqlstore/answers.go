@@ -1,14 +1,18 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/uimgate/uimgate/store"
 )
 
 type agentKey struct{ service, id string }
 
-func (k agentKey) parts() []string { return []string{k.service, k.id} }
+func (k agentKey) compare(o agentKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.id, o.id))
+}
 
 // answerRoom is how many bytes of answers are kept.
 type answerRoom struct{ agent, all int64 }
@@ -64,7 +68,7 @@ func (t *tx) addAnswer(k agentKey, size int64) {
 func (t *tx) writeAnswerSizes() []command {
 	var list []command
 	var all int64
-	for _, k := range order(t.answers.added, agentKey.parts) {
+	for _, k := range order(t.answers.added, agentKey.compare) {
 		list = append(list, command{query: addToAnswers, args: []any{k.service, k.id, t.answers.added[k]}})
 		all += t.answers.added[k]
 	}

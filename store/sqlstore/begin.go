@@ -231,7 +231,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",
 			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, nanos(keyUntil))
 	}
-	t.enter(e, "", store.Held, byAgent)
+	t.enter(line{&e, "", store.Held, byAgent})
 	return err
 }
 

@@ -32,6 +32,8 @@ type dialect struct {
 	// alone means that an operation which is neither a call nor of a group has a transaction of its own, so that it holds no lock while
 	// another waits for one.
 	alone bool
+	// sole means that nobody else writes while a transaction is open, so that a row need not be as it was read to be written.
+	sole bool
 	// patience bounds one attempt at a transaction, and one query. 0: the database bounds them.
 	patience time.Duration
 	// begin starts a transaction that may write.
@@ -109,16 +111,21 @@ func together(list []command) []command {
 	return out
 }
 
-// rowsOf makes one insertion of several; the query ends with its row.
+// rowsOf makes one insertion of several; the query ends with its row, or with what is done where that is there already.
 func rowsOf(query string, same []command) command {
 	if len(same) == 1 {
 		return same[0]
 	}
 	query = strings.Replace(query, "INSERT ", "INSERT {whole}", 1)
-	_, row, _ := strings.Cut(query, "VALUES ")
+	query, rest, _ := strings.Cut(query, "VALUES ")
+	row, conflict, _ := strings.Cut(rest, " ON CONFLICT ")
 	args := make([]any, 0, len(same)*len(same[0].args))
 	for _, c := range same {
 		args = append(args, c.args...)
 	}
-	return command{query: query + strings.Repeat(", "+row, len(same)-1), args: args}
+	query += "VALUES " + row + strings.Repeat(", "+row, len(same)-1)
+	if conflict != "" {
+		query += " ON CONFLICT " + conflict
+	}
+	return command{query: query, args: args}
 }

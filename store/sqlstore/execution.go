@@ -113,8 +113,8 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 		}
 	}
 	set(&t.executions, e.ID, &e)
-	t.enter(e, from, to, by)
-	m := line{e, from, to, by}
+	m := line{&e, from, to, by}
+	t.enter(m)
 	if t.ownStatements {
 		c := writeMove([]line{m})
 		return e, t.write(ctx, c.query, c.args...)
@@ -167,17 +167,17 @@ func writeMove(same []line) command {
 	}
 }
 
-// A line is a change of a charge, to be written into the ledger.
+// A line is a change of an execution. Of a charge it is written into the ledger.
 type line struct {
-	store.Execution
-	from, to store.State
-	by       string
+	*store.Execution // as it became; nothing that a line tells changes any more
+	from, to         store.State
+	by               string
 }
 
 // enter adds a line to the ledger; calls without a charge have none.
-func (t *tx) enter(e store.Execution, from, to store.State, by string) {
-	if e.Charge.Nano != 0 {
-		t.lines = append(t.lines, line{e, from, to, by})
+func (t *tx) enter(l line) {
+	if l.Charge.Nano != 0 {
+		t.lines = append(t.lines, l)
 	}
 }
 

@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -140,6 +142,10 @@ func (w *window) giveUnits(slot, n int64) bool {
 }
 
 type agreementKey struct{ service, id string }
+
+func (k agreementKey) compare(o agreementKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.id, o.id))
+}
 
 // recent keeps the agreements seen lately, at least most of them and at most twice as many.
 type recent struct {

@@ -41,10 +41,14 @@ func unlocked(list []command) []command {
 
 // writeCounter returns the statement that writes a counter.
 func (t *tx) writeCounter(k counterKey, c *counter) command {
+	counts := c.encode()
 	args := []any{
-		c.slot, c.encode(), c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
+		c.slot, counts, c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
 	}
 	switch {
+	case t.w.s.dialect.sole:
+		c.found, c.was = true, counterRow{slot: c.slot, counts: counts, dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
+		return command{query: insertCounter + orUpdateCounter, args: args}
 	case !c.found:
 		return command{query: insertCounter, args: args}
 	case !t.unlocked:
@@ -58,6 +62,9 @@ func (t *tx) writeCounter(k counterKey, c *counter) command {
 func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
 	args := []any{a.now.toppedUp, a.now.held, a.now.captured, flag(a.now.pooled), k.service, k.agentID, k.currency}
 	switch {
+	case t.w.s.dialect.sole:
+		a.found, a.was = true, a.now
+		return command{query: insertAccount + orUpdateAccount, args: args}
 	case !a.found:
 		return command{query: insertAccount, args: args}
 	case !t.unlocked:
@@ -77,7 +84,7 @@ func (n *rowSet) readPresumed() {
 		n.executions = append(n.executions, executionKey{e.Service, e.ID})
 	}
 	n.presumed = nil
-	n.executions = sorted(n.executions, executionKey.parts)
+	n.executions = sorted(n.executions, executionKey.compare)
 }
 
 // presume adds what is presumed to what was read. A record that was read by its idempotency key stays as it was read.

@@ -3,19 +3,10 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
-)
-
-type (
-	accountKey     struct{ service, agentID, currency string }
-	poolKey        struct{ service, currency string }
-	idempotencyKey struct{ service, agentID, key string }
-	nonceKey       struct{ service, keyID, id string }
-	executionKey   struct{ service, id string }
 )
 
 // A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
@@ -48,29 +39,14 @@ func mergeRowSets(batch []*op) rowSet {
 		all.pools = append(all.pools, o.rowSet.pools...)
 		all.answers = append(all.answers, o.rowSet.answers...)
 	}
-	all.executions = sorted(all.executions, executionKey.parts)
-	all.keys = sorted(all.keys, func(k idempotencyKey) []string { return []string{k.service, k.agentID, k.key} })
-	all.nonces = sorted(all.nonces, func(k nonceKey) []string { return []string{k.service, k.keyID, k.id} })
-	all.counters = sorted(all.counters, counterKey.parts)
-	all.accounts = sorted(all.accounts, accountKey.parts)
-	all.pools = sorted(all.pools, poolKey.parts)
-	all.answers = sorted(all.answers, agentKey.parts)
+	all.executions = sorted(all.executions, executionKey.compare)
+	all.keys = sorted(all.keys, idempotencyKey.compare)
+	all.nonces = sorted(all.nonces, nonceKey.compare)
+	all.counters = sorted(all.counters, counterKey.compare)
+	all.accounts = sorted(all.accounts, accountKey.compare)
+	all.pools = sorted(all.pools, poolKey.compare)
+	all.answers = sorted(all.answers, agentKey.compare)
 	return all
-}
-
-func (k counterKey) parts() []string {
-	return []string{k.service, k.agentID, k.limitID, string(k.period)}
-}
-func (k executionKey) parts() []string { return []string{k.id, k.service} }
-func (k accountKey) parts() []string   { return []string{k.service, k.agentID, k.currency} }
-func (k poolKey) parts() []string      { return []string{k.service, k.currency} }
-
-// sorted orders keys by their parts and removes duplicates.
-func sorted[K comparable](keys []K, parts func(K) []string) []K {
-	if len(keys) > 1 {
-		slices.SortFunc(keys, func(a, b K) int { return slices.Compare(parts(a), parts(b)) })
-	}
-	return slices.Compact(keys)
 }
 
 // A cachedAccount is a row in the state it will have when the transaction ends.
@@ -111,7 +87,12 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	}
 	t.counters = make(map[counterKey]*counter, len(n.counters))
 	var list []command
-	if !t.unlocked {
+	switch {
+	case t.w.s.dialect.sole:
+		if err := t.w.known.begin(ctx, t.w); err != nil {
+			return err
+		}
+	case !t.unlocked:
 		list = append(list, command{query: t.w.s.dialect.begin})
 	}
 	list = append(list, t.readNonces(n)...)
@@ -120,6 +101,10 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	for i, k := range n.counters {
 		c := &counter{window: window{period: k.period}}
 		t.counters[k] = c
+		if c.was, c.found = t.w.known.counters[k]; c.found {
+			c.slot, stored[i], c.dispatch, c.dispatchSlot = c.was.slot, c.was.counts, c.was.dispatch, c.was.dispatchSlot
+			continue
+		}
 		key := []any{k.service, k.agentID, k.limitID, string(k.period)}
 		list = append(list, command{query: selectCounter, args: key, row: func(scan scan) error {
 			c.found = true
@@ -129,6 +114,10 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		}})
 	}
 	for _, k := range n.accounts {
+		if a, found := t.w.known.accounts[k]; found {
+			set(&t.accounts, k, &cachedAccount{now: a, was: a, found: true})
+			continue
+		}
 		list = append(list, t.readAccount(k))
 	}
 	for _, k := range n.pools {
@@ -248,9 +237,13 @@ func set[K comparable, V any](m *map[K]V, k K, v V) {
 const (
 	insertCounter = `INSERT INTO counters (slot, counts, dispatch, dispatch_slot, frees_at, service, agent_id, limit_id, period)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	orUpdateCounter = ` ON CONFLICT (service, agent_id, limit_id, period) DO UPDATE SET slot = excluded.slot, counts = excluded.counts,
+		dispatch = excluded.dispatch, dispatch_slot = excluded.dispatch_slot, frees_at = excluded.frees_at`
 	updateCounter = `UPDATE counters SET slot = ?, counts = ?, dispatch = ?, dispatch_slot = ?, frees_at = ?
 		WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?`
-	insertAccount = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	insertAccount   = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	orUpdateAccount = ` ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
+		captured = excluded.captured, pooled = excluded.pooled`
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
 	markUsed      = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
 	insertEntry   = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
@@ -261,20 +254,25 @@ const (
 // missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (t *tx) changes() []command {
 	list := append(together(t.writes), t.writeMoves()...)
-	for _, k := range order(t.counters, counterKey.parts) {
+	var rows []command
+	for _, k := range order(t.counters, counterKey.compare) {
 		if c := t.counters[k]; c.dirty {
-			list = append(list, t.writeCounter(k, c))
+			rows = append(rows, t.writeCounter(k, c))
 		}
 	}
-	for _, k := range order(t.accounts, accountKey.parts) {
+	for _, k := range order(t.accounts, accountKey.compare) {
 		if a := t.accounts[k]; a.dirty {
-			list = append(list, t.writeAccount(k, a))
+			rows = append(rows, t.writeAccount(k, a))
 		}
 	}
-	for _, k := range order(t.owed, poolKey.parts) {
+	if t.w.s.dialect.sole {
+		rows = together(rows)
+	}
+	list = append(list, rows...)
+	for _, k := range order(t.owed, poolKey.compare) {
 		list = append(list, t.writePool(k))
 	}
-	for _, k := range order(t.used, func(k agreementKey) []string { return []string{k.service, k.id} }) {
+	for _, k := range order(t.used, agreementKey.compare) {
 		list = append(list, command{query: markUsed, args: []any{nanos(t.now), k.service, k.id}})
 	}
 	list = append(list, t.writeAnswerSizes()...)
@@ -298,12 +296,4 @@ func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
 	t.answers = answerSizes{}
 	t.writes, t.moves, t.lines = nil, nil, nil
-}
-
-func order[K comparable, V any](m map[K]V, parts func(K) []string) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return sorted(keys, parts)
 }

@@ -92,7 +92,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		_, err := s.Settle(t.Context(), begun[i], store.Settlement{State: store.Captured, Outcome: store.Done})
 		return err
 	})
-	if want := "UPDATE {whole}executions;INSERT {whole}INTO ledger"; !alike(got, want) {
+	if want := "UPDATE {whole}executions;INSERT INTO accounts;INSERT {whole}INTO ledger"; !alike(got, want) {
 		t.Errorf("settled with %q, want %s", got, want)
 	}
 	if err := s.CheckBalance(t.Context()); err != nil {

@@ -110,6 +110,9 @@ type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 	last  int // size of the previous batch
+	known known
+
+	direct direct
 }
 
 // run works until the lane is closed and empty.
@@ -291,7 +294,17 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 			return nil, err
 		}
 	}
-	return t, t.end(ctx)
+	counters, accounts := t.counters, t.accounts // of calls
+	if err := t.end(ctx); err != nil {
+		return t, err
+	}
+	switch {
+	case t.ownStatements:
+		w.known.forget()
+	case w.s.dialect.sole:
+		w.known.learn(counters, accounts)
+	}
+	return t, nil
 }
 
 func (w *writer) connect(ctx context.Context) error {
@@ -309,6 +322,7 @@ func (w *writer) connect(ctx context.Context) error {
 // abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has
 // rolled back by itself, and a statement run then would be a transaction of its own.
 func (w *writer) abort(ctx context.Context, why error) {
+	w.known.forget()
 	if w.conn == nil {
 		return
 	}
@@ -317,20 +331,25 @@ func (w *writer) abort(ctx context.Context, why error) {
 		defer cancel()
 		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database has done it already
 	}
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
+	w.release()
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
 	w.drop()
 }
 
+// release ends the prepared statements of the connection.
+func (w *writer) release() {
+	for _, s := range w.stmts {
+		_ = s.Close()
+	}
+	w.direct.close()
+	w.stmts = nil
+}
+
 func (w *writer) drop() {
 	if w.conn != nil {
-		for _, s := range w.stmts {
-			_ = s.Close()
-		}
+		w.release()
 		_ = w.conn.Close()
-		w.conn, w.stmts = nil, nil
+		w.conn = nil
 	}
 }
 

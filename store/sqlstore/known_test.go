@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// What a writer remembers of its last transactions is no more than what the database says: another connection and operations that are no
+// calls may have changed it, and a transaction may have failed.
+func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do   string // by another connection
+		by   func(s *Store) error
+		want error // of a further call
+	}{
+		"nothing":                         {},
+		"a counter by another connection": {do: "UPDATE counters SET counts = x'64'", want: &store.LimitError{}},
+		"an account by another":           {do: "UPDATE accounts SET captured = 100", want: store.ErrCredit},
+		"its accounts deleted by another": {do: "DELETE FROM accounts; DELETE FROM counters"},
+		"a top-up": {do: "UPDATE accounts SET captured = 150", by: func(s *Store) error {
+			_, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}})
+			return err
+		}},
+		"a restore": {by: func(s *Store) error { return s.MarkRestored(t.Context()) }},
+		"a transaction that failed": {by: func(s *Store) error {
+			again := unapproved("a", "1", 100) // whose record is there already
+			again.Billing.Unapproved = false
+			if _, err := s.Begin(t.Context(), again); !errors.Is(err, store.ErrUnavailable) {
+				return fmt.Errorf("the same record twice: %w", err)
+			}
+			return nil
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "state.db")
+			s := opened(t, path, time.Now, sqliteDialect())
+			call := func(n int) error {
+				r := unapproved("a", strconv.Itoa(n), 100)
+				r.Billing.Unapproved = false
+				begun, err := s.Begin(t.Context(), r)
+				if err == nil {
+					_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+				}
+				return err
+			}
+			for n := range 3 {
+				if err := call(n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.do != "" {
+				db, err := sql.Open("sqlite", sqliteSource(path, false))
+				if err == nil {
+					_, err = db.ExecContext(t.Context(), c.do)
+				}
+				if err := errors.Join(err, db.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.by != nil {
+				if err := c.by(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := call(4)
+			_, limited := errors.AsType[*store.LimitError](err)
+			_, wanted := errors.AsType[*store.LimitError](c.want)
+			if limited != wanted || !wanted && !errors.Is(err, c.want) {
+				t.Errorf("the next call: %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+// A writer remembers so many counters and accounts, and no more.
+func TestAWriterKnowsABoundedNumber(t *testing.T) {
+	t.Parallel()
+	var k known
+	for i := range 3 * mostKnown {
+		k.learn(map[counterKey]*counter{{limitID: strconv.Itoa(i)}: {found: true}},
+			map[accountKey]*cachedAccount{{agentID: strconv.Itoa(i)}: {found: true}, {agentID: "none"}: {}})
+	}
+	if n, m := len(k.counters), len(k.accounts); n > mostKnown+1 || m > mostKnown+1 || n == 0 || m == 0 {
+		t.Errorf("%d counters, %d accounts", n, m)
+	}
+	if _, found := k.accounts[accountKey{agentID: "none"}]; found {
+		t.Error("an account is known that there is not")
+	}
+}
