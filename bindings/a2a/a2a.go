@@ -192,7 +192,7 @@ func (x *exchange) read(name *string) bool {
 	}
 	data, err := wire.ReadJSON(x.r, x.Service.MaxBody)
 	if err != nil {
-		x.refuse(refusalOf(err))
+		x.refuse(refusalOf(execute.Unsent(err)))
 		return false
 	}
 	m, wrong := jsonrpc.Read(data)

@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
@@ -166,6 +167,9 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 		}
 		if s := r.Suggestion(); s != "" {
 			metadata["suggestion"] = s
+		}
+		if outcome, told := r.Details["outcome"]; told { // the metadata of ErrorInfo is texts
+			metadata["outcome"] = fmt.Sprint(outcome)
 		}
 		list = append(list, map[string]any{
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/jsonrpc"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -88,7 +89,7 @@ func (x *exchange) readREST(name string) bool {
 	}
 	data, err := wire.ReadJSON(x.r, x.Service.MaxBody, mediaType)
 	if err != nil {
-		x.refuse(refusalOf(err))
+		x.refuse(refusalOf(execute.Unsent(err)))
 		return false
 	}
 	x.params, err = strictjson.DecodeObjectOf(data, wire.MaxValues)

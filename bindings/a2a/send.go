@@ -52,6 +52,9 @@ func (x *exchange) malformed(fail *fault) {
 // continued answers a message that goes on with a task: those of ours end by themselves.
 func (x *exchange) continued(task string) {
 	if _, err := x.d.executor.Record(x.r.Context(), x.call, task); err != nil {
+		if !errors.Is(err, execute.ErrNoRecord) {
+			err = execute.Unsent(err)
+		}
 		x.unfound(err)
 		return
 	}

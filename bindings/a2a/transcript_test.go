@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/tools/txtar"
 
@@ -21,7 +22,7 @@ var told = []string{
 
 // A transcript is one conversation with a gateway. In what is sent $PAT is the token of an agent that has agreed, $OTHER that of
 // another one, $STALE one under an earlier policy, $TASK the id of the task told last, $PAGE the page token told last, and
-// URL that of the gateway.
+// URL that of the gateway. One whose comment says "The store is gone." is with a gateway that has lost its store.
 type transcript struct {
 	*gatetest.Gate
 	pat, other, stale, task, page string
@@ -29,7 +30,7 @@ type transcript struct {
 
 // TestTranscripts sends what each transcript of testdata has, and expects the answers in it.
 func TestTranscripts(t *testing.T) {
-	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
+	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
 		g := gatetest.New(t, "", func(g *gatetest.Gate) {
 			g.Write("agents.json", agents)
@@ -40,6 +41,10 @@ func TestTranscripts(t *testing.T) {
 		g.Write("policy.json", policy)
 		g.Reload()
 		c.pat, c.other = g.Agreed("agent-1").Token, g.Agreed("agent-2").Token
+		if strings.Contains(string(archive.Comment), "The store is gone.") {
+			g.Must(g.Store.Close())
+			g.Pass(3 * time.Second) // so that what is known of revocations is too old
+		}
 		return func(sent string) string { return c.transcribe(g.Send(c.request(sent))) }
 	})
 }
