@@ -25,14 +25,19 @@ type stateCopy struct {
 	Unresolved int64     `json:"unresolved"`
 	Entries    int64     `json:"ledger_entries"`
 	Latest     time.Time `json:"latest_entry,omitzero"`
-	SetAside   string    `json:"set_aside,omitempty"` // restore: where the state before is
+	// What a relay of messages has.
+	RelayAgents   int64  `json:"relay_agents"`
+	RelayMessages int64  `json:"relay_messages"`
+	RelayBlobs    int64  `json:"relay_blobs"`         // files, without their bytes
+	SetAside      string `json:"set_aside,omitempty"` // restore: where the state before is
 }
 
 func stateCopyOf(c daemon.Copy) stateCopy {
 	return stateCopy{
 		Engine: string(c.Engine), File: c.File, Bytes: c.Bytes,
 		Schema: c.Schema, Agents: c.Agents, Agreements: c.Agreements, Executions: c.Executions,
-		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest, SetAside: c.SetAside,
+		Unresolved: c.Unresolved, Entries: c.Entries, Latest: c.Latest,
+		RelayAgents: c.RelayAgents, RelayMessages: c.RelayMessages, RelayBlobs: c.RelayBlobs, SetAside: c.SetAside,
 	}
 }
 
@@ -52,6 +57,9 @@ var stateCopyColumns = []column[stateCopy]{
 	countColumn("unresolved", func(c stateCopy) int64 { return c.Unresolved }),
 	countColumn("ledger_entries", func(c stateCopy) int64 { return c.Entries }),
 	timeColumn("latest_entry", func(c stateCopy) time.Time { return c.Latest }),
+	countColumn("relay_agents", func(c stateCopy) int64 { return c.RelayAgents }),
+	countColumn("relay_messages", func(c stateCopy) int64 { return c.RelayMessages }),
+	countColumn("relay_blobs", func(c stateCopy) int64 { return c.RelayBlobs }),
 	textColumn("set_aside", func(c stateCopy) string { return c.SetAside }),
 }
 
@@ -98,8 +106,8 @@ func backupCommand() *cobra.Command {
 	return k.stateFlags(&cobra.Command{
 		Use: "backup FILE", Short: "Copy the state of a gateway, also while it runs", Args: usageArgs(cobra.ExactArgs(1)),
 		Long: `Backup writes the state of one moment into FILE: agents, agreements with their evidence, PAT records, limits and the
-ledger. The gateway may run meanwhile and is not kept waiting. FILE must not exist; it appears whole, checked and
-synced, readable by its owner alone, or not at all.
+ledger, and what a relay of messages keeps, but for the bytes of its files. The gateway may run meanwhile and is not
+kept waiting. FILE must not exist; it appears whole, checked and synced, readable by its owner alone, or not at all.
 
 FILE holds no private key, no admin token and no audit stream. Restored, it needs none of the keys: every PAT
 issued before ends, and the gateway makes a new key. It does hold what agents were answered under idempotency keys

@@ -24,7 +24,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
 	var made stateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 ||
-		made.Entries != 3 || made.Bytes == 0 {
+		made.Entries != 3 || made.Bytes == 0 || made.RelayMessages != 0 || !strings.Contains(s.out, `"relay_messages"`) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

@@ -35,6 +35,7 @@ type Contents struct {
 	// The rest is zero where the schema is older than this program's.
 	Agents, Agreements, Executions, Unresolved, Entries int64
 	Latest                                              time.Time // the last entry of the ledger
+	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the bytes of blobs are elsewhere
 }
 
 // Backup writes the SQLite database at path, as it is at one moment, to the file to, which must be empty or absent. The
@@ -292,6 +293,9 @@ func (s *Store) contents(ctx context.Context) (Contents, error) {
 		{"SELECT COUNT(*) FROM executions", &c.Executions},
 		{"SELECT COUNT(*) FROM executions WHERE state = '" + string(store.Unresolved) + "'", &c.Unresolved},
 		{"SELECT COUNT(*) FROM ledger", &c.Entries},
+		{"SELECT COUNT(*) FROM relay_agents", &c.RelayAgents},
+		{"SELECT COUNT(*) FROM relay_messages", &c.RelayMessages},
+		{"SELECT COUNT(*) FROM relay_blobs", &c.RelayBlobs},
 	} {
 		if _, err := s.one(ctx, n.query, nil, n.into); err != nil {
 			return Contents{}, err

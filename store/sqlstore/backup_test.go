@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -96,6 +97,37 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 	}
 	stop()
 	wg.Wait()
+}
+
+// A relay's records are counted as those of the gateway.
+func TestABackupCountsWhatARelayHas(t *testing.T) {
+	t.Parallel()
+	for _, p := range places {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			place := p.at(t)
+			_, r := relayWithData(t, place, 5, 30)
+			for _, id := range []string{"a", "b"} {
+				if _, err := r.AddBlob(t.Context(), mail.Blob{ID: id, Owner: numbered(1)}, mail.BlobBounds{Count: 9, Bytes: 9, All: 9}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			found, err := sqlstore.Verify(t.Context(), place)
+			if err != nil || found.RelayAgents != 5 || found.RelayMessages != 30 || found.RelayBlobs != 2 || found.Agents != 0 {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			if p.name != "sqlite" {
+				return
+			}
+			to := filepath.Join(t.TempDir(), "backup.db")
+			if err := sqlstore.Backup(t.Context(), place, to); err != nil {
+				t.Fatal(err)
+			}
+			if copied, err := sqlstore.Inspect(t.Context(), to); err != nil || copied != found {
+				t.Fatalf("%+v, %v; want %+v", copied, err, found)
+			}
+		})
+	}
 }
 
 func TestABackupThatIsStoppedFails(t *testing.T) {
