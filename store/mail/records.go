@@ -149,6 +149,15 @@ type Place struct {
 	ID        string
 }
 
+// A Claim asks for messages that are to be posted.
+type Claim struct {
+	Now   time.Time
+	Lease time.Duration // how long they are nobody else's
+	Limit int           // how many; fewer than 256
+	Each  int           // how many of one owner, with those that are under way
+	Busy  map[Key]int   // how many of each owner are under way
+}
+
 // A Waiting is a message that waits for its recipient, without what it says.
 type Waiting struct {
 	Place

@@ -138,7 +138,7 @@ var steps = []func(m *mixer, ctx context.Context) error{
 		return m.s.DeleteWebhook(ctx, m.key())
 	},
 	func(m *mixer, ctx context.Context) error {
-		list, err := m.s.Postings(ctx, m.s.Now(), time.Minute, 3)
+		list, err := m.s.Postings(ctx, mail.Claim{Now: m.s.Now(), Lease: time.Minute, Limit: 3, Each: 3})
 		m.postings = append(m.postings, list...)
 		return err
 	},

@@ -117,52 +117,26 @@ func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
 	return n, err
 }
 
-// Postings returns messages that are to be posted by a time, those that have waited longest first, and keeps others, also other
-// processes, from posting them for as long as lease. Where Posted is not called within it, because the process ended, they are due again.
-// There may be fewer than the limit and yet more: a call returns no more than 8 MiB, and what is due no longer is dropped.
-func (s *Store) Postings(ctx context.Context, now time.Time, lease time.Duration, limit int) (list []mail.Posting, err error) {
-	at := nanos(now)
+// Postings claims messages that are to be posted: of each owner in turn, and of one owner those that have waited longest. It keeps others,
+// also other processes, from posting them for as long as the lease. Where Posted is not called within it, because the process ended, they
+// are due again. There may be fewer than the limit and yet more: a call returns no more than 8 MiB, and what is due no longer is dropped.
+func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Posting, err error) {
+	due, err := s.due(ctx, c)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		list = nil
-		type due struct {
-			id       string
-			attempts int64
-		}
-		var all []due
-		err := x.Rows(ctx, "SELECT message, attempts FROM relay_postings WHERE due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED",
-			[]any{at, limit}, func(scan scan) error {
-				var d due
-				err := scan(&d.id, &d.attempts)
-				all = append(all, d)
-				return err
-			})
-		if err != nil {
-			return err
-		}
 		var bytes int64
-		for _, d := range all {
+		for _, id := range due {
 			if bytes >= pageBytes {
 				break
 			}
-			p, open, err := postingOf(ctx, x, d.id)
-			switch {
-			case err != nil:
-				return err
-			case !open:
-				if err := forgetPostings(ctx, x, []string{d.id}); err != nil {
-					return err
-				}
-				continue
-			}
-			next, attempts := nanos(now.Add(lease)), d.attempts+1
-			if !p.Webhook.Enabled {
-				next, attempts = notDue, d.attempts
-			}
-			if _, err := x.Exec(ctx, "UPDATE relay_postings SET attempts = ?, due_at = ? WHERE message = ?", attempts, next, d.id); err != nil {
+			p, claimed, err := claim(ctx, x, id, c)
+			if err != nil {
 				return err
 			}
-			if p.Webhook.Enabled {
-				p.DeliveryID, p.Attempt = deliveryID(d.id), int(attempts)
+			if claimed {
 				list, bytes = append(list, p), bytes+size(&p.Message)
 			}
 		}
@@ -172,6 +146,30 @@ func (s *Store) Postings(ctx context.Context, now time.Time, lease time.Duration
 		return nil, err
 	}
 	return list, nil
+}
+
+// claim claims one message, unless another process was faster, or it is not to be posted.
+func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.Posting, claimed bool, err error) {
+	var attempts int64
+	found, err := x.Row(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
+		[]any{id, nanos(c.Now)}, &attempts)
+	if err != nil || !found {
+		return mail.Posting{}, false, err
+	}
+	p, open, err := postingOf(ctx, x, id)
+	switch {
+	case err != nil:
+		return mail.Posting{}, false, err
+	case !open:
+		return mail.Posting{}, false, forgetPostings(ctx, x, []string{id})
+	}
+	next := int64(notDue)
+	if p.Webhook.Enabled {
+		next, attempts = nanos(c.Now.Add(c.Lease)), attempts+1
+	}
+	p.DeliveryID, p.Attempt = deliveryID(id), int(attempts)
+	_, err = x.Exec(ctx, "UPDATE relay_postings SET attempts = ?, due_at = ? WHERE message = ?", attempts, next, id)
+	return p, p.Webhook.Enabled, err
 }
 
 // postingOf reads a message that waits, and the webhook of its recipient; open is false where one of them is gone.

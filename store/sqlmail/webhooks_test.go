@@ -19,6 +19,7 @@ func TestWebhooks(t *testing.T) {
 		"a failure is tried again":                   triedAgain,
 		"failures disable a webhook":                 disabled,
 		"a claim that dies is due again":             lease,
+		"each owner has its turn":                    eachInTurn,
 		"two processes do not post the same":         postedOnce,
 		"what is of no use any more is not posted":   postedNoMore,
 		"a webhook that is set later posts all":      postedLater,
@@ -40,7 +41,7 @@ func (r *relay) hook(owner mail.Key) mail.Webhook {
 // due claims what is due, and holds it to be so many.
 func (r *relay) due(want int) []mail.Posting {
 	r.Helper()
-	list, err := r.Postings(r.Context(), r.Now(), lap, 100)
+	list, err := r.Postings(r.Context(), mail.Claim{Now: r.Now(), Lease: lap, Limit: 100, Each: 100})
 	r.must(err)
 	if len(list) != want {
 		r.Fatalf("%d are due: %+v; want %d", len(list), list, want)
@@ -166,7 +167,7 @@ func postedOnce(r *relay) {
 		s := []*sqlmail.Store{r.Store, other}[n%2]
 		all.Go(func() {
 			for {
-				list, err := s.Postings(r.Context(), s.Now(), time.Hour, 3)
+				list, err := s.Postings(r.Context(), mail.Claim{Now: s.Now(), Lease: time.Hour, Limit: 3, Each: 3})
 				if err != nil {
 					r.Error(err)
 				}
@@ -271,4 +272,37 @@ func claimsBounded(r *relay) {
 	r.due(3)
 	r.due(1)
 	r.due(0)
+}
+
+func eachInTurn(r *relay) {
+	r.agent(alice, bob, carol)
+	r.hook(bob)
+	r.hook(carol)
+	for range 20 {
+		r.send(r.message(alice, bob))
+	}
+	for range 2 {
+		r.send(r.message(bob, carol))
+	}
+	for _, c := range []struct {
+		claim mail.Claim
+		want  map[mail.Key]int
+	}{
+		{mail.Claim{Limit: 3, Each: 4, Busy: map[mail.Key]int{bob: 4, carol: 4}}, map[mail.Key]int{}},
+		{mail.Claim{Limit: 1, Each: 4, Busy: map[mail.Key]int{bob: 1}}, map[mail.Key]int{carol: 1}},
+		{mail.Claim{Limit: 2, Each: 4}, map[mail.Key]int{bob: 1, carol: 1}},
+		{mail.Claim{Limit: 9, Each: 4, Busy: map[mail.Key]int{bob: 1}}, map[mail.Key]int{bob: 3}},
+		{mail.Claim{Limit: 5, Each: 100}, map[mail.Key]int{bob: 5}},
+	} {
+		c.claim.Now, c.claim.Lease = r.Now(), lap
+		list, err := r.Postings(r.Context(), c.claim)
+		r.must(err)
+		got := map[mail.Key]int{}
+		for _, p := range list {
+			got[p.Recipient]++
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			r.Errorf("%+v: %s", c.claim, d)
+		}
+	}
 }

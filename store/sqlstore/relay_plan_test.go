@@ -79,7 +79,11 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 		func() error { _, _, err := r.List(ctx, nil, nil, 10); return err },
 		func() error { _, _, err := r.List(ctx, &to, place, 10); return err },
 		func() error { _, _, err := r.Woken(ctx, time.Now()); return err },
-		func() (err error) { postings, err = r.Postings(ctx, time.Now(), time.Minute, 1); return err },
+		func() (err error) {
+			c := mail.Claim{Now: time.Now(), Lease: time.Minute, Limit: 2, Each: 2, Busy: map[mail.Key]int{numbered(3): 2}}
+			postings, err = r.Postings(ctx, c)
+			return err
+		},
 		func() error { return r.Posted(ctx, postings[0], time.Now(), false, 20) },
 		func() error { return r.Posted(ctx, postings[0], time.Now(), false, 1) },
 		func() error { return r.Posted(ctx, postings[0], time.Now(), true, 1) },

@@ -1,9 +1,13 @@
 package relay
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,10 +26,12 @@ const (
 	disableAt = 20 // attempts in a row that failed
 	postEvery = time.Second
 	postLease = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
-	// postClaims are claimed at once; they share the places of postSharing by whose they are, so that an agent whose webhook hangs holds
-	// up no other. Waiting and posting take less than the lease.
+	// postClaims are claimed at once, and postEach of one agent; they share the places of postSharing by whose they are, so that an agent
+	// whose webhook hangs holds up no other. Waiting and posting take less than the lease.
 	postClaims = 96
-	maxAnswer  = 64 << 10
+	postEach   = 16
+	// maxDrained is the body of an answer that is read, so that the connection can be used again; in bytes.
+	maxDrained = 4 << 10
 )
 
 // postSharing bounds the attempts under way.
@@ -40,6 +46,41 @@ func (r *Relay) post(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-r.postings.room:
+		}
+	}
+}
+
+// postings are the attempts under way, by whose they are.
+type postings struct {
+	mu   sync.Mutex
+	of   map[mail.Key]int
+	room chan struct{} // has something in it once there is room that was wanted
+}
+
+func (p *postings) busy() map[mail.Key]int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.of)
+}
+
+func (p *postings) begin(owner mail.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.of[owner]++
+}
+
+func (p *postings) end(owner mail.Key, full bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	full = full || p.of[owner] == postEach
+	if p.of[owner]--; p.of[owner] == 0 {
+		delete(p.of, owner)
+	}
+	if full {
+		select {
+		case p.room <- struct{}{}:
+		default:
 		}
 	}
 }
@@ -47,13 +88,19 @@ func (r *Relay) post(ctx context.Context) {
 // postDue begins attempts for what is due, as far as there is room. It is false once the relay ends.
 func (r *Relay) postDue(ctx context.Context) bool {
 	for room := cap(r.posting) - len(r.posting); room > 0; room = cap(r.posting) - len(r.posting) {
-		due, err := r.store.Postings(ctx, r.now(), postLease, room)
+		due, err := r.store.Postings(ctx, mail.Claim{Now: r.now(), Lease: postLease, Limit: room, Each: postEach, Busy: r.postings.busy()})
 		if err != nil || len(due) == 0 {
 			return true
 		}
 		for _, p := range due {
 			r.posting <- struct{}{}
-			if !r.during(func() { r.attempt(ctx, p); <-r.posting }) {
+			r.postings.begin(p.Recipient)
+			if !r.during(func() {
+				r.attempt(ctx, p)
+				full := len(r.posting) == cap(r.posting)
+				<-r.posting
+				r.postings.end(p.Recipient, full)
+			}) {
 				return false
 			}
 		}
@@ -88,19 +135,29 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) {
 	}
 }
 
-// postOnce reports whether the webhook answered 200, in time. No redirect is followed, and the answer is not used.
+// postOnce reports whether the webhook answered 200, in time. No redirect is followed, and what the answer says is not used: it may
+// take as long as it likes, and is not waited for.
 func (r *Relay) postOnce(ctx context.Context, p mail.Posting) bool {
 	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
 	if err != nil {
 		return false
 	}
-	answer, err := r.postman.Do(ctx, fetch.Request{
-		Method: http.MethodPost, URL: p.Webhook.URL, Body: body, Max: maxAnswer, From: foreign, Header: http.Header{
+	ctx, cancel := context.WithTimeout(ctx, r.times.post)
+	defer cancel()
+	answer, err := r.postman.Stream(ctx, fetch.Request{
+		Method: http.MethodPost, URL: p.Webhook.URL, From: foreign, Header: http.Header{
 			"Content-Type":              {"application/json"},
 			wire.HeaderWebhookSignature: {wire.SignDelivery(p.Webhook.Secret, body)},
 			wire.HeaderWebhookTimestamp: {r.now().UTC().Format(time.RFC3339)},
 			wire.HeaderDeliveryID:       {p.DeliveryID},
 		},
-	})
-	return err == nil && answer.Status == http.StatusOK
+	}, bytes.NewReader(body), int64(len(body)))
+	if err != nil {
+		return false
+	}
+	if n := answer.ContentLength; n > 0 && n <= maxDrained {
+		_, _ = io.CopyN(io.Discard, answer.Body, n)
+	}
+	_ = answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
 }

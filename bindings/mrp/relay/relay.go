@@ -27,6 +27,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/store/mail"
 )
 
 // Options of New.
@@ -77,6 +78,7 @@ type Relay struct {
 	newcomer *bucket.Set // agents made
 	postman  *fetch.Client
 	posting  chan struct{} // has as much in it as messages are claimed
+	postings postings
 	places   *turns.Places // of attempts
 	budget   *memory.Budget
 	meter    *meter
@@ -120,8 +122,9 @@ func New(o Options) (*Relay, error) {
 		options: o, store: o.Store, now: o.Now, limits: o.Limits.orDefault(), log: o.Log, blobs: &blobs{dir: o.Blobs}, budget: o.Budget,
 		times: o.times, locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{},
 		stop: make(chan struct{}), started: o.Now(),
-		posting: make(chan struct{}, postClaims), places: turns.New(postSharing),
-		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, Timeout: wire.AuthWithin, UserAgent: "uimgate-mrp-relay"}),
+		posting: make(chan struct{}, postClaims), postings: postings{of: map[mail.Key]int{}, room: make(chan struct{}, 1)},
+		places:  turns.New(postSharing),
+		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets
 	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach

@@ -47,8 +47,8 @@ type Store interface {
 	SetWebhook(ctx context.Context, w mail.Webhook) (mail.Webhook, error)
 	Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error)
 	DeleteWebhook(ctx context.Context, owner mail.Key) error
-	// Postings claims messages that are to be posted now, for as long as lease.
-	Postings(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]mail.Posting, error)
+	// Postings claims messages that are to be posted now, of those first that have the fewest under way.
+	Postings(ctx context.Context, c mail.Claim) ([]mail.Posting, error)
 	// Posted notes how an attempt ended; after one that failed another is made at next.
 	Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error
 

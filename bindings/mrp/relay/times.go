@@ -14,10 +14,11 @@ type times struct {
 	greet time.Duration // for the first frame of a WebSocket
 	ping  time.Duration // between two pings of a WebSocket
 	pong  time.Duration // for the answer to one
+	post  time.Duration // for the answer of a webhook
 }
 
 // usual are the times of a relay: a silence of a minute ends a WebSocket.
 var usual = times{
 	body: 30 * time.Second, blob: 10 * time.Minute, write: 30 * time.Second, greet: wire.AuthWithin, ping: 30 * time.Second,
-	pong: 30 * time.Second,
+	pong: 30 * time.Second, post: wire.AuthWithin,
 }

@@ -171,27 +171,3 @@ func TestWebhooksThatAreRefused(t *testing.T) {
 	h.wants(http.StatusBadRequest, "bad_request", a.do("PUT", a.path()+"/webhook", `{"url":"https://example.com/","secret":"QUJD"}`))
 	h.wants(http.StatusNotFound, "not_found", a.do("GET", a.path()+"/webhook", ""))
 }
-
-// An agent whose webhook hangs, however much waits for it, holds up no other.
-func TestAWebhookThatHangs(t *testing.T) {
-	t.Parallel()
-	h := newHost(t, "", private, many)
-	a, slow, b := h.agent().known(), h.agent().known(), h.agent().known()
-	hung, over := make(chan struct{}, 100), make(chan struct{})
-	hangs := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		hung <- struct{}{}
-		<-over
-	}))
-	t.Cleanup(hangs.Close)
-	t.Cleanup(func() { close(over) })
-	h.wants(http.StatusOK, "", slow.do("PUT", slow.path()+"/webhook",
-		fmt.Sprintf(`{"url":%q,"secret":%q}`, hangs.URL, base64.RawURLEncoding.EncodeToString(make([]byte, 32)))))
-	for range 80 {
-		a.send(slow, `1`)
-	}
-	h.waitFor(hung)
-	k := newHook(t, http.StatusOK)
-	h.wants(http.StatusOK, "", k.set(b))
-	a.send(b, `1`)
-	<-k.came
-}
