@@ -82,12 +82,20 @@ func appendObject(out []byte, members map[string]any, html bool) ([]byte, error)
 }
 
 func appendText(out []byte, s string, html bool) ([]byte, error) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {
-			return appendEscaped(out, s, html)
-		}
+	if !plain(s, html) {
+		return appendEscaped(out, s, html)
 	}
 	return append(append(append(out, '"'), s...), '"'), nil
+}
+
+// plain reports whether a text stands in JSON as it is.
+func plain(s string, html bool) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {
+			return false
+		}
+	}
+	return true
 }
 
 // appendEscaped leaves what is not plain ASCII to the library.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/gowebpki/jcs"
 )
@@ -23,6 +25,9 @@ func (e *InexactError) Error() string {
 func Canonical(v any) ([]byte, error) {
 	if err := Exact(v); err != nil {
 		return nil, err
+	}
+	if out, ok := appendPlain(make([]byte, 0, plainSize), v); ok {
+		return out, nil
 	}
 	plain, err := json.Marshal(v)
 	if err != nil {
@@ -44,12 +49,18 @@ func exact(v any, pointer string) error {
 		return exact(map[string]any(v), pointer)
 	case map[string]any:
 		for name, member := range v {
+			if isExact(member) {
+				continue
+			}
 			if err := exact(member, pointer+"/"+Escape(name)); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for i, item := range v {
+			if isExact(item) {
+				continue
+			}
 			if err := exact(item, pointer+"/"+strconv.Itoa(i)); err != nil {
 				return err
 			}
@@ -62,9 +73,24 @@ func exact(v any, pointer string) error {
 	return nil
 }
 
+// isExact reports whether a value needs no further look, nor a pointer to it.
+func isExact(v any) bool {
+	switch v := v.(type) {
+	case map[string]any, Object, []any:
+		return false
+	case json.Number:
+		return exactInFloat64(string(v))
+	default:
+		return true
+	}
+}
+
 // exactInFloat64 reports whether the shortest text of the number's float64 has the value of the written number. RFC
 // 8785 section 3.2.2.3 prints that text.
 func exactInFloat64(n string) bool {
+	if few(n) {
+		return true
+	}
 	f, err := strconv.ParseFloat(n, 64)
 	if err != nil {
 		return false
@@ -75,4 +101,96 @@ func exactInFloat64(n string) bool {
 	}
 	got, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'e', -1, 64))
 	return ok && want.Cmp(got) == 0
+}
+
+// few reports whether a number has at most 15 digits and no exponent: float64 tells all such numbers apart, so that the shortest text
+// for one has its value.
+func few(n string) bool {
+	digits := 0
+	for i := range len(n) {
+		switch c := n[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c != '.' && c != '-':
+			return false
+		}
+	}
+	return digits > 0 && digits <= 15
+}
+
+// plainSize is room for the most frequent trees.
+const plainSize = 256
+
+// appendPlain is the canonical form of a tree all of whose texts and names are plain ASCII: there is nothing to escape, and the order of
+// bytes is that of UTF-16. Another tree is left to the library.
+func appendPlain(out []byte, v any) (_ []byte, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return append(out, "null"...), true
+	case bool:
+		return strconv.AppendBool(out, v), true
+	case string:
+		return appendPlainText(out, v)
+	case json.Number:
+		return appendNumber(out, string(v))
+	case []any:
+		out = append(out, '[')
+		for i, item := range v {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			if out, ok = appendPlain(out, item); !ok {
+				return out, false
+			}
+		}
+		return append(out, ']'), true
+	case Object:
+		return appendPlainObject(out, v)
+	case map[string]any:
+		return appendPlainObject(out, v)
+	default:
+		return out, false
+	}
+}
+
+func appendPlainObject(out []byte, members map[string]any) (_ []byte, ok bool) {
+	var some [16]string
+	names := some[:0]
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out = append(out, '{')
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if out, ok = appendPlainText(out, name); !ok {
+			return out, false
+		}
+		if out, ok = appendPlain(append(out, ':'), members[name]); !ok {
+			return out, false
+		}
+	}
+	return append(out, '}'), true
+}
+
+func appendPlainText(out []byte, s string) (_ []byte, ok bool) {
+	if !plain(s, false) {
+		return out, false
+	}
+	return append(append(append(out, '"'), s...), '"'), true
+}
+
+// appendNumber appends a number as ECMAScript prints it. RFC 8785 3.2.2.3.
+func appendNumber(out []byte, n string) (_ []byte, ok bool) {
+	if strings.Trim(n, "+-.0123456789Ee") != "" {
+		return out, false
+	}
+	f, err := strconv.ParseFloat(n, 64)
+	if err != nil {
+		return out, false
+	}
+	text, err := jcs.NumberToJSON(f)
+	return append(out, text...), err == nil
 }
