@@ -7,11 +7,9 @@ package aea
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -46,14 +44,11 @@ type Config struct {
 type Door struct {
 	Config
 
-	opening sync.Mutex // one Open or Drain at a time
-	mu      sync.Mutex // guards what follows
-	agents  map[string]*agent
-	start   func(*agent) // nil: Run has not begun
+	agents door.Agents[*agent]
 }
 
 // New makes a Door.
-func New(c Config) *Door { return &Door{Config: c, agents: map[string]*agent{}} }
+func New(c Config) *Door { return &Door{Config: c} }
 
 // Route is empty: the door has no path of the public listener.
 func (d *Door) Route(*service.Definition, string) string { return "" }
@@ -63,107 +58,31 @@ func (d *Door) Serve(http.ResponseWriter, *http.Request, *door.Visit) {}
 
 // Open implements door.Opener. Agents of services that say the same as before go on.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
-	d.opening.Lock()
-	defer d.opening.Unlock()
-	wanted := map[string]*service.Service{}
+	o := door.Opening[*agent]{
+		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool { return reflect.DeepEqual(s.Doors.AEA, a.settings) },
+	}
 	for _, s := range services {
 		if s.Doors.AEA.Open {
-			wanted[s.ID] = s
+			o.Services = append(o.Services, s)
 		}
 	}
-	d.end(ctx, func(a *agent) bool {
-		s := wanted[a.service]
-		return s == nil || !reflect.DeepEqual(s.Doors.AEA, a.settings)
-	})
-	var errs []error
-	for _, s := range services {
-		if wanted[s.ID] == nil || d.agent(s.ID) != nil {
-			continue
-		}
-		a, err := d.open(ctx, s, len(wanted))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("the agent of %s: %w", s.ID, err))
-			continue
-		}
-		d.add(a)
-	}
-	return errors.Join(errs...)
-}
-
-// serving returns the service with an id as it is served at the moment; nil where it is not any more.
-func (d *Door) serving(id string) *service.Service {
-	for _, s := range d.Services() {
-		if s.ID == id {
-			return s
-		}
+	o.New = func(ctx context.Context, s *service.Service) (*agent, error) { return d.open(ctx, s, len(o.Services)) }
+	if err := d.agents.Open(ctx, o); err != nil {
+		return fmt.Errorf("doors.aea: %w", err)
 	}
 	return nil
-}
-
-func (d *Door) agent(service string) *agent {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.agents[service]
-}
-
-// add has an agent run, where the others do.
-func (d *Door) add(a *agent) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.agents[a.service] = a
-	if d.start != nil {
-		d.start(a)
-	}
-}
-
-// end ends agents, and waits until what was under way has ended, or ctx. It returns how much had not.
-func (d *Door) end(ctx context.Context, which func(*agent) bool) (left int) {
-	var ending []*agent
-	d.mu.Lock()
-	for id, a := range d.agents {
-		if which(a) {
-			ending = append(ending, a)
-			delete(d.agents, id)
-		}
-	}
-	d.mu.Unlock()
-	for _, a := range ending {
-		a.stop()
-	}
-	for _, a := range ending {
-		left += a.wait(ctx)
-	}
-	return left
 }
 
 // Run implements door.Runner.
-func (d *Door) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	d.mu.Lock()
-	d.start = func(a *agent) { running.Go(func() { a.run(ctx) }) }
-	for _, a := range d.agents {
-		d.start(a)
-	}
-	d.mu.Unlock()
-	<-ctx.Done()
-	d.mu.Lock()
-	d.start = func(a *agent) { a.stop() }
-	d.mu.Unlock()
-	running.Wait()
-	return nil
-}
+func (d *Door) Run(ctx context.Context) error { return d.agents.Run(ctx) }
 
-// Drain implements door.Runner: agents take nothing more, and what is under way is answered.
-func (d *Door) Drain(ctx context.Context) (left int) {
-	d.opening.Lock()
-	defer d.opening.Unlock()
-	return d.end(ctx, func(*agent) bool { return true })
-}
+// Drain implements door.Runner.
+func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
 
 // Status implements door.Reporter.
 func (d *Door) Status(s *service.Service) (door.Status, bool) {
-	a := d.agent(s.ID)
-	if a == nil {
+	a, open := d.agents.Of(s.ID)
+	if !open {
 		return door.Status{}, false
 	}
 	return door.Status{Door: Name, Addresses: a.addresses(), Activity: a.runtime.Status()}, true

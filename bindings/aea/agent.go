@@ -3,8 +3,6 @@ package aea
 import (
 	"context"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
 	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
@@ -14,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/bindings/aea/skill"
 	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
@@ -29,16 +28,10 @@ type listener interface {
 
 // An agent is that of one service.
 type agent struct {
-	service   string
 	settings  service.AEADoor
 	runtime   *runtime.Runtime
 	skill     *skill.Skill
 	listeners map[string]listener // by their names in the configuration
-
-	stopped chan struct{} // closed by stop
-	ended   chan struct{} // closed once all has ended
-	once    sync.Once
-	begun   atomic.Bool // by run, or by wait instead
 }
 
 // open makes the agent of a service, and listens. It runs nothing yet. The memory of the process is for as many agents.
@@ -51,14 +44,14 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		limits.Relay = set.Relay
 	}
 	a := &agent{
-		service: s.ID, settings: set, listeners: map[string]listener{}, stopped: make(chan struct{}), ended: make(chan struct{}),
+		settings: set, listeners: map[string]listener{},
 		runtime: runtime.New(set.Address, runtime.Options{
 			Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(&set), Agents: agents,
 		}),
 	}
 	defer func() {
 		if err != nil {
-			a.close()
+			a.Close()
 		}
 	}()
 	var own *node.Node
@@ -94,8 +87,8 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 		}
 	}
 	a.skill = skill.New(skill.Config{
-		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return d.serving(s.ID) }, API: d.API(), Desk: d.Desk,
-		Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
+		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
+		API: d.API(), Desk: d.Desk, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
 	})
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
@@ -111,8 +104,8 @@ func routing(set *service.AEADoor) runtime.Routing {
 	return r
 }
 
-// close gives back what an agent has that never runs.
-func (a *agent) close() {
+// Close implements door.Agent.
+func (a *agent) Close() {
 	for _, l := range a.listeners {
 		_ = l.Close()
 	}
@@ -121,41 +114,16 @@ func (a *agent) close() {
 	}
 }
 
-// run runs the agent until ctx ends, or it is stopped, once.
-func (a *agent) run(ctx context.Context) {
-	if a.begun.Swap(true) {
-		return
-	}
-	defer close(a.ended)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-a.stopped:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	a.runtime.Run(ctx)
+// Run implements door.Agent. What is under way has as long as the runtime gives it.
+func (a *agent) Run(taking, _ context.Context) {
+	a.runtime.Run(taking)
 	a.skill.Close()
 }
 
-// stop has the agent end: it takes nothing more.
-func (a *agent) stop() { a.once.Do(func() { close(a.stopped) }) }
-
-// wait waits until the agent has ended, or ctx, and returns how many messages were under way then. One that never ran ends here.
-func (a *agent) wait(ctx context.Context) (left int) {
-	if !a.begun.Swap(true) {
-		a.close()
-		close(a.ended)
-	}
-	select {
-	case <-a.ended:
-		return 0
-	case <-ctx.Done():
-		in := a.runtime.Status().InBox
-		return in.Working + in.Waiting
-	}
+// UnderWay implements door.Agent.
+func (a *agent) UnderWay() int {
+	in := a.runtime.Status().InBox
+	return in.Working + in.Waiting
 }
 
 // addresses are what agents need to come in.

@@ -57,10 +57,6 @@ type agent struct {
 	mu                     sync.Mutex
 	connected              bool
 	lastError              string
-
-	stopping, cutting, ended chan struct{}
-	stopOnce, cutOnce        sync.Once
-	begun                    atomic.Bool // by run, or by wait instead
 }
 
 func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKey, box mailbox) *agent {
@@ -68,7 +64,6 @@ func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKe
 		d: d, service: id, settings: set, private: private, key: wire.KeyOf(private), box: box,
 		places: turns.New(turns.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
 		talks: bucket.NewSet(talks), news: make(chan wire.Change, 1),
-		stopping: make(chan struct{}), cutting: make(chan struct{}), ended: make(chan struct{}),
 	}
 }
 
@@ -92,40 +87,32 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	return nil
 }
 
-// run answers messages until ctx ends, or the agent is stopped, once.
-func (a *agent) run(ctx context.Context) {
-	if a.begun.Swap(true) {
-		return
-	}
-	defer close(a.ended)
+// Run implements door.Agent: it answers messages.
+func (a *agent) Run(taking, working context.Context) {
 	defer a.talks.Close()
-	ctx, cut := context.WithCancel(ctx)
+	working, cut := context.WithCancel(working)
 	defer cut()
-	taking, stop := context.WithCancel(ctx)
-	defer stop()
 	var beside sync.WaitGroup
-	beside.Go(func() {
-		select {
-		case <-a.stopping:
-			stop()
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-a.cutting:
-			cut()
-		case <-ctx.Done():
-		}
-	})
 	beside.Go(func() { a.keepPublishing(taking) })
-	if r, ok := a.box.(interface{ Run(ctx context.Context) }); ok {
-		beside.Go(func() { r.Run(ctx) })
+	if r, ok := a.box.(*remote); ok {
+		beside.Go(func() { r.Run(working) })
 	}
-	a.take(taking, ctx)
+	a.take(taking, working)
 	a.work.Wait()
 	cut()
 	beside.Wait()
 }
+
+// Close implements door.Agent.
+func (a *agent) Close() {
+	a.talks.Close()
+	if r, ok := a.box.(*remote); ok {
+		r.client.Close()
+	}
+}
+
+// UnderWay implements door.Agent.
+func (a *agent) UnderWay() int { return int(a.inHand.Load()) }
 
 // take takes messages until taking ends; what is done with them lasts until working does.
 func (a *agent) take(taking, working context.Context) {
@@ -233,26 +220,6 @@ func (a *agent) keepPublishing(ctx context.Context) {
 			return
 		}
 	}
-}
-
-// stop has the agent end: it takes nothing more.
-func (a *agent) stop() { a.stopOnce.Do(func() { close(a.stopping) }) }
-
-// wait waits until the agent has ended, or ctx, and then cuts off what is under way, and returns how much that was.
-func (a *agent) wait(ctx context.Context) (left int) {
-	if !a.begun.Swap(true) {
-		a.talks.Close()
-		close(a.ended)
-	}
-	select {
-	case <-a.ended:
-		return 0
-	case <-ctx.Done():
-	}
-	left = int(a.inHand.Load())
-	a.cutOnce.Do(func() { close(a.cutting) })
-	<-a.ended
-	return left
 }
 
 // sleep waits, or returns the error of ctx.

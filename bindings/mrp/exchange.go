@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/e2e"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -38,7 +39,7 @@ type answer struct {
 
 // answer returns what is to be sent; nil: nothing.
 func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
-	x := &exchange{a: a, service: a.d.serving(a.service), came: m, says: m.Message}
+	x := &exchange{a: a, service: door.Serving(a.d.Services(), a.service), came: m, says: m.Message}
 	if m.Sender == a.key || !m.ExpiresAt.After(a.d.Now()) || x.service == nil || wantsNone(m.ContentType) {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -50,14 +49,11 @@ type Config struct {
 type Door struct {
 	Config
 
-	opening sync.Mutex // one Open or Drain at a time
-	mu      sync.Mutex // guards what follows
-	agents  map[string]*agent
-	start   func(*agent) // nil: Run has not begun
+	agents door.Agents[*agent]
 }
 
 // New makes a Door.
-func New(c Config) *Door { return &Door{Config: c, agents: map[string]*agent{}} }
+func New(c Config) *Door { return &Door{Config: c} }
 
 // Route is empty: the door has no path of the public listener.
 func (d *Door) Route(*service.Definition, string) string { return "" }
@@ -67,40 +63,28 @@ func (d *Door) Serve(http.ResponseWriter, *http.Request, *door.Visit) {}
 
 // Open implements door.Opener. Agents of services with the same key at the same relay go on, and tell the relay what they offer now.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
-	d.opening.Lock()
-	defer d.opening.Unlock()
-	wanted := map[string]*service.Service{}
+	o := door.Opening[*agent]{
+		New: d.open, Tell: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
+		Good: func(a *agent, s *service.Service) bool {
+			return s.Doors.MRP.Key == a.settings.Key && s.Doors.MRP.Relay == a.settings.Relay
+		},
+	}
 	for _, s := range services {
 		if s.Doors.MRP.Open {
-			wanted[s.ID] = s
+			o.Services = append(o.Services, s)
 		}
 	}
-	drain, cancel := context.WithTimeout(ctx, d.DrainTimeout())
-	defer cancel()
-	d.end(drain, func(a *agent) bool {
-		s := wanted[a.service]
-		return s == nil || s.Doors.MRP.Key != a.settings.Key || s.Doors.MRP.Relay != a.settings.Relay
-	})
-	var errs []error
-	for _, s := range services {
-		if wanted[s.ID] == nil {
-			continue
-		}
-		a, err := d.agent(s.ID), error(nil)
-		if a == nil {
-			a, err = d.open(ctx, s)
-		}
-		if err == nil {
-			err = a.publish(ctx, s)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("the agent of %s on a relay of MRP: %w", s.ID, err))
-			continue
-		}
-		d.add(a)
+	if err := d.agents.Open(ctx, o); err != nil {
+		return fmt.Errorf("doors.mrp: %w", err)
 	}
-	return errors.Join(errs...)
+	return nil
 }
+
+// Run implements door.Runner.
+func (d *Door) Run(ctx context.Context) error { return d.agents.Run(ctx) }
+
+// Drain implements door.Runner.
+func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
 
 // ErrNoRelay means that a service wants the relay of this process, which runs none.
 var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add a block mrp_relay, and restart")
@@ -119,83 +103,10 @@ func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
 	return newAgent(d, s.ID, set, private, box), nil
 }
 
-// serving returns the service with an id as it is served at the moment; nil where it is not any more.
-func (d *Door) serving(id string) *service.Service {
-	for _, s := range d.Services() {
-		if s.ID == id {
-			return s
-		}
-	}
-	return nil
-}
-
-func (d *Door) agent(service string) *agent {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.agents[service]
-}
-
-// add has an agent run, where the others do.
-func (d *Door) add(a *agent) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.agents[a.service] == a {
-		return
-	}
-	d.agents[a.service] = a
-	if d.start != nil {
-		d.start(a)
-	}
-}
-
-// end ends agents, and waits until what was under way has ended, or ctx, and cuts off the rest. It returns how much that was.
-func (d *Door) end(ctx context.Context, which func(*agent) bool) (left int) {
-	var ending []*agent
-	d.mu.Lock()
-	for id, a := range d.agents {
-		if which(a) {
-			ending = append(ending, a)
-			delete(d.agents, id)
-		}
-	}
-	d.mu.Unlock()
-	for _, a := range ending {
-		a.stop()
-	}
-	for _, a := range ending {
-		left += a.wait(ctx)
-	}
-	return left
-}
-
-// Run implements door.Runner.
-func (d *Door) Run(ctx context.Context) error {
-	var running sync.WaitGroup
-	d.mu.Lock()
-	d.start = func(a *agent) { running.Go(func() { a.run(ctx) }) }
-	for _, a := range d.agents {
-		d.start(a)
-	}
-	d.mu.Unlock()
-	<-ctx.Done()
-	d.mu.Lock()
-	d.start = func(a *agent) { a.stop() }
-	d.mu.Unlock()
-	running.Wait()
-	return nil
-}
-
-// Drain implements door.Runner: agents take nothing more, and what is under way is answered.
-func (d *Door) Drain(ctx context.Context) (left int) {
-	d.opening.Lock()
-	defer d.opening.Unlock()
-	return d.end(ctx, func(*agent) bool { return true })
-}
-
 // Status implements door.Reporter.
 func (d *Door) Status(s *service.Service) (door.Status, bool) {
-	a := d.agent(s.ID)
-	if a == nil {
+	a, open := d.agents.Of(s.ID)
+	if !open {
 		return door.Status{}, false
 	}
 	at := a.settings.Relay

@@ -1,0 +1,235 @@
+package door_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/service"
+)
+
+// A worker is an agent that works on something from when it runs until it is released.
+type worker struct {
+	in      *office
+	service string
+	release chan struct{}
+}
+
+// An office has workers for services, and keeps what becomes of them, in order.
+type office struct {
+	door.Agents[*worker]
+
+	mu      sync.Mutex
+	diary   []string
+	fails   map[string]bool // to be made, or to be told, by service
+	workers map[string]*worker
+	running chan string // those that run
+}
+
+func newOffice() *office {
+	return &office{fails: map[string]bool{}, workers: map[string]*worker{}, running: make(chan string, 100)}
+}
+
+func (o *office) note(words ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.diary = append(o.diary, strings.Join(words, " "))
+}
+
+// noted is what became of workers since it was asked last.
+func (o *office) noted() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.diary
+	o.diary = nil
+	return strings.Join(all, ", ")
+}
+
+func (w *worker) Run(taking, working context.Context) {
+	w.in.note(w.service, "runs")
+	w.in.running <- w.service
+	<-taking.Done()
+	w.in.note(w.service, "takes no more")
+	select {
+	case <-w.release:
+		w.in.note(w.service, "is done")
+	case <-working.Done():
+		w.in.note(w.service, "is cut off")
+	}
+}
+
+func (w *worker) Close()        { w.in.note(w.service, "is closed") }
+func (w *worker) UnderWay() int { return 7 }
+
+// opens has an office open for these services. A worker stays whose service is not named with a question mark.
+func (o *office) opens(t *testing.T, names ...string) error {
+	t.Helper()
+	var services []*service.Service
+	another := map[string]bool{}
+	for _, name := range names {
+		id := strings.TrimSuffix(name, "?")
+		another[id] = id != name
+		services = append(services, &service.Service{Definition: &service.Definition{ID: id}})
+	}
+	return o.Open(t.Context(), door.Opening[*worker]{
+		Services: services, Drain: time.Minute,
+		Good: func(w *worker, s *service.Service) bool { return w.service == s.ID && !another[s.ID] },
+		New: func(_ context.Context, s *service.Service) (*worker, error) {
+			if o.fails[s.ID+" made"] {
+				return nil, errMade
+			}
+			o.note(s.ID, "is made")
+			o.workers[s.ID] = &worker{o, s.ID, make(chan struct{})}
+			return o.workers[s.ID], nil
+		},
+		Tell: func(_ context.Context, w *worker, s *service.Service) error {
+			o.note(w.service, "is told")
+			if o.fails[s.ID+" told"] {
+				return errTold
+			}
+			return nil
+		},
+	})
+}
+
+var (
+	errMade = errors.New("no room")
+	errTold = errors.New("no ears")
+)
+
+// runs has the agents run, and returns what ends that.
+func (o *office) runs(t *testing.T) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := o.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	end = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(end)
+	return end
+}
+
+func (o *office) expect(t *testing.T, want string) {
+	t.Helper()
+	if got := o.noted(); got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+func TestAgentsComeAndGoWithServices(t *testing.T) {
+	t.Parallel()
+	o := newOffice()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(o.opens(t, "a"))
+	o.expect(t, "a is made, a is told")
+	o.runs(t)
+	<-o.running
+	o.expect(t, "a runs")
+	must(o.opens(t, "a", "b"))
+	<-o.running
+	o.expect(t, "a is told, b is made, b is told, b runs")
+
+	first, _ := o.Of("a")
+	close(o.workers["a"].release)
+	must(o.opens(t, "a?", "b")) // it ends before the other one begins
+	<-o.running
+	o.expect(t, "a takes no more, a is done, a is made, a is told, b is told, a runs")
+	if now, ok := o.Of("a"); !ok || now == first {
+		t.Error("the agent of a is the first one")
+	}
+	close(o.workers["b"].release)
+	must(o.opens(t, "a"))
+	o.expect(t, "b takes no more, b is done, a is told")
+	if _, ok := o.Of("b"); ok {
+		t.Error("b has an agent")
+	}
+	close(o.workers["a"].release)
+	if left := o.Drain(t.Context()); left != 0 {
+		t.Errorf("%d left", left)
+	}
+	o.expect(t, "a takes no more, a is done")
+}
+
+// What fails for one service changes nothing for another.
+func TestAgentsThatFail(t *testing.T) {
+	t.Parallel()
+	o := newOffice()
+	o.fails["a made"], o.fails["b told"] = true, true
+	err := o.opens(t, "a", "b", "c")
+	if !errors.Is(err, errMade) || !errors.Is(err, errTold) || !strings.Contains(err.Error(), "the agent of a: no room") {
+		t.Error(err)
+	}
+	o.expect(t, "b is made, b is told, b is closed, c is made, c is told")
+	for id, want := range map[string]bool{"a": false, "b": false, "c": true} {
+		if _, ok := o.Of(id); ok != want {
+			t.Errorf("%s: %t", id, ok)
+		}
+	}
+	clear(o.fails)
+	o.fails["c told"] = true // it goes on as it is
+	if err := o.opens(t, "a", "b", "c"); !errors.Is(err, errTold) {
+		t.Error(err)
+	}
+	o.expect(t, "a is made, a is told, b is made, b is told, c is told")
+	for _, id := range []string{"a", "b", "c"} {
+		if _, ok := o.Of(id); !ok {
+			t.Errorf("%s has no agent", id)
+		}
+	}
+	o.Drain(t.Context()) // none has run
+	all := strings.Split(o.noted(), ", ")
+	if slices.Sort(all); !slices.Equal(all, []string{"a is closed", "b is closed", "c is closed"}) {
+		t.Errorf("%v", all)
+	}
+}
+
+// What is under way when the time is over is counted, and cut off.
+func TestAgentsAreCutOff(t *testing.T) {
+	t.Parallel()
+	o := newOffice()
+	if err := o.opens(t, "a"); err != nil {
+		t.Fatal(err)
+	}
+	o.runs(t)
+	<-o.running
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if left := o.Drain(over); left != 7 {
+		t.Errorf("%d left", left)
+	}
+	o.expect(t, "a is made, a is told, a runs, a takes no more, a is cut off")
+}
+
+// Once Run has ended no agent runs, nor ever will.
+func TestAgentsEndWithRun(t *testing.T) {
+	t.Parallel()
+	o := newOffice()
+	if err := o.opens(t, "a"); err != nil {
+		t.Fatal(err)
+	}
+	end := o.runs(t)
+	<-o.running
+	end()
+	o.expect(t, "a is made, a is told, a runs, a takes no more, a is cut off")
+	if err := o.opens(t, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	o.expect(t, "a is told, b is made, b is told, b is closed")
+	if left := o.Drain(t.Context()); left != 0 {
+		t.Errorf("%d left", left)
+	}
+	o.expect(t, "")
+}
