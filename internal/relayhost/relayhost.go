@@ -6,6 +6,7 @@
 package relayhost
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -30,16 +31,23 @@ import (
 
 // How connections are bounded.
 const (
-	headerTime  = 10 * time.Second
-	idleTime    = 2 * time.Minute
-	maxHeaders  = 16 << 10 // bytes
-	perAddress  = 1024     // connections
-	connections = 20_000
+	idleTime   = 2 * time.Minute
+	maxHeaders = 16 << 10 // bytes
 	// idleAgents is after what time an agent is forgotten that never had anything: keys are free.
 	idleAgents = 7 * 24 * time.Hour
 	// bodiesPart is the part of the memory of the process that bodies may take together.
 	bodiesPart = 4
 )
+
+// bounds are those that tests have smaller.
+type bounds struct {
+	header     time.Duration // for the headers of a request
+	all        int           // connections at once
+	perAddress int           // of one address
+}
+
+// usual are the bounds of a relay. Where there are as many connections as may be, the oldest on which nobody was served makes room.
+var usual = bounds{header: 10 * time.Second, all: 20_000, perAddress: 1024}
 
 // Options of New.
 type Options struct {
@@ -62,6 +70,8 @@ type Options struct {
 	Version string
 	Log     *zap.Logger
 	Metrics prometheus.Registerer
+
+	bounds bounds // usual where it is zero
 }
 
 // A Host is a relay and its server.
@@ -74,7 +84,7 @@ type Host struct {
 
 // New makes a relay that Run serves.
 func New(o Options) (*Host, error) {
-	s := o.Settings
+	s, bounds := o.Settings, cmp.Or(o.bounds, usual)
 	limits := relay.DefaultLimits()
 	limits.Sends, limits.Polls, limits.Others = s.Sends, s.Polls, s.Others
 	limits.AllBlobs, limits.Waiting, limits.Messages, limits.Bytes = s.Blobs, int64(s.Waiting), int64(s.Messages), s.Bytes
@@ -90,11 +100,11 @@ func New(o Options) (*Host, error) {
 		return nil, fmt.Errorf("the relay: %w", err)
 	}
 	h := &Host{options: o, relay: r, server: &http.Server{
-		Handler: r, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: accept.Context,
+		Handler: r, ReadHeaderTimeout: bounds.header, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: accept.Context,
 		ErrorLog: zap.NewStdLog(o.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}}
 	h.listener = accept.New(o.Listener, accept.Bounds{
-		All: connections, PerAddress: perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},
+		All: bounds.all, PerAddress: bounds.perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},
 	})
 	if o.Certificate != nil {
 		h.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {

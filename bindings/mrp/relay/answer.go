@@ -80,6 +80,29 @@ func (r *Relay) json(w http.ResponseWriter, status int, v any) {
 	_ = r.text(w, status, text)
 }
 
+// large answers with what may take much memory, until it is written. The error is a refusal, where there is none left, or that of the
+// connection. One client has a bounded part of it, and so have all that read slowly.
+func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
+	client, n := r.options.Client(c.Request), int64(len(text))
+	if !r.answers.add(client, n) {
+		return unavailable("too much is being read at once: ask for less, or try again in some seconds")
+	}
+	defer r.answers.add(client, -n)
+	if c.share.Take(n) != nil {
+		return unavailable("the relay has no memory left for this: ask for less, or try again in some seconds")
+	}
+	if err := r.text(w, http.StatusOK, text); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+// refusedIn is the refusal that an error of large is, if it is one.
+func refusedIn(err error) *wire.Error {
+	refused, _ := errors.AsType[*wire.Error](err)
+	return refused
+}
+
 // text answers with JSON. The error is that of the connection.
 func (r *Relay) text(w http.ResponseWriter, status int, text []byte) error {
 	h := w.Header()
@@ -87,6 +110,7 @@ func (r *Relay) text(w http.ResponseWriter, status int, text []byte) error {
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.write)) //nolint:forbidigo // a deadline of the network
 	w.WriteHeader(status)
 	_, err := w.Write(text)
 	return err

@@ -7,11 +7,13 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -22,6 +24,7 @@ type call struct {
 	auth  wire.Auth
 	agent mail.Agent // not where the operation takes the signature itself
 	body  []byte
+	share *memory.Share
 	file  *upload // the body of an upload, in place of body
 	// target is what the signature covers.
 	target string
@@ -46,13 +49,14 @@ func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 		}
 		share := r.budget.Open()
 		defer share.Close()
-		c := &call{Request: req}
+		c := &call{Request: req, share: share}
 		defer func() { c.file.drop() }()
 		refused := r.admit(req.Context(), w, c, op, share)
 		if refused == nil {
 			refused = op.do(w, c)
 		}
 		if refused == nil {
+			accept.Of(req.Context()).Keep()
 			return
 		}
 		if refused.Code == wire.ReplayDetected {
@@ -83,6 +87,7 @@ func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op si
 	if !ok {
 		return standing.refused()
 	}
+	share.Known()
 	if !op.guards {
 		c.agent, refused = r.known(ctx, c.auth, r.options.Client(c.Request))
 	}
@@ -101,25 +106,30 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wi
 		return wire.Digest{}, tooLarge
 	}
 	connection := http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(within))         //nolint:forbidigo // a deadline of the network; some writers have none
-	defer func() { _ = connection.SetReadDeadline(time.Time{}) }() // or a poll that waits would end with it
+	_ = connection.SetReadDeadline(time.Now().Add(within)) //nolint:forbidigo // a deadline of the network; some writers have none
 	body := http.MaxBytesReader(w, c.Body, most)
 	if upload {
 		var refused *wire.Error
 		if c.file, refused = r.blobs.receive(body, r.options.Client(c.Request), tooLarge); refused != nil {
 			return wire.Digest{}, refused
 		}
+		_ = connection.SetReadDeadline(time.Time{})
 		return c.file.sum, nil
 	}
-	raw, err := io.ReadAll(memory.NewReader(body, share.Take))
+	coming := r.crowd.join(share, func() error { return connection.SetReadDeadline(time.Unix(1, 0)) })
+	raw, err := io.ReadAll(memory.NewReader(body, func(n int64) error { return r.crowd.take(coming, n) }))
+	r.crowd.leave(coming, err == nil)
 	switch {
 	case errors.Is(err, memory.ErrExhausted):
 		return wire.Digest{}, unavailable("the relay has no memory left for this: try again in some seconds")
 	case isTooLarge(err):
 		return wire.Digest{}, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return wire.Digest{}, unavailable("the body took too long: try again in some seconds")
 	case err != nil:
 		return wire.Digest{}, wire.Refuse(wire.BadRequest, "the body did not come whole")
 	}
+	_ = connection.SetReadDeadline(time.Time{}) // or a poll that waits would end with it
 	c.body = raw
 	return wire.Sum(raw), nil
 }

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/store/mail"
@@ -66,6 +67,7 @@ func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
 		return r.refusal(err, wire.BlobNotFound)
 	}
 	defer func() { _ = f.Close() }()
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.blob)) //nolint:forbidigo // a deadline of the network
 	h := w.Header()
 	h.Set("Content-Type", b.ContentType)
 	h.Set(wire.HeaderHash, hex.EncodeToString(b.Hash[:]))

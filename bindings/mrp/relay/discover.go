@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -42,8 +43,11 @@ func (r *Relay) discover(w http.ResponseWriter, c *call) *wire.Error {
 	if n := len(agents); n > 0 {
 		page.NextCursor = writeCursor(agentMark{agents[n-1].LastActiveAt.UnixNano(), agents[n-1].Key}, more)
 	}
-	r.json(w, http.StatusOK, page)
-	return nil
+	text, err := json.Marshal(page)
+	if err != nil {
+		return r.refusal(err, wire.NotFound)
+	}
+	return refusedIn(r.large(w, c, text))
 }
 
 // readSearch reads the filters. capability and capability_prefix are those of older agents.

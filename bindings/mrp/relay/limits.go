@@ -27,6 +27,9 @@ type Limits struct {
 	Intake     int64 // bytes of blobs that are being received, and so nobody's yet
 	IntakeEach int64 // of one address
 
+	Answers     int64 // bytes of pages and messages that are being written
+	AnswersEach int64 // to one address
+
 	Waiting  int64 // messages that wait for one agent
 	Stranger int64 // messages that wait for a key that has never come
 	Messages int64 // kept in all
@@ -43,6 +46,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4, Frames: 3_000,
 		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30, Intake: 4 << 30, IntakeEach: 512 << 20,
+		Answers: 128 << 20, AnswersEach: 32 << 20,
 		Waiting: 10_000, Stranger: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
 		Strangers: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
 	}
@@ -57,6 +61,7 @@ func (l Limits) orDefault() Limits {
 		Blob:   cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
 		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Stranger: cmp.Or(l.Stranger, d.Stranger),
 		Intake: cmp.Or(l.Intake, d.Intake), IntakeEach: cmp.Or(l.IntakeEach, d.IntakeEach),
+		Answers: cmp.Or(l.Answers, d.Answers), AnswersEach: cmp.Or(l.AnswersEach, d.AnswersEach),
 		Messages: cmp.Or(l.Messages, d.Messages), Bytes: cmp.Or(l.Bytes, d.Bytes), AllSockets: cmp.Or(l.AllSockets, d.AllSockets),
 		Strangers: cmp.Or(l.Strangers, d.Strangers), Newcomers: cmp.Or(l.Newcomers, d.Newcomers),
 	}

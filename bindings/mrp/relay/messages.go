@@ -175,8 +175,7 @@ func (r *Relay) message(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	_ = r.text(w, http.StatusOK, text)
-	return nil
+	return refusedIn(r.large(w, c, text))
 }
 
 func (r *Relay) status(w http.ResponseWriter, c *call) *wire.Error {
@@ -210,6 +209,5 @@ func (r *Relay) thread(w http.ResponseWriter, c *call, thread string) *wire.Erro
 	if err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	_ = r.text(w, http.StatusOK, text)
-	return nil
+	return refusedIn(r.large(w, c, text))
 }

@@ -32,9 +32,8 @@ func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.write)) //nolint:forbidigo // a deadline of the network
-	if r.text(w, http.StatusOK, text) != nil || http.NewResponseController(w).Flush() != nil || query.Status != string(wire.Sent) {
-		return nil
+	if err := r.large(w, c, text); err != nil || query.Status != string(wire.Sent) {
+		return refusedIn(err)
 	}
 	ids := make([]string, len(list))
 	for i, m := range list {

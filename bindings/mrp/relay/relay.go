@@ -81,6 +81,8 @@ type Relay struct {
 	postings postings
 	places   *turns.Places // of attempts
 	budget   *memory.Budget
+	crowd    crowd
+	answers  intake // bytes of large answers that are being written
 	meter    *meter
 	times    times
 	entrance entrance
@@ -127,6 +129,7 @@ func New(o Options) (*Relay, error) {
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets
+	r.answers.most, r.answers.each = r.limits.Answers, r.limits.AnswersEach
 	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach
 	r.strange, r.newcomer = bucket.NewSet(r.limits.Strangers), bucket.NewSet(r.limits.Newcomers)
 	var err error

@@ -1,0 +1,92 @@
+package relay_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// A body that comes a byte at a time ends with its connection, whatever it is for and whether anybody wants it.
+func TestBodiesThatComeSlowly(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "", relay.Hurry(relay.Times{Body: 200 * time.Millisecond, Blob: 200 * time.Millisecond}))
+	a := h.agent().known()
+	plain := func(method, path string) string {
+		return method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+	}
+	for name, begin := range map[string]string{
+		"health":              plain("GET", "/v1/health"),
+		"a path there is not": plain("POST", "/nothing"),
+		"another method":      plain("PUT", "/v1/messages"),
+		"not signed":          plain("POST", "/v1/messages"),
+		"a blob, not signed":  plain("POST", "/v1/blobs"),
+		"a message":           a.signedText("POST", "/v1/messages", "", "x", 100_000),
+		"a blob":              a.signedText("POST", "/v1/blobs", "", "x", 100_000),
+		"more than may be":    a.signedText("POST", "/v1/messages", "", "x", 100_000_000),
+		"a WebSocket":         plain("GET", "/v1/ws"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn := h.raw(begin)
+			go func() {
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for err := error(nil); err == nil; <-tick.C {
+					_, err = fmt.Fprint(conn, "x")
+				}
+			}()
+			h.cut(conn)
+		})
+	}
+}
+
+// Bodies of strangers that do not end hold the memory that others need for no longer than until they need it.
+func TestSlowBodiesMakeRoom(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = memory.NewBudget(4<<20, func() {}) })
+	a := h.agent().known()
+	var held []net.Conn
+	for range 10 {
+		held = append(held, h.raw(a.signedText("POST", "/v1/messages", "", "x", 1_000_000)+strings.Repeat("x", 200_000)))
+	}
+	for range 3 {
+		a.send(a, `"`+strings.Repeat("x", 900_000)+`"`)
+	}
+	got, err := http.ReadResponse(bufio.NewReader(held[0]), nil)
+	h.must(err)
+	_ = got.Body.Close()
+	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %v", got.StatusCode, got.Header)
+	}
+}
+
+// Large pages that are not read are bounded for each client, and end.
+func TestAnswersThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	const pages = 9 << 20
+	h := newHost(t, "", many, relay.Hurry(relay.Times{Write: time.Second}), func(o *relay.Options) {
+		o.Limits.AnswersEach = pages
+		o.Client = func(r *http.Request) string { return r.Header.Get("X-From") }
+	})
+	a := h.agent().known()
+	for range 8 {
+		a.send(a, `"`+strings.Repeat("x", 1<<20-2)+`"`, `"thread_id":"t"`)
+	}
+	const path = "/v1/messages/threads/t"
+	for range 3 {
+		conn := h.raw(a.signedText("GET", path, "slow", "", 0))
+		h.must(conn.(*net.TCPConn).SetReadBuffer(4 << 10))
+	}
+	h.eventually("it is bounded", func() bool { return a.do("GET", path, "", "X-From", "slow").Status == http.StatusServiceUnavailable })
+	if got := h.wants(http.StatusOK, "", a.do("GET", path, "", "X-From", "other")); len(got.Messages) != 8 {
+		t.Errorf("%d messages", len(got.Messages))
+	}
+	h.eventually("it ends", func() bool { return a.do("GET", path, "", "X-From", "slow").Status == http.StatusOK })
+}

@@ -1,0 +1,71 @@
+package relay
+
+import (
+	"container/list"
+	"errors"
+	"sync"
+
+	"github.com/uimgate/uimgate/internal/memory"
+)
+
+// A crowd is requests whose bodies come and of whose senders nothing is known. They hold memory for as long as their senders like, within
+// bounds: where it runs out, those that came first make room, as whoever sends slowly is among them.
+type crowd struct {
+	mu   sync.Mutex
+	list list.List // of *arrival
+}
+
+// An arrival is a body that is coming.
+type arrival struct {
+	share *memory.Share
+	cut   func() error // ends the reading of the body; it does not wait
+	place *list.Element
+	ended chan struct{} // closed once it holds nothing
+}
+
+// join has a body come.
+func (c *crowd) join(share *memory.Share, cut func() error) *arrival {
+	a := &arrival{share: share, cut: cut, ended: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a.place = c.list.PushBack(a)
+	return a
+}
+
+// leave ends the coming of a body; where it was in vain, what it took is given back.
+func (c *crowd) leave(a *arrival, whole bool) {
+	c.mu.Lock()
+	c.list.Remove(a.place)
+	c.mu.Unlock()
+	if !whole {
+		a.share.Close()
+	}
+	close(a.ended)
+}
+
+// take is memory.Share.Take; older bodies make room, one after another. Each waits for older ones alone, so that none waits for long.
+func (c *crowd) take(a *arrival, n int64) error {
+	for {
+		err := a.share.Take(n)
+		if !errors.Is(err, memory.ErrExhausted) {
+			return err
+		}
+		oldest := c.first(a)
+		if oldest == nil {
+			return err
+		}
+		<-oldest.ended
+	}
+}
+
+// first cuts off the body that came first, and returns it; nil where that is this one, or cannot be cut off.
+func (c *crowd) first(but *arrival) *arrival {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if front := c.list.Front(); front != nil {
+		if a, is := front.Value.(*arrival); is && a != but && a.cut() == nil {
+			return a
+		}
+	}
+	return nil
+}
