@@ -2,10 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
@@ -17,19 +14,10 @@ import (
 // process while a call is under way, which is answered. The next process is the same agent.
 func TestTheDoorOfAEA(t *testing.T) {
 	t.Parallel()
-	called, goOn := make(chan struct{}), make(chan struct{})
-	var slow atomic.Bool
-	serve := func(w http.ResponseWriter, _ *http.Request) {
-		if slow.Load() {
-			close(called)
-			<-goOn
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"products":[]}`)
-	}
+	shop := newHeldShop(`{"products":[]}`)
 	opened := func(door string) string { return testConfig + "  doors: {aea: {" + door + "}}\n" }
 	dir := t.TempDir()
-	g := startGate(t, setup{config: opened("delegate: 127.0.0.1:0"), upstream: serve, dir: dir})
+	g := startGate(t, setup{config: opened("delegate: 127.0.0.1:0"), upstream: shop.serve, dir: dir})
 	first := g.doors["aea"]
 	key := aeatest.Numbered(t, 2)
 	a := aeatest.NewAgent(
@@ -39,22 +27,14 @@ func TestTheDoorOfAEA(t *testing.T) {
 	if answer := a.Calls(t, call); !strings.HasPrefix(answer, `{"products"`) {
 		t.Error(answer)
 	}
-	if got := g.metric(`uimgate_decisions_total{decision="permit",door="aea",intent="` + search + `",reason="",service="default"}`); got != "1" {
-		t.Errorf("%q calls by the door", got)
-	}
-	slow.Store(true)
-	a.Start(t, &protocol.Default, aeatest.Text(call))
-	<-called
-	ended := make(chan struct{})
-	go func() { defer close(ended); g.stop() }()
-	close(goOn)
-	if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || !strings.HasPrefix(string(m.Bytes), `{"products"`) {
-		t.Errorf("%+v", m)
-	}
-	<-ended
-	slow.Store(false)
+	permitted(t, g, "aea")
+	shop.endsDuring(g, func() { a.Start(t, &protocol.Default, aeatest.Text(call)) }, func() {
+		if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || !strings.HasPrefix(string(m.Bytes), `{"products"`) {
+			t.Errorf("%+v", m)
+		}
+	})
 
-	second := startGate(t, setup{config: opened("tcp: 127.0.0.1:0"), upstream: serve, dir: dir}).doors["aea"]
+	second := startGate(t, setup{config: opened("tcp: 127.0.0.1:0"), upstream: shop.serve, dir: dir}).doors["aea"]
 	if second["address"] != first["address"] || second["node_key"] != first["node_key"] || second["delegate"] != "" {
 		t.Errorf("%v, was %v", second, first)
 	}

@@ -2,10 +2,7 @@ package daemon_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,17 +15,8 @@ import (
 // under way. The next process is the same agent at the same relay, which has the answer.
 func TestTheDoorOfMRP(t *testing.T) {
 	t.Parallel()
-	called, goOn := make(chan struct{}), make(chan struct{})
-	var slow atomic.Bool
-	serve := func(w http.ResponseWriter, _ *http.Request) {
-		if slow.Load() {
-			close(called)
-			<-goOn
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"products":[]}`)
-	}
-	set := setup{config: testConfig + "  doors: {mrp: {}}\nmrp_relay: {listen: 127.0.0.1:0}\n", upstream: serve, dir: t.TempDir()}
+	shop := newHeldShop(`{"products":[]}`)
+	set := setup{config: testConfig + "  doors: {mrp: {}}\nmrp_relay: {listen: 127.0.0.1:0}\n", upstream: shop.serve, dir: t.TempDir()}
 	g := startGate(t, set)
 	first := g.doors["mrp"]
 	a := mrptest.New(t, first["relay"], first["key"], time.Now)
@@ -37,22 +25,17 @@ func TestTheDoorOfMRP(t *testing.T) {
 	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
 		t.Error(answer)
 	}
-	if got := g.metric(`uimgate_decisions_total{decision="permit",door="mrp",intent="` + search + `",reason="",service="default"}`); got != "1" {
-		t.Errorf("%q calls by the door", got)
-	}
-	slow.Store(true)
-	sent, err := a.Send(t.Context(), wire.Send{
-		Recipient: a.To, ContentType: wire.TypeRequest, Body: fmt.Appendf(nil, `{"action":"uim:execute","params":%s}`, params),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-called
-	ended := make(chan struct{})
-	go func() { defer close(ended); g.stop() }()
-	close(goOn)
-	<-ended
-	slow.Store(false)
+	permitted(t, g, "mrp")
+	var sent wire.Receipt
+	shop.endsDuring(g, func() {
+		var err error
+		sent, err = a.Send(t.Context(), wire.Send{
+			Recipient: a.To, ContentType: wire.TypeRequest, Body: fmt.Appendf(nil, `{"action":"uim:execute","params":%s}`, params),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, func() {}) // the answer waits at the relay
 
 	second := startGate(t, set).doors["mrp"]
 	if second["key"] != first["key"] {

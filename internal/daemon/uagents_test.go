@@ -97,13 +97,8 @@ func TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd(t *testing.T) {
 		came <- body
 	}))
 	t.Cleanup(endpoint.Close)
-	called, goOn := make(chan struct{}), make(chan struct{})
-	a := startUAgent(t, endpoint.URL, testConfig, func(w http.ResponseWriter, _ *http.Request) {
-		close(called)
-		<-goOn
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"order_id":"o-1"}`)
-	})
+	shop := newHeldShop(`{"order_id":"o-1"}`)
+	a := startUAgent(t, endpoint.URL, testConfig, shop.serve)
 	var policy struct{ Digest, Issuer string }
 	_, message := a.opened(a.post("UIMPolicyRequest", "{}", "sync").body)
 	if err := json.Unmarshal(message, &policy); err != nil {
@@ -115,15 +110,14 @@ func TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd(t *testing.T) {
 		t.Fatalf("%v: %s", err, message)
 	}
 	sent := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product_id": "p"}, "pat": %q}`, order, agreed.PAT)
-	if got := a.post("UIMExecute", sent, ""); got.status != http.StatusOK || string(got.body) != "{}" {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
-	<-called
-	a.g.cancel()
-	close(goOn)
-	a.g.stop()
-	model, message := a.opened(<-came)
-	if model != "UIMResult" || !strings.Contains(string(message), "o-1") {
-		t.Errorf("%s %s", model, message)
-	}
+	shop.endsDuring(a.g, func() {
+		if got := a.post("UIMExecute", sent, ""); got.status != http.StatusOK || string(got.body) != "{}" {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}, func() {
+		model, message := a.opened(<-came)
+		if model != "UIMResult" || !strings.Contains(string(message), "o-1") {
+			t.Errorf("%s %s", model, message)
+		}
+	})
 }

@@ -1,0 +1,50 @@
+package daemon_test
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+)
+
+// A heldShop is a service that answers at once, but for a call during which the process before it ends.
+type heldShop struct {
+	answer       string
+	holds        atomic.Bool
+	called, goOn chan struct{}
+}
+
+func newHeldShop(answer string) *heldShop {
+	return &heldShop{answer: answer, called: make(chan struct{}), goOn: make(chan struct{})}
+}
+
+func (s *heldShop) serve(w http.ResponseWriter, _ *http.Request) {
+	if s.holds.Load() {
+		close(s.called)
+		<-s.goOn
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, s.answer)
+}
+
+// endsDuring ends a process during a call that asks makes. The call is answered only once the process has begun to end; told is what
+// the agent does then.
+func (s *heldShop) endsDuring(g *gate, asks, told func()) {
+	s.holds.Store(true)
+	asks()
+	<-s.called
+	g.cancel()
+	close(s.goOn)
+	told()
+	g.stop()
+	s.holds.Store(false)
+}
+
+// permitted expects a process to have counted one search that came by a door.
+func permitted(t *testing.T, g *gate, door string) {
+	t.Helper()
+	got := g.metric(`uimgate_decisions_total{decision="permit",door="` + door + `",intent="` + search + `",reason="",service="default"}`)
+	if got != "1" {
+		t.Errorf("%q calls by the door", got)
+	}
+}
