@@ -17,11 +17,20 @@ UNSEEN    := github.com/open-policy-agent github.com/goccy/go-yaml github.com/sa
 RACEFLAGS := $(DETECT) $(UNSEEN:%='-gcflags=%/...=-race=false -d=checkptr=0')
 RACE := $(shell command -v $(CC) >/dev/null 2>&1 && [ "$$($(GO) env CGO_ENABLED)" = 1 ] && echo "$(RACEFLAGS)")
 
-# Tests of several packages run at once, twice as many as there are processors, because those of whole gateways mostly wait; and with
-# more memory between two garbage collections, which take a quarter of the time of the others. A process does not sleep a second
-# before it ends, as the race detector has it by default. go vet has seen the tests already, with more than go test would ask of it.
+# Tests of several packages run at once, twice as many as there are processors, because those of whole gateways mostly wait; those that
+# take longest begin first, so that none of them is left alone at the end. They have more memory between two garbage collections, which
+# take a quarter of the time of the others. A process does not sleep a second before it ends, as the race detector has it by default. go
+# vet has seen the tests already, with more than go test would ask of it.
 CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+LONG  := internal/soak cmd/uimgate internal/daemon store/sqlstore odrl store/lease bindings agent/verify store/sqlmail bindings/mrp/relay \
+         gateway/execute bindings/oauth
 QUICK := -p $(shell expr 2 '*' $(CORES))
+
+# What the tests write, and what is compiled for them, is kept in memory where there is plenty of it: with databases on a disk, a quarter of
+# their time goes into flushes and files of it. They kill processes, not machines, and what a killed process has written is there
+# afterwards in memory as on a disk. make soak uses the disk.
+MEMORY := $(shell awk '/^MemAvailable:/ { exit $$2 < 8 * 2^20 }' /proc/meminfo 2>/dev/null && ! grep -qs ' /dev/shm .*noexec' /proc/mounts && \
+            df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 >= 6 * 2^20 { print "TMPDIR=/dev/shm" }')
 
 .PHONY: build test clients soak lint vuln fuzz bench generate clean
 
@@ -33,7 +42,7 @@ ifeq ($(RACE),)
 	@echo '*** No C compiler: the tests run WITHOUT the race detector. Install gcc or clang to have it. ***' >&2
 endif
 	$(GO) vet ./...
-	GORACE=atexit_sleep_ms=0 GOGC=200 $(GO) test -vet=off $(RACE) $(QUICK) -timeout 30m ./...
+	$(MEMORY) GORACE=atexit_sleep_ms=0 GOGC=200 $(GO) test -vet=off $(RACE) $(QUICK) -timeout 30m $(LONG:%=./%) ./...
 	$(GO) test -vet=off ./bench # the budget of allocations, which the race detector would use up
 
 clients: bindings/testdata/node/node_modules/.installed ## clients of other protocols that tests use where they are installed; needs npm and the network
