@@ -130,10 +130,20 @@ func (w *writer) run(ctx context.Context) {
 	w.drop()
 }
 
+// A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: each page and each
+// flush is then shared by more. Few callers wait for nobody.
+const (
+	manyCallers   = 16
+	longestGather = 4 * time.Millisecond
+)
+
 // gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch
 // of several callers it lets them run first: they are about to queue their next operation.
 func (w *writer) gather(first *op) []*op {
-	if w.last > 1 {
+	switch {
+	case w.last > manyCallers && w.s.dialect.sole:
+		time.Sleep(min(w.s.pace.latest(), longestGather))
+	case w.last > 1:
 		runtime.Gosched()
 	}
 	batch, bytes := append(make([]*op, 0, max(w.last, 1)), first), first.bytes
@@ -214,42 +224,6 @@ func (w *writer) fail(err error) {
 		}
 	}
 }
-
-// A conflict is a failure of a write after every check. A concurrent writer may be the cause: then another attempt
-// reads what it wrote.
-type conflict struct{ error }
-
-func (c conflict) Unwrap() error { return c.error }
-
-func isConflict(err error) bool {
-	_, ok := errors.AsType[conflict](err)
-	return ok
-}
-
-// An overtaken transaction conflicted, and the server has ended it.
-type overtaken struct{ error }
-
-func (o overtaken) Unwrap() error { return o.error }
-
-// An unreachable database accepts no connection.
-type unreachable struct{ error }
-
-func (u unreachable) Unwrap() error { return u.error }
-
-// A stale connection had ended before anything was written.
-type stale struct{ error }
-
-func (s stale) Unwrap() error { return s.error }
-
-func isStale(err error) bool {
-	_, ok := errors.AsType[stale](err)
-	return ok
-}
-
-// After an unsure error it is unknown whether the transaction was committed.
-type unsure struct{ error }
-
-func (u unsure) Unwrap() error { return u.error }
 
 // try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
 // error is unsure.
