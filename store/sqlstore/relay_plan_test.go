@@ -60,6 +60,7 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 				mail.BlobBounds{Count: 9, Bytes: 9, All: 9})
 			return err
 		},
+		func() error { _, err := r.UnknownBlobs(ctx, []string{"blob", "other"}); return err },
 		func() error { _, err := r.ReadableBlob(ctx, "blob", to); return ignoring(err, mail.ErrForbidden) },
 		func() error { _, _, err := r.BlobUse(ctx, from); return err },
 		func() error { _, _, err := r.Send(ctx, relayed(from, to, "msg_a")); return err },

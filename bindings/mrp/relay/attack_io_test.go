@@ -111,7 +111,7 @@ func TestRangesThatAttack(t *testing.T) {
 func TestLargeFramesAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = memory.NewBudget(4<<20, func() {}) })
-	lines := make([]*line, 20)
+	lines := make([]*line, atOnce)
 	for i := range lines {
 		lines[i] = h.agent().known().connect()
 	}

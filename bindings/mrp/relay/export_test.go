@@ -10,6 +10,9 @@ import (
 // Swept deletes what is past its time, once.
 func (r *Relay) Swept(ctx context.Context) { r.sweepOnce(ctx) }
 
+// Cleaned deletes what is left over, once.
+func (r *Relay) Cleaned(ctx context.Context) { r.cleanOnce(ctx) }
+
 // Waiting is how many polls of an agent wait.
 func (r *Relay) Waiting(key wire.Key) int {
 	r.mu.Lock()

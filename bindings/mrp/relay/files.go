@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
-	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 )
@@ -21,9 +19,6 @@ type blobs struct {
 
 // incoming begins the names of files that are being received.
 const incoming = "incoming-"
-
-// abandoned is how old a file becomes that nobody will keep any more.
-const abandoned = time.Hour
 
 // An upload is a blob that was received and is not kept yet.
 type upload struct {
@@ -112,22 +107,6 @@ func (b *blobs) remove(ids []string) {
 	for _, name := range ids {
 		if id.MatchString(name) {
 			_ = os.Remove(filepath.Join(b.dir, name))
-		}
-	}
-}
-
-// clean deletes what was received long ago and never kept.
-func (b *blobs) clean(now time.Time) {
-	list, err := os.ReadDir(b.dir)
-	if err != nil {
-		return
-	}
-	for _, e := range list {
-		if !strings.HasPrefix(e.Name(), incoming) {
-			continue
-		}
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > abandoned {
-			_ = os.Remove(filepath.Join(b.dir, e.Name()))
 		}
 	}
 }

@@ -28,3 +28,13 @@ func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	_, _ = w.Write(out.Bytes())
 }
+
+// described is the description of the interface. OpenAPI 3.1.
+//
+//go:embed openapi.json
+var described []byte
+
+func (r *Relay) describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Access-Control-Allow-Origin", "*")
+	_ = r.text(w, http.StatusOK, bytes.ReplaceAll(described, []byte(`"url": "/"`), []byte(`"url": "`+r.options.Prefix+`/"`)))
+}

@@ -146,6 +146,7 @@ func (r *Relay) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { r.post(ctx) })
 	loops.Go(func() { r.sweep(ctx) })
+	loops.Go(func() { r.clean(ctx) })
 	if r.options.Shared {
 		loops.Go(func() { r.listen(ctx) })
 	}

@@ -42,6 +42,8 @@ type Store interface {
 	AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error)
 	ReadableBlob(ctx context.Context, id string, reader mail.Key) (mail.Blob, error)
 	DeleteBlob(ctx context.Context, id string, owner mail.Key) error
+	// UnknownBlobs returns those of some ids of which there is no record.
+	UnknownBlobs(ctx context.Context, ids []string) (unknown []string, err error)
 	BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error)
 
 	SetWebhook(ctx context.Context, w mail.Webhook) (mail.Webhook, error)

@@ -38,5 +38,4 @@ func (r *Relay) sweepOnce(ctx context.Context) {
 		}
 		r.blobs.remove(blobs)
 	}
-	r.blobs.clean(r.now())
 }

@@ -1,0 +1,67 @@
+package relay_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+)
+
+// A socket on which nobody says who they are is told so, and ended.
+func TestASocketThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "", relay.Hurry(relay.Times{Greet: 100 * time.Millisecond}))
+	l := &line{h.dial(), h.agent()}
+	if _, text, err := l.Read(t.Context()); err == nil && !strings.Contains(string(text), `"unauthorized"`) {
+		t.Errorf("%s", text)
+	} else if err == nil {
+		if status := l.ended(); status != websocket.StatusPolicyViolation && status != -1 {
+			t.Errorf("%v", status)
+		}
+	}
+}
+
+// Ten attachments are taken, and eleven are not, though each of them could be.
+func TestElevenAttachments(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *host) {
+		a, b := h.agent().known(), h.agent().known()
+		var list []string
+		for range 11 {
+			list = append(list, `"`+h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", "bytes")).BlobID+`"`)
+		}
+		attached := func(n int) string { return `"attachments":[` + strings.Join(list[:n], ",") + `]` }
+		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity", a.do("POST", "/v1/messages", message(b.key(), `1`, attached(11))))
+		id := a.send(b, `1`, attached(10))
+		for _, either := range []*agent{a, b} {
+			if got := either.state(id); !strings.Contains(got, `"sent"`) {
+				t.Errorf("%s", got)
+			}
+		}
+		if got := b.poll(""); len(got) != 1 || len(got[0].Attachments) != 10 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A timestamp of a second less than the tolerance is in time, and one of a second more is not, before as after.
+func TestTheEdgesOfTheTolerance(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "")
+	a := h.agent().known()
+	for away, status := range map[time.Duration]int{
+		4*time.Minute + 59*time.Second: http.StatusOK, 5*time.Minute + time.Second: http.StatusUnauthorized,
+	} {
+		for _, at := range []time.Time{h.now().Add(away), h.now().Add(-away)} {
+			r := a.host.request("GET", a.path(), "")
+			sign(a, r, at)
+			if got := h.sent(r); got.Status != status {
+				t.Errorf("%v away: %d %s", away, got.Status, got.Raw)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package relay_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+)
+
+// smallDisk is a file system of some bytes, for as long as a test runs.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// On a disk that is really full messages and blobs are refused for the moment, nothing that was accepted is lost, and all goes on once
+// there is room, before and after a restart.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := smallDisk(t, "16m")
+	place, blobs, ballast := filepath.Join(dir, "state.db"), filepath.Join(dir, "blobs"), filepath.Join(dir, "ballast")
+	sqlitetest.Empty.Copy(t, place)
+	change := []func(*relay.Options){many, func(o *relay.Options) { o.Blobs = blobs }}
+	h := newHost(t, place, change...)
+	a, b := h.agent().known(), h.agent().known()
+	kept := h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", strings.Repeat("k", 100_000))).BlobID
+	h.must(os.WriteFile(ballast, make([]byte, 7<<20), 0o600))
+
+	accepted, refused := map[string]bool{}, 0
+	for body := message(b.key(), `"`+strings.Repeat("x", 200_000)+`"`); refused < 5 && len(accepted) < 200; {
+		switch got := a.do("POST", "/v1/messages", body); got.Status {
+		case http.StatusAccepted:
+			accepted[got.MessageID] = true
+		case http.StatusServiceUnavailable, http.StatusInsufficientStorage:
+			if refused++; got.Header.Get("Retry-After") == "" && got.Status == http.StatusServiceUnavailable {
+				t.Errorf("%v", got.Header)
+			}
+		default:
+			t.Fatalf("%d %s", got.Status, got.Raw)
+		}
+	}
+	if refused < 5 || len(accepted) == 0 {
+		t.Fatalf("%d were accepted: the disk was not full", len(accepted))
+	}
+	if got := a.do("POST", "/v1/blobs", strings.Repeat("x", 1<<20)); got.Status != http.StatusServiceUnavailable {
+		t.Errorf("a blob: %d %s", got.Status, got.Raw)
+	}
+	h.stop()
+	h.start(time.Now, blobs, change)
+	t.Cleanup(h.stop)
+	if files, err := os.ReadDir(blobs); err != nil || len(files) != 1 || files[0].Name() != kept {
+		t.Errorf("%v is left of uploads, %v", files, err)
+	}
+
+	h.must(os.Remove(ballast))
+	h.eventually("it goes on", func() bool {
+		got := a.do("POST", "/v1/messages", message(b.key(), `"room"`))
+		if got.Status == http.StatusAccepted {
+			accepted[got.MessageID] = true
+		}
+		return got.Status == http.StatusAccepted
+	})
+	h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", "room"))
+	if got := h.wants(http.StatusOK, "", a.do("GET", "/v1/blobs/"+kept, "")); string(got.Raw) != strings.Repeat("k", 100_000) {
+		t.Errorf("%d bytes of a blob are left", len(got.Raw))
+	}
+	for list := b.poll("?limit=100"); len(list) > 0; list = b.poll("?limit=100") {
+		for _, m := range list {
+			delete(accepted, m.ID)
+		}
+	}
+	if len(accepted) > 0 {
+		t.Errorf("%d messages that were accepted are lost", len(accepted))
+	}
+}

@@ -1,0 +1,91 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// A process that is killed leaves files: what was being received, a blob whose record was not made yet, and one whose record was gone
+// already. They are nobody's, and are deleted.
+const (
+	// abandoned is how old a file becomes that nobody will keep any more: an upload takes far less, and its record follows at once.
+	abandoned = time.Hour
+	// cleanAfter is when it is looked for them first. A relay that was started with another database by mistake has deleted nothing yet.
+	cleanAfter = 10 * time.Minute
+	cleanEvery = time.Hour
+	cleanStep  = 256 // files at a time: a directory may have millions
+)
+
+// clean deletes what is left over, until ctx ends.
+func (r *Relay) clean(ctx context.Context) {
+	next := time.NewTimer(cleanAfter)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		r.cleanOnce(ctx)
+		next.Reset(cleanEvery)
+	}
+}
+
+func (r *Relay) cleanOnce(ctx context.Context) {
+	n, err := r.blobs.clean(r.now().Add(-abandoned), func(ids []string) ([]string, error) { return r.store.UnknownBlobs(ctx, ids) })
+	if n > 0 {
+		r.log.Info("files that an end had left over were deleted", zap.Int("files", n))
+	}
+	if err != nil && ctx.Err() == nil {
+		r.log.Warn("files that are left over could not be looked for", zap.Error(err))
+	}
+}
+
+// clean deletes files that were last written before a moment and are nobody's: those that were being received, and those of ids that
+// are unknown. It returns how many.
+func (b *blobs) clean(before time.Time, unknown func(ids []string) ([]string, error)) (deleted int, err error) {
+	d, err := os.Open(b.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	for {
+		list, err := d.ReadDir(cleanStep)
+		var ids, left []string
+		for _, e := range list {
+			info, err := e.Info()
+			switch {
+			case err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before):
+			case id.MatchString(e.Name()):
+				ids = append(ids, e.Name())
+			case strings.HasPrefix(e.Name(), incoming):
+				left = append(left, e.Name())
+			}
+		}
+		if len(ids) > 0 {
+			ids, err := unknown(ids)
+			if err != nil {
+				return deleted, err
+			}
+			left = append(left, ids...)
+		}
+		for _, name := range left {
+			if os.Remove(filepath.Join(b.dir, name)) == nil {
+				deleted++
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return deleted, nil
+		}
+		if err != nil {
+			return deleted, err
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package sqlmail
+
+import (
+	"context"
+	"slices"
+)
+
+// UnknownBlobs returns those of some ids of which there is no record, not even one that has expired.
+func (s *Store) UnknownBlobs(ctx context.Context, ids []string) (unknown []string, err error) {
+	known := map[string]bool{}
+	err = chunked(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) }), func(some []string) error {
+		return s.db.Rows(ctx, "SELECT id FROM relay_blobs WHERE id IN ("+marks(len(some), "?")+")", anys(some), func(scan scan) error {
+			var id string
+			err := scan(&id)
+			known[id] = true
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return known[id] }), nil
+}
