@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -18,14 +19,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// What a relay has already in BenchmarkRelayGrowth:
+// What a relay has already in the benchmarks:
 //
-//	go test ./store/sqlstore -run '^$' -bench RelayGrowth/sqlite -benchtime 3000x -growth.agents 100000 -growth.messages 10000000 -timeout 2h
+//	go test ./store/sqlstore -run '^$' -bench RelayPolls -benchtime 3000x -growth.agents 100000 -growth.messages 10000000 -timeout 2h
 //
 // It takes 700 bytes of disk for a message, and more while it is made.
 var (
-	grownAgents   = flag.Int("growth.agents", 2000, "agents in BenchmarkRelayGrowth")
-	grownMessages = flag.Int("growth.messages", 20_000, "messages in BenchmarkRelayGrowth")
+	grownAgents   = flag.Int("growth.agents", 2000, "agents of a relay in benchmarks")
+	grownMessages = flag.Int("growth.messages", 20_000, "messages of a relay in benchmarks")
 )
 
 // numbered is the key of an agent that growRelay makes, from 1 on.
@@ -68,7 +69,8 @@ func growRelay(tb testing.TB, place string, agents, messages int) {
 		number(agents) + `INSERT INTO relay_agents (agent, status, visibility, policy, shown, blank, created_at, last_active_at, entries, last_entry,
 			blobs, blob_bytes, found_name, found_words, name, metadata, capabilities) SELECT ` + key("n") + `, 'active', 'public', 'open', 1, 0,
 			` + fmt.Sprint(at) + ` + n, ` + fmt.Sprint(at) + ` + n, 0, 0, 0, 0, 'agent ' || CAST(n AS TEXT), 'agent ' || CAST(n AS TEXT) ||
-			' that translates and paints whatever is sent to it', ` + bytes("'Agent'") + `, ` + bytes("'{}'") + `, ` + bytes("'[]'") + ` FROM number`,
+			' that translates and paints whatever is sent to it', ` + bytes("'Agent'") + `, ` + bytes("'{}'") +
+			", " + bytes("'[]'") + " FROM number",
 		number(agents) + "INSERT INTO relay_tags (agent, tag, shown) SELECT " + key("n") + ", " + bytes("'tenth' || CAST(n % 10 AS TEXT)") +
 			", 1 FROM number",
 		number(agents) + "INSERT INTO relay_tags (agent, tag, shown) SELECT " + key("n") + ", " + bytes("'own:' || CAST(n AS TEXT)") +
@@ -177,6 +179,57 @@ func BenchmarkRelayGrowth(b *testing.B) {
 	}
 }
 
+// BenchmarkRelayPolls compares polls of relays that have nothing, little and much, taking turns, so that what else a machine does
+// slows all of them alike: of an agent for which nothing waits, and of one with a page of 50. It reports microseconds.
+func BenchmarkRelayPolls(b *testing.B) {
+	for _, p := range places {
+		b.Run(p.name, func(b *testing.B) {
+			type asked struct {
+				name string
+				poll func(n int) error
+				took []time.Duration
+			}
+			var all []*asked
+			for name, agents := range map[string]int{"empty": 0, "small": max(2, *grownAgents/100), "grown": *grownAgents} {
+				_, r := relayWithData(b, p.at(b), agents, agents*(*grownMessages / *grownAgents))
+				all = append(all, &asked{name: name + "-nothing", poll: func(n int) error {
+					list, _, err := r.Messages(b.Context(), mail.Query{Recipient: numbered(agents + 1 + n), Status: mail.Sent, Limit: 50})
+					if len(list) > 0 {
+						return errors.New("something waits")
+					}
+					return err
+				}})
+				if agents == 0 {
+					continue
+				}
+				all = append(all, &asked{name: name + "-page", poll: func(n int) error { // every second agent took what was sent
+					q := mail.Query{Recipient: numbered(1 + n*7919%(agents/2)*2), Status: mail.Sent, Limit: 50}
+					list, _, err := r.Messages(b.Context(), q)
+					if len(list) == 0 {
+						return errors.New("nothing waits")
+					}
+					return err
+				}})
+			}
+			b.ResetTimer()
+			for n := range b.N {
+				for _, a := range all {
+					began := time.Now()
+					if err := a.poll(n); err != nil {
+						b.Fatalf("%s: %v", a.name, err)
+					}
+					a.took = append(a.took, time.Since(began))
+				}
+			}
+			for _, a := range all {
+				slices.Sort(a.took)
+				b.ReportMetric(float64(a.took[len(a.took)/2].Nanoseconds())/1e3, a.name+"-p50")
+				b.ReportMetric(float64(a.took[len(a.took)*99/100].Nanoseconds())/1e3, a.name+"-p99")
+			}
+		})
+	}
+}
+
 func benchmarkRelayGrowth(b *testing.B, place, state string) {
 	b.Helper()
 	agents, messages := 0, 0
@@ -198,10 +251,6 @@ func benchmarkRelayGrowth(b *testing.B, place, state string) {
 			g := mail.Guard{Key: numbered(n), Until: time.Now().Add(10 * time.Minute)}
 			binary.BigEndian.PutUint64(g.Signature[:], uint64(used.Add(1)))
 			_, _, err := r.Admit(ctx, g, time.Minute)
-			return err
-		}},
-		{"nothing", func(ctx context.Context, n int) error { // an agent that has no messages polls
-			_, _, err := r.Messages(ctx, mail.Query{Recipient: numbered(crowd + n), Status: mail.Sent, Limit: 50})
 			return err
 		}},
 		{"send", func(ctx context.Context, n int) error {
