@@ -81,6 +81,36 @@ func (o *op) shares(other *op, bytes int) bool {
 	return (o.rowSet == nil) == (other.rowSet == nil) && o.kind == other.kind && (o.kind == nil || bytes+o.bytes <= batchBytes)
 }
 
+// The part of the time of the last batch of a group for which the next one waits, and its bound.
+const (
+	lingerShare   = 4
+	longestLinger = 2 * time.Millisecond
+)
+
+// linger lets those whose operations were in the last batch of a group come again: otherwise callers come in two halves, which take
+// turns, and each waits for the flush of the other. Who is alone waits for nobody.
+func (w *writer) linger(batch []*op, bytes int) []*op {
+	most, pause := min(batchSize, w.last+len(batch)), min(w.took/lingerShare, longestLinger)
+	if w.next != nil || w.last < 2 || pause <= 0 || w.s.dialect.sole && w.last > manyCallers {
+		return batch
+	}
+	over := time.NewTimer(pause)
+	defer over.Stop()
+	for len(batch) < most {
+		select {
+		case next, open := <-w.lane:
+			if open && next.shares(batch[0], bytes) {
+				batch, bytes = append(batch, next), bytes+next.bytes
+				continue
+			}
+			w.next = next
+		case <-over.C:
+		}
+		break
+	}
+	return batch
+}
+
 // group runs the operations of a group.
 func (t *tx) group(ctx context.Context, batch []*op) error {
 	err := batch[0].kind.run(ctx, t, batch)

@@ -109,7 +109,8 @@ type writer struct {
 	next  *op // taken from the lane already
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
-	last  int // size of the previous batch
+	last  int           // size of the previous batch
+	took  time.Duration // of the previous batch
 	known known
 
 	direct direct
@@ -125,7 +126,10 @@ func (w *writer) run(ctx context.Context) {
 				break
 			}
 		}
-		w.commit(ctx, w.gather(first))
+		batch := w.gather(first)
+		began := w.s.elapsed()
+		w.commit(ctx, batch)
+		w.took = w.s.elapsed() - began
 	}
 	w.drop()
 }
@@ -158,6 +162,9 @@ func (w *writer) gather(first *op) []*op {
 		default:
 		}
 		break
+	}
+	if first.kind != nil {
+		batch = w.linger(batch, bytes)
 	}
 	w.last = len(batch)
 	return batch
