@@ -67,26 +67,55 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	}
 }
 
-// Large pages that are not read are bounded for each client, and end.
+// Large pages that are not read are bounded for each client, and nobody else waits for them.
 func TestAnswersThatAreNotRead(t *testing.T) {
 	t.Parallel()
-	const pages = 9 << 20
-	h := newHost(t, "", many, relay.Hurry(relay.Times{Write: time.Second}), func(o *relay.Options) {
-		o.Limits.AnswersEach = pages
+	h, a := largeThread(t, relay.Hurry(relay.Times{Write: time.Hour}), func(o *relay.Options) {
+		o.Limits.AnswersEach = 8 << 20
 		o.Client = func(r *http.Request) string { return r.Header.Get("X-From") }
 	})
-	a := h.agent().known()
-	for range 8 {
-		a.send(a, `"`+strings.Repeat("x", 1<<20-2)+`"`, `"thread_id":"t"`)
-	}
-	const path = "/v1/messages/threads/t"
+	var slow []net.Conn
 	for range 3 {
-		conn := h.raw(a.signedText("GET", path, "slow", "", 0))
-		h.must(conn.(*net.TCPConn).SetReadBuffer(4 << 10))
+		slow = append(slow, h.unread(a))
 	}
-	h.eventually("it is bounded", func() bool { return a.do("GET", path, "", "X-From", "slow").Status == http.StatusServiceUnavailable })
-	if got := h.wants(http.StatusOK, "", a.do("GET", path, "", "X-From", "other")); len(got.Messages) != 8 {
+	h.eventually("it is bounded", func() bool {
+		return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusServiceUnavailable
+	})
+	if got := h.wants(http.StatusOK, "", a.do("GET", largePage, "", "X-From", "other")); len(got.Messages) != 6 {
 		t.Errorf("%d messages", len(got.Messages))
 	}
-	h.eventually("it ends", func() bool { return a.do("GET", path, "", "X-From", "slow").Status == http.StatusOK })
+	for _, conn := range slow {
+		h.must(conn.Close())
+	}
+	h.eventually("there is room", func() bool { return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusOK })
+}
+
+// A page that is not read is given up.
+func TestAnAnswerThatIsNeverRead(t *testing.T) {
+	t.Parallel()
+	h, a := largeThread(t, relay.Hurry(relay.Times{Write: 200 * time.Millisecond}))
+	h.unread(a)
+	h.eventually("it is being written", func() bool { return h.relay.Answering() > 0 })
+	h.eventually("it is given up", func() bool { return h.relay.Answering() == 0 })
+}
+
+const largePage = "/v1/messages/threads/t"
+
+// largeThread is an agent with a thread that is more than the buffers of a connection hold.
+func largeThread(t *testing.T, change ...func(*relay.Options)) (*host, *agent) {
+	t.Helper()
+	h := newHost(t, "", append(change, many)...)
+	a := h.agent().known()
+	for range 6 {
+		a.send(a, `"`+strings.Repeat("x", 1<<20-2)+`"`, `"thread_id":"t"`)
+	}
+	return h, a
+}
+
+// unread asks for the thread and reads nothing.
+func (h *host) unread(a *agent) net.Conn {
+	h.Helper()
+	conn := h.raw(a.signedText("GET", largePage, "slow", "", 0))
+	h.must(conn.(*net.TCPConn).SetReadBuffer(4 << 10))
+	return conn
 }

@@ -13,6 +13,13 @@ func (r *Relay) Swept(ctx context.Context) { r.sweepOnce(ctx) }
 // Cleaned deletes what is left over, once.
 func (r *Relay) Cleaned(ctx context.Context) { r.cleanOnce(ctx) }
 
+// Answering is how many bytes of large answers are being written.
+func (r *Relay) Answering() int64 {
+	r.answers.mu.Lock()
+	defer r.answers.mu.Unlock()
+	return r.answers.all
+}
+
 // Waiting is how many polls of an agent wait.
 func (r *Relay) Waiting(key wire.Key) int {
 	r.mu.Lock()
