@@ -6,17 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
 // Errors about SQLite database files.
@@ -72,7 +70,7 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	if err := integrityCheck(ctx, db); err != nil {
 		return Contents{}, err
 	}
-	if version < newestSchema() {
+	if version < schema.Newest() {
 		return Contents{Schema: version}, nil
 	}
 	s := &Store{dialect: sqliteDialect(), read: db}
@@ -109,8 +107,8 @@ func Verify(ctx context.Context, place string) (found Contents, err error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	if version < newestSchema() {
-		return Contents{}, fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, newestSchema())
+	if version < schema.Newest() {
+		return Contents{}, fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, schema.Newest())
 	}
 	if err := s.CheckBalance(ctx); err != nil {
 		return Contents{}, err
@@ -238,27 +236,10 @@ func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
 		return 0, fmt.Errorf("%w: reading its schema version: %w", ErrDamaged, err)
 	}
-	if known := newestSchema(); version > known {
-		return 0, fmt.Errorf("schema version %d, of which this program knows %d: %w", version, known, errNewer)
+	if known := schema.Newest(); version > known {
+		return 0, fmt.Errorf("schema version %d, of which this program knows %d: %w", version, known, schema.ErrNewer)
 	}
 	return version, nil
-}
-
-// newestSchema returns the number of the last migration of this program.
-func newestSchema() int64 {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return 0
-	}
-	var newest int64
-	for _, name := range names {
-		number, _, _ := strings.Cut(filepath.Base(name), "_")
-		n, err := strconv.ParseInt(number, 10, 64)
-		if err == nil {
-			newest = max(newest, n)
-		}
-	}
-	return newest
 }
 
 // integrityCheck runs SQLite's check of all pages, indexes and references.
@@ -283,7 +264,7 @@ func integrityCheck(ctx context.Context, db *sql.DB) error {
 
 // contents counts the records.
 func (s *Store) contents(ctx context.Context) (Contents, error) {
-	c := Contents{Schema: newestSchema()}
+	c := Contents{Schema: schema.Newest()}
 	for _, n := range []struct {
 		query string
 		into  *int64

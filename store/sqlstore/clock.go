@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
 // A clock is the clock of the process, or that of the database: read now and then, and continued with the clock of the
@@ -67,11 +69,11 @@ func (a *anchor) now() time.Time { return a.at.Add(a.elapsed()) }
 func (s *Store) anchorAt(ctx context.Context) error {
 	at, passed := s.now(), s.elapsed()
 	err := s.list(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan scan) error {
-		var w window
-		if err := scan(&w.period, &w.slot); err != nil {
+		var w window.Window
+		if err := scan(&w.Period, &w.Slot); err != nil {
 			return err
 		}
-		if last := w.period.Begins(w.slot); last.After(at) {
+		if last := w.Period.Begins(w.Slot); last.After(at) {
 			at = last
 		}
 		return nil
@@ -81,12 +83,6 @@ func (s *Store) anchorAt(ctx context.Context) error {
 	}
 	s.anchor = &anchor{at: at.Add(-passed), elapsed: s.elapsed}
 	return err
-}
-
-// A step is what the clock of the database was set by lately.
-type step struct {
-	at            time.Time // when it was seen, on the clock as it was set
-	forward, back time.Duration
 }
 
 const (
@@ -102,7 +98,7 @@ const (
 type stepWatch struct {
 	mu   sync.Mutex
 	base *timed
-	last step
+	last window.Step
 }
 
 // A timed reading is the time of the database at some moment between two of the process.
@@ -132,21 +128,21 @@ func (w *stepWatch) see(r timed) (by time.Duration) {
 		w.base = &r
 	}
 	if by != 0 {
-		w.add(step{at: r.at, forward: max(0, by), back: max(0, -by)})
+		w.add(window.Step{At: r.at, Forward: max(0, by), Back: max(0, -by)})
 	}
 	return by
 }
 
 // add adds a step to those before it that still matter.
-func (w *stepWatch) add(s step) {
-	if old := w.last; s.at.Sub(old.at).Abs() < stepKept {
-		s.forward += old.forward
-		s.back += old.back
+func (w *stepWatch) add(s window.Step) {
+	if old := w.last; s.At.Sub(old.At).Abs() < stepKept {
+		s.Forward += old.Forward
+		s.Back += old.Back
 	}
 	w.last = s
 }
 
-func (w *stepWatch) step() step {
+func (w *stepWatch) step() window.Step {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
@@ -170,9 +166,9 @@ func (s *Store) seen(ctx context.Context, asked, answered time.Duration, at time
 	s.work.Go(func() { s.keepStep(ctx, s.clockSteps.step()) })
 }
 
-func (s *Store) keepStep(ctx context.Context, p step) {
+func (s *Store) keepStep(ctx context.Context, p window.Step) {
 	_ = s.update(ctx, func(ctx context.Context, t *tx) error { // who is running has seen it
-		for name, n := range map[string]int64{"stepped": nanos(p.at), "step_forward": int64(p.forward), "step_back": int64(p.back)} {
+		for name, n := range map[string]int64{"stepped": nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)} {
 			if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = ?", n, name); err != nil {
 				return err
 			}
@@ -191,31 +187,8 @@ func (s *Store) readStep(ctx context.Context) error {
 		read[name] = n
 		return err
 	})
-	s.clockSteps.last = step{fromNanos(read["stepped"]), time.Duration(read["step_forward"]), time.Duration(read["step_back"])}
+	s.clockSteps.last = window.Step{
+		At: fromNanos(read["stepped"]), Forward: time.Duration(read["step_forward"]), Back: time.Duration(read["step_back"]),
+	}
 	return err
-}
-
-// hold makes a window safe after a step of the clock, until nothing that was counted before it matters any more. After
-// a step forward what was counted seems older than it is: so many more slots count, or the window counts as used up.
-// After a step back calls count in the highest slot, which cannot be too many; where the clock would take longer than
-// the period to return there, the window counts as used up for one period, and then begins anew.
-func (w *window) hold(s step, now time.Time) {
-	if !w.period.Rolling() || s.forward == 0 && s.back == 0 {
-		return
-	}
-	k, seen, length := w.period.Slot(now), w.period.Slot(s.at), w.period.SlotLength()
-	settled := seen < w.period.Oldest(k)-w.period.Spare() || seen > k+1
-	far := s.back > time.Duration(w.period.Seconds())*time.Second
-	if far && w.slot > k {
-		w.slot, w.counts = k, nil
-	}
-	if settled {
-		return
-	}
-	more := int64((s.forward + length - 1) / length)
-	if !far && w.more+more <= w.period.Spare() {
-		w.more += more
-		return
-	}
-	w.floor, w.floored = max(w.floor, seen), true
 }

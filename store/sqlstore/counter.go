@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
 // A counterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
@@ -20,7 +21,7 @@ type counterKey struct {
 
 // A counter is a window inside a transaction.
 type counter struct {
-	window
+	window.Window
 	found bool // the row exists
 	dirty bool
 	err   error // the stored counts are invalid
@@ -65,10 +66,10 @@ func (t *tx) fit(ws []reservation) error {
 		if c.err != nil {
 			return unavailable(fmt.Errorf("limit %s: %w", w.limit.ID, c.err))
 		}
-		if c.sum() < w.limit.Max {
+		if c.Sum() < w.limit.Max {
 			continue
 		}
-		e := &store.LimitError{Standing: t.standing(w), Principal: pat.Principal(w.key.agentID), RetryAfter: c.retry(w.limit.Max, t.counted)}
+		e := &store.LimitError{Standing: t.standing(w), Principal: pat.Principal(w.key.agentID), RetryAfter: c.Retry(w.limit.Max, t.counted)}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}
@@ -84,10 +85,10 @@ func (t *tx) take(ws []reservation) []store.CounterSlot {
 	out := make([]store.CounterSlot, len(ws))
 	for i, w := range ws {
 		c := t.counters[w.key]
-		c.take()
+		c.Take(1)
 		c.dispatched()
 		c.dirty = true
-		out[i] = store.CounterSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.slot}
+		out[i] = store.CounterSlot{Principal: pat.Principal(w.key.agentID), LimitID: w.key.limitID, Period: w.key.period, Slot: c.Slot}
 	}
 	return out
 }
@@ -96,7 +97,7 @@ func (t *tx) take(ws []reservation) []store.CounterSlot {
 func (t *tx) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
 		c := t.counters[counterKey{service, string(s.Principal), s.LimitID, s.Period}]
-		if c.err == nil && c.give(s.Slot) {
+		if c.err == nil && c.Give(s.Slot, 1) {
 			c.dirty = true
 		}
 	}
@@ -104,7 +105,7 @@ func (t *tx) give(service string, slots []store.CounterSlot) {
 
 func (t *tx) standing(w reservation) limit.Standing {
 	c := t.counters[w.key]
-	return limit.Standing{Limit: w.limit, Left: c.left(w.limit.Max), Resets: c.resets(t.counted)}
+	return limit.Standing{Limit: w.limit, Left: c.Left(w.limit.Max), Resets: c.Resets(t.counted)}
 }
 
 // A pace is how long this process lately took to make a transaction durable. The zero value is that of a process that
@@ -163,20 +164,20 @@ const dispatchKept = 600
 
 // leave sets how many slots the admissions of a transaction leave for dispatch, in a window that is at its slot.
 func (c *counter) leave(slots int64) {
-	if c.period != limit.Second {
+	if c.Period != limit.Second {
 		c.own = 1
 		return
 	}
-	if c.dispatch < 1 || c.slot-c.dispatchSlot >= dispatchKept {
+	if c.dispatch < 1 || c.Slot-c.dispatchSlot >= dispatchKept {
 		c.dispatch = 1
 	}
 	c.own = slots
-	c.more += max(c.dispatch, slots) - 1
+	c.More += max(c.dispatch, slots) - 1
 }
 
 // dispatched records that an admission left its dispatch slots.
 func (c *counter) dispatched() {
-	if c.period == limit.Second && c.own >= c.dispatch {
-		c.dispatch, c.dispatchSlot = c.own, c.slot
+	if c.Period == limit.Second && c.own >= c.dispatch {
+		c.dispatch, c.dispatchSlot = c.own, c.Slot
 	}
 }

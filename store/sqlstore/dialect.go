@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -128,4 +129,47 @@ func rowsOf(query string, same []command) command {
 		query += " ON CONFLICT " + conflict
 	}
 	return command{query: query, args: args}
+}
+
+// Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
+var (
+	firstTime = time.Unix(0, math.MinInt64+1)
+	lastTime  = time.Unix(0, math.MaxInt64)
+)
+
+// nanos converts a time for storage: nanoseconds since 1970 UTC, and 0 for the zero time.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Before(firstTime):
+		return math.MinInt64 + 1
+	case t.After(lastTime):
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}
+
+// fromNanos is the inverse of nanos.
+func fromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// blob makes an empty value not NULL.
+func blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
 }

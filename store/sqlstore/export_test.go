@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 	"github.com/uimgate/uimgate/store/storetest"
 )
 
@@ -81,7 +82,7 @@ func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := provider(db, d)
+	p, err := schema.Provider(db, d.goose, d.schema)
 	if err == nil {
 		_, err = p.UpTo(t.Context(), version)
 	}

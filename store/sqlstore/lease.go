@@ -95,7 +95,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	}
 	for _, b := range l.returns {
 		c := t.counters[counterKey{l.service, string(b.Principal), b.LimitID, b.Period}]
-		if c.err == nil && c.giveUnits(b.Slot, b.Units) {
+		if c.err == nil && c.Give(b.Slot, b.Units) {
 			c.dirty = true
 		}
 	}
@@ -105,7 +105,7 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 		c := t.counters[w.key]
 		clock := w.key.period.Slot(t.counted) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
-			Slot: c.slot, Ends: t.since(l.asked, w.key.period.Ends(clock)), Expires: t.since(l.asked, w.key.period.Ends(clock+c.own)),
+			Slot: c.Slot, Ends: t.since(l.asked, w.key.period.Ends(clock)), Expires: t.since(l.asked, w.key.period.Ends(clock+c.own)),
 		}
 		if err := t.fit(l.reservations[i : i+1]); err != nil {
 			refused = true
@@ -115,30 +115,14 @@ func (l *leasing) run(_ context.Context, t *tx) error {
 	for i, w := range l.reservations {
 		c := t.counters[w.key]
 		if !refused {
-			l.result[i].Units = limit.Slice(c.left(w.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
-			c.takeUnits(l.result[i].Units)
+			l.result[i].Units = limit.Slice(c.Left(w.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
+			c.Take(l.result[i].Units)
 			c.dispatched()
 			c.dirty = true
 		}
 		l.result[i].Standing = t.standing(w)
 	}
 	return nil
-}
-
-// takeUnits counts units in the window's slot.
-func (w *window) takeUnits(n int64) {
-	w.take()
-	w.counts[0] += n - 1
-}
-
-// giveUnits takes units back from a slot, as far as it still counts them, and reports whether there were any.
-func (w *window) giveUnits(slot, n int64) bool {
-	i := w.slot - slot
-	if i < 0 || i >= int64(len(w.counted())) || w.counts[i] == 0 {
-		return false
-	}
-	w.counts[i] -= min(n, w.counts[i])
-	return true
 }
 
 type agreementKey struct{ service, id string }

@@ -41,13 +41,13 @@ func unlocked(list []command) []command {
 
 // writeCounter returns the statement that writes a counter.
 func (t *tx) writeCounter(k counterKey, c *counter) command {
-	counts := c.encode()
+	counts := c.Encode()
 	args := []any{
-		c.slot, counts, c.dispatch, c.dispatchSlot, nanos(c.period.Frees(c.slot)), k.service, k.agentID, k.limitID, string(k.period),
+		c.Slot, counts, c.dispatch, c.dispatchSlot, nanos(c.Period.Frees(c.Slot)), k.service, k.agentID, k.limitID, string(k.period),
 	}
 	switch {
 	case t.w.s.dialect.sole:
-		c.found, c.was = true, counterRow{slot: c.slot, counts: counts, dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
+		c.found, c.was = true, counterRow{slot: c.Slot, counts: counts, dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
 		return command{query: insertCounter + orUpdateCounter, args: args}
 	case !c.found:
 		return command{query: insertCounter, args: args}
@@ -97,3 +97,39 @@ func (t *tx) presume(n rowSet) {
 		}
 	}
 }
+
+// A conflict is a failure of a write after every check. A concurrent writer may be the cause: then another attempt
+// reads what it wrote.
+type conflict struct{ error }
+
+func (c conflict) Unwrap() error { return c.error }
+
+func isConflict(err error) bool {
+	_, ok := errors.AsType[conflict](err)
+	return ok
+}
+
+// An overtaken transaction conflicted, and the server has ended it.
+type overtaken struct{ error }
+
+func (o overtaken) Unwrap() error { return o.error }
+
+// An unreachable database accepts no connection.
+type unreachable struct{ error }
+
+func (u unreachable) Unwrap() error { return u.error }
+
+// A stale connection had ended before anything was written.
+type stale struct{ error }
+
+func (s stale) Unwrap() error { return s.error }
+
+func isStale(err error) bool {
+	_, ok := errors.AsType[stale](err)
+	return ok
+}
+
+// After an unsure error it is unknown whether the transaction was committed.
+type unsure struct{ error }
+
+func (u unsure) Unwrap() error { return u.error }

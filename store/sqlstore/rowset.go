@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
 // A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
@@ -99,17 +100,17 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	list = append(list, t.readExecutions(n)...)
 	stored := make([][]byte, len(n.counters))
 	for i, k := range n.counters {
-		c := &counter{window: window{period: k.period}}
+		c := &counter{Window: window.Window{Period: k.period}}
 		t.counters[k] = c
 		if c.was, c.found = t.w.known.counters[k]; c.found {
-			c.slot, stored[i], c.dispatch, c.dispatchSlot = c.was.slot, c.was.counts, c.was.dispatch, c.was.dispatchSlot
+			c.Slot, stored[i], c.dispatch, c.dispatchSlot = c.was.slot, c.was.counts, c.was.dispatch, c.was.dispatchSlot
 			continue
 		}
 		key := []any{k.service, k.agentID, k.limitID, string(k.period)}
 		list = append(list, command{query: selectCounter, args: key, row: func(scan scan) error {
 			c.found = true
-			err := scan(&c.slot, &stored[i], &c.dispatch, &c.dispatchSlot)
-			c.was = counterRow{slot: c.slot, counts: stored[i], dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
+			err := scan(&c.Slot, &stored[i], &c.dispatch, &c.dispatchSlot)
+			c.was = counterRow{slot: c.Slot, counts: stored[i], dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
 			return err
 		}})
 	}
@@ -155,13 +156,13 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	slots, stepped := t.w.s.pace.slots(t.asked), t.w.s.clockSteps.step()
 	for i, k := range n.counters {
 		c := t.counters[k]
-		c.counts, c.err = decodeCounts(stored[i])
-		c.reach(t.counted)
+		c.Counts, c.err = window.Decode(stored[i])
+		c.Reach(t.counted)
 		c.leave(slots)
 		if limit.KindOf(k.limitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
-			c.restore(t.w.s.floor.Load())
+			c.Restore(fromNanos(t.w.s.floor.Load()))
 		}
-		c.hold(stepped, t.counted)
+		c.Hold(stepped, t.counted)
 	}
 	return nil
 }

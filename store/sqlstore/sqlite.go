@@ -42,7 +42,7 @@ func oneByOne(ctx context.Context, w *writer, list []command) error {
 		var err error
 		if s.row == nil {
 			var n int64
-			if n, err = w.direct.exec(ctx, w, s.query, s.args); err == nil && s.must > 0 && n != int64(s.must) {
+			if n, err = w.direct.Exec(ctx, w.conn, w.s.dialect.rewrite, s.query, s.args); err == nil && s.must > 0 && n != int64(s.must) {
 				err = conflict{errUnchanged}
 			}
 		} else {

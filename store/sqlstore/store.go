@@ -28,6 +28,7 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
 var (
@@ -133,7 +134,9 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	if s.write, s.read, err = s.dialect.open(ctx, place); err != nil {
 		return err
 	}
-	upgrade := func(ctx context.Context, db *sql.DB) error { return migrate(ctx, db, s.dialect) }
+	upgrade := func(ctx context.Context, db *sql.DB) error {
+		return schema.Migrate(ctx, db, s.dialect.goose, s.dialect.schema)
+	}
 	if s.dialect.upgrade == nil {
 		err = upgrade(ctx, s.write)
 	} else {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/direct"
 )
 
 // An op is one operation waiting to be written.
@@ -113,7 +114,7 @@ type writer struct {
 	took  time.Duration // of the previous batch
 	known known
 
-	direct direct
+	direct direct.Runner
 }
 
 // run works until the lane is closed and empty.
@@ -322,7 +323,7 @@ func (w *writer) release() {
 	for _, s := range w.stmts {
 		_ = s.Close()
 	}
-	w.direct.close()
+	w.direct.Close()
 	w.stmts = nil
 }
 

@@ -1,32 +1,35 @@
-package sqlstore
+// Package direct runs statements that write on the connection of a driver itself.
+package direct
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 )
 
-// direct runs the statements of a transaction on the connection of the driver itself: database/sql would convert, lock and copy
-// for each of them.
-type direct struct {
+// A Runner runs the statements of one connection, each prepared once: database/sql would convert, lock and copy for each of them.
+// It is not safe for concurrent use. The zero value is one that has prepared nothing.
+type Runner struct {
 	stmts  map[string]driver.StmtExecContext
 	values []driver.NamedValue // of one statement after the other
 }
 
 var errDriver = errors.New("the driver of the database prepares no statements with contexts")
 
-// exec runs a statement, which is prepared once, and returns how many rows it changed.
-func (d *direct) exec(ctx context.Context, w *writer, query string, args []any) (n int64, err error) {
+// Exec runs a statement, which rewrite converts when it is first prepared, and returns how many rows it changed. Nobody else may use
+// the connection meanwhile.
+func (d *Runner) Exec(ctx context.Context, conn *sql.Conn, rewrite func(string) string, query string, args []any) (n int64, err error) {
 	s := d.stmts[query]
 	if s == nil {
-		if s, err = d.prepare(ctx, w, query); err != nil {
+		if s, err = d.prepare(ctx, conn, rewrite, query); err != nil {
 			return 0, err
 		}
 	}
 	if err := d.bind(args); err != nil {
 		return 0, err
 	}
-	err = w.conn.Raw(func(any) error { // nobody else uses the connection meanwhile
+	err = conn.Raw(func(any) error {
 		r, err := s.ExecContext(ctx, d.values)
 		if err == nil {
 			n, err = r.RowsAffected()
@@ -37,13 +40,15 @@ func (d *direct) exec(ctx context.Context, w *writer, query string, args []any) 
 	return n, err
 }
 
-func (d *direct) prepare(ctx context.Context, w *writer, query string) (s driver.StmtExecContext, err error) {
-	err = w.conn.Raw(func(conn any) error {
-		c, ok := conn.(driver.ConnPrepareContext)
+func (d *Runner) prepare(ctx context.Context, conn *sql.Conn, rewrite func(string) string, query string) (
+	s driver.StmtExecContext, err error,
+) {
+	err = conn.Raw(func(raw any) error {
+		c, ok := raw.(driver.ConnPrepareContext)
 		if !ok {
 			return errDriver
 		}
-		prepared, err := c.PrepareContext(ctx, w.s.dialect.rewrite(query))
+		prepared, err := c.PrepareContext(ctx, rewrite(query))
 		if err != nil {
 			return err
 		}
@@ -53,13 +58,16 @@ func (d *direct) prepare(ctx context.Context, w *writer, query string) (s driver
 		return nil
 	})
 	if err == nil {
-		set(&d.stmts, query, s)
+		if d.stmts == nil {
+			d.stmts = map[string]driver.StmtExecContext{}
+		}
+		d.stmts[query] = s
 	}
 	return s, err
 }
 
 // bind makes the arguments of a statement what drivers take.
-func (d *direct) bind(args []any) error {
+func (d *Runner) bind(args []any) error {
 	d.values = d.values[:0]
 	for i, arg := range args {
 		var value driver.Value
@@ -77,12 +85,12 @@ func (d *direct) bind(args []any) error {
 	return nil
 }
 
-// close ends the statements, with their connection.
-func (d *direct) close() {
+// Close ends the statements, with their connection.
+func (d *Runner) Close() {
 	for _, s := range d.stmts {
 		if s, ok := s.(driver.Stmt); ok {
 			_ = s.Close()
 		}
 	}
-	*d = direct{}
+	*d = Runner{}
 }

@@ -1,19 +1,4 @@
-package sqlstore
-
-import (
-	"context"
-	"database/sql"
-	"embed"
-	"errors"
-	"fmt"
-	"io/fs"
-	"math"
-	"time"
-
-	"github.com/pressly/goose/v3"
-)
-
-// The tables; migrations/*.sql describe each column.
+// Package schema makes the tables of a database and brings them to the version of this program. migrations/*.sql describe each column.
 //
 //	sequences    (name)                                the last number used: changes for replicas, the ledger's lines; when restored
 //	agents       (service, id)                         who claimed which id, and its status
@@ -43,16 +28,30 @@ import (
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
 // that row is the lock. revocations, agents and signing_keys have the sequence number of their last change; those
 // columns are the feed of Changes, which therefore is never larger than its subjects.
+package schema
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/pressly/goose/v3"
+)
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// errNewer means that the database was made by a later version of this program.
-var errNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
+// ErrNewer means that the database was made by a later version of this program.
+var ErrNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
 
-// migrate brings the schema to the version of this program.
-func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
-	p, err := provider(db, d)
+// Migrate brings the schema to the version of this program. rewrite converts a migration to the SQL of the dialect; nil: unchanged.
+// Of several processes one may do this at a time. A database of a later version returns ErrNewer.
+func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite func(string) string) error {
+	p, err := Provider(db, dialect, rewrite)
 	if err != nil {
 		return err
 	}
@@ -61,7 +60,7 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 		return fmt.Errorf("reading the schema version: %w", err)
 	}
 	if current > known {
-		return fmt.Errorf("schema version %d, of which this program knows %d: %w", current, known, errNewer)
+		return fmt.Errorf("schema version %d, of which this program knows %d: %w", current, known, ErrNewer)
 	}
 	if current == known {
 		return nil
@@ -72,9 +71,22 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	return nil
 }
 
-// provider runs the migrations in the SQL of a dialect, each file as one command: the drivers take several statements at
+// Newest returns the number of the last migration of this program.
+func Newest() int64 {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(files) == 0 {
+		return 0
+	}
+	n, err := goose.NumericComponent(path.Base(files[len(files)-1])) // they are in the order of their names
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Provider runs the migrations in the SQL of a dialect, each file as one command: the drivers take several statements at
 // once, and the reader of goose allocates megabytes for every line it splits.
-func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
+func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*goose.Provider, error) {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
@@ -90,57 +102,14 @@ func provider(db *sql.DB, d *dialect) (*goose.Provider, error) {
 			return nil, err
 		}
 		query := string(text)
-		if d.schema != nil {
-			query = d.schema(query)
+		if rewrite != nil {
+			query = rewrite(query)
 		}
 		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, query)
 			return err
 		}}, nil))
 	}
-	return goose.NewProvider(d.goose, db, nil,
+	return goose.NewProvider(dialect, db, nil,
 		goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-}
-
-// Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
-var (
-	firstTime = time.Unix(0, math.MinInt64+1)
-	lastTime  = time.Unix(0, math.MaxInt64)
-)
-
-// nanos converts a time for storage: nanoseconds since 1970 UTC, and 0 for the zero time.
-func nanos(t time.Time) int64 {
-	switch {
-	case t.IsZero():
-		return 0
-	case t.Before(firstTime):
-		return math.MinInt64 + 1
-	case t.After(lastTime):
-		return math.MaxInt64
-	default:
-		return t.UnixNano()
-	}
-}
-
-// fromNanos is the inverse of nanos.
-func fromNanos(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
-}
-
-func flag(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// blob makes an empty value not NULL.
-func blob(b []byte) []byte {
-	if b == nil {
-		return []byte{}
-	}
-	return b
 }
