@@ -1,6 +1,7 @@
 package sqlmail_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
+	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 func TestConcurrently(t *testing.T) {
@@ -190,4 +192,39 @@ func pollsMeanwhile(r *relay) {
 func twoProcesses(r *relay) {
 	other := sqlmail.New(open(r.T, r.place), sqlmail.Options{MaxAgents: manyAgents})
 	r.meanwhile([]*sqlmail.Store{r.Store, r.Store, other, other}, []*sqlmail.Store{other})
+}
+
+// A failed attempt to post locks as all others do that change what is to be posted: the box first. Else it would wait for the posting of
+// a message that is just deleted, and keep the webhook, for which the deletion waits.
+func TestAFailedAttemptWaitsForTheBox(t *testing.T) {
+	t.Parallel()
+	r := newRelay(t, engines["postgres"](t))
+	r.agent(bob)
+	r.hook(bob)
+	r.send(r.message(alice, bob))
+	p := r.due(1)[0]
+	attempt := make(chan error, 1)
+	begun := false
+	r.must(r.db.Update(t.Context(), func(ctx context.Context, x sqlstore.Tx) error {
+		var one, waiting int
+		if _, err := x.Row(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{bob[:]}, &one); err != nil {
+			return err
+		}
+		if _, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE owner = ?", bob[:]); err != nil {
+			return err
+		}
+		if !begun {
+			begun = true
+			go func() { attempt <- r.Posted(t.Context(), p, r.Now(), false, 9) }()
+		}
+		for waiting == 0 {
+			if _, err := x.Row(ctx, `SELECT COUNT(*) FROM pg_locks w JOIN pg_locks h ON h.transactionid = w.transactionid
+				WHERE NOT w.granted AND h.granted AND h.pid = pg_backend_pid()`, nil, &waiting); err != nil {
+				return err
+			}
+		}
+		_, err := x.Row(ctx, "SELECT 1 FROM relay_webhooks WHERE owner = ? FOR UPDATE NOWAIT", []any{bob[:]}, &one)
+		return err
+	}))
+	r.must(<-attempt)
 }

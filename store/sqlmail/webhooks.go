@@ -195,10 +195,8 @@ func deliveryID(message string) string {
 func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if ok {
-			if err := lockBox(ctx, x, owner); err != nil {
-				return err
-			}
+		if err := lockBox(ctx, x, owner); err != nil { // also where none is delivered: who deletes postings has the box
+			return err
 		}
 		var enabled, failures, created int64
 		found, err := x.Row(ctx, "SELECT enabled, failures, created_at FROM relay_webhooks WHERE owner = ? FOR UPDATE", []any{owner[:]},
