@@ -243,22 +243,23 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 // upgradeLock is the advisory lock for migrations: "uimgate" in ASCII.
 const upgradeLock = 0x75696d67617465
 
-// upgradePostgres permits one process at a time to migrate the schema, without a time limit.
+// upgradePostgres permits one process at a time to migrate the schema. It waits for another one for upgradePatience; the migration
+// itself takes as long as the tables are large.
 func upgradePostgres(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, upgradePatience)
-	defer cancel()
 	c, err := postgresConfig(place)
 	if err != nil {
 		return err
 	}
 	db := stdlib.OpenDB(*c)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	lock, err := db.Conn(ctx)
+	waiting, cancel := context.WithTimeout(ctx, upgradePatience)
+	defer cancel()
+	lock, err := db.Conn(waiting)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err := lock.ExecContext(ctx, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
+	if _, err := lock.ExecContext(waiting, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
 		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
 	}
 	return migrate(ctx, db) // closing the connection releases the lock

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -235,5 +236,20 @@ func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
 				t.Errorf("%s: may do without", place)
 			}
 		}
+	}
+}
+
+// A migration of large tables takes as long as it takes: given up and begun again, it would never end.
+func TestAMigrationHasNoDeadline(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t).Database(t)
+	err := upgradePostgres(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB) error {
+		if at, bounded := ctx.Deadline(); bounded {
+			t.Errorf("it would be given up at %s", at)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
