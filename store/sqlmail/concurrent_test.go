@@ -215,7 +215,7 @@ func TestAFailedAttemptWaitsForTheBox(t *testing.T) {
 		}
 		if !begun {
 			begun = true
-			go func() { attempt <- r.Posted(t.Context(), p, r.Now(), false, 9) }()
+			go func() { attempt <- r.Posted(context.WithoutCancel(ctx), p, r.Now(), false, 9) }()
 		}
 		for waiting == 0 {
 			if _, err := x.Row(ctx, `SELECT COUNT(*) FROM pg_locks w JOIN pg_locks h ON h.transactionid = w.transactionid

@@ -130,13 +130,6 @@ func (p *pace) took(began, ended time.Time) {
 	p.now, p.last = max(p.now, min(d, p.last)), d
 }
 
-// latest returns how long the newest transaction took.
-func (p *pace) latest() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.last
-}
-
 func (p *pace) roll(at time.Time) {
 	switch passed := at.Sub(p.turn); {
 	case passed < 0: // the clock was set back

@@ -56,7 +56,7 @@ type dialect struct {
 	// send runs statements in their order, in as many steps as is best for the database, and stops at the first that
 	// fails.
 	send func(ctx context.Context, w *writer, list []command) error
-	// again reports whether a failed transaction conflicted with another writer and should be repeated.
+	// retriable reports whether a failed transaction conflicted with another writer and should be repeated.
 	retriable func(error) bool
 	// lost reports whether the connection ended, so that it is unknown whether the last statements were executed.
 	lost func(error) bool

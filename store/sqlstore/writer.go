@@ -147,7 +147,7 @@ const (
 func (w *writer) gather(first *op) []*op {
 	switch {
 	case w.last > manyCallers && w.s.dialect.sole:
-		time.Sleep(min(w.s.pace.latest(), longestGather))
+		time.Sleep(min(w.took, longestGather))
 	case w.last > 1:
 		runtime.Gosched()
 	}
