@@ -12,7 +12,8 @@
 //
 // The row of relay_boxes of a recipient is locked by whatever changes which messages wait for it, so that messages for one recipient
 // are taken one after another and their times only grow: who reads on from the place where a page ended misses none. Transactions lock
-// agents first, then boxes, messages, blobs, idempotency keys, webhooks, postings and totals.
+// signatures and agents first, then boxes, messages, blobs, idempotency keys, webhooks and totals. What is to be posted is changed by who
+// has the box of the recipient, and by claims, which wait for no row.
 //
 // What relays do most, Admit, Send and Delivered, is done in rounds: those that come while a transaction is under way share the next one,
 // and its statements (round.go).
