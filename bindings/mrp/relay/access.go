@@ -72,7 +72,7 @@ func (r *Relay) deleteEntry(w http.ResponseWriter, c *call) *wire.Error {
 	if err := r.store.DeleteEntry(c.Context(), c.key(), peer); err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	r.nothing(w)
 	return nil
 }
 

@@ -176,6 +176,6 @@ func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
 	r.rates.meet(c.key(), false)
 	r.blobs.remove(blobs)
 	r.hangUp(c.key(), "the agent was deleted")
-	w.WriteHeader(http.StatusNoContent)
+	r.nothing(w)
 	return nil
 }

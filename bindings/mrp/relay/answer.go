@@ -103,6 +103,17 @@ func refusedIn(err error) *wire.Error {
 	return refused
 }
 
+// nothing answers that it is done.
+func (r *Relay) nothing(w http.ResponseWriter) {
+	hurry(w, r.times.write)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// hurry bounds how long an answer may take to go, from now on. Some writers have no deadlines.
+func hurry(w http.ResponseWriter, within time.Duration) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) //nolint:forbidigo // a deadline of the network
+}
+
 // text answers with JSON. The error is that of the connection.
 func (r *Relay) text(w http.ResponseWriter, status int, text []byte) error {
 	h := w.Header()
@@ -110,7 +121,7 @@ func (r *Relay) text(w http.ResponseWriter, status int, text []byte) error {
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.write)) //nolint:forbidigo // a deadline of the network
+	hurry(w, r.times.with(r.times.write, int64(len(text))))
 	w.WriteHeader(status)
 	_, err := w.Write(text)
 	return err

@@ -99,7 +99,7 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wi
 	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
 	most, within := int64(wire.MaxRequest), r.times.body
 	if upload {
-		most, within = r.limits.Blob, r.times.blob
+		most, within = r.limits.Blob, r.times.with(r.times.blob, c.ContentLength)
 	}
 	tooLarge := wire.Refuse(wire.TooLarge, fmt.Sprintf("the body has to have at most %d bytes", most))
 	if c.ContentLength > most {

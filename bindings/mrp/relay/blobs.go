@@ -5,7 +5,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/store/mail"
@@ -67,7 +66,7 @@ func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
 		return r.refusal(err, wire.BlobNotFound)
 	}
 	defer func() { _ = f.Close() }()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(r.times.blob)) //nolint:forbidigo // a deadline of the network
+	hurry(w, r.times.with(r.times.blob, b.Size))
 	h := w.Header()
 	h.Set("Content-Type", b.ContentType)
 	h.Set(wire.HeaderHash, hex.EncodeToString(b.Hash[:]))
@@ -86,6 +85,6 @@ func (r *Relay) deleteBlob(w http.ResponseWriter, c *call) *wire.Error {
 		return r.refusal(err, wire.BlobNotFound)
 	}
 	r.blobs.remove([]string{id})
-	w.WriteHeader(http.StatusNoContent)
+	r.nothing(w)
 	return nil
 }

@@ -34,12 +34,13 @@ func (r *Relay) HasSocket(key wire.Key) bool { return r.hasSocket(key) }
 func (r *Relay) Post(ctx context.Context) { r.postDue(ctx) }
 
 // Times are those of Options, for tests that would wait for long.
-type Times struct{ Body, Blob, Write, Greet, Ping, Post time.Duration }
+type Times struct{ Body, Blob, Write, MiB, Greet, Ping, Post time.Duration }
 
-// Hurry has a relay wait as long as this; 0 stays as it is.
+// Hurry has a relay wait as long as this; 0 stays as it is, but for MiB.
 func Hurry(t Times) func(*Options) {
 	return func(o *Options) {
 		o.times = usual
+		o.times.mib = t.MiB
 		for d, of := range map[*time.Duration]time.Duration{
 			&o.times.body: t.Body, &o.times.blob: t.Blob, &o.times.write: t.Write, &o.times.greet: t.Greet,
 			&o.times.ping: t.Ping, &o.times.pong: t.Ping, &o.times.post: t.Post,

@@ -21,6 +21,7 @@ func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
 		r.refuse(w, unavailable("the page could not be written"))
 		return
 	}
+	hurry(w, r.times.write)
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")

@@ -55,8 +55,10 @@ func (r *Relay) routes() http.Handler {
 // ServeHTTP answers everything below the prefix.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Request-ID", wire.NewRequestID())
+	connection := http.NewResponseController(w)
+	_ = connection.SetWriteDeadline(time.Time{}) // or that of the answer before, on a connection that was kept, would cut this one off
 	// Also what is refused at once may have a body, for which the server waits before it answers. Some writers have no deadlines.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(r.times.body)) //nolint:forbidigo // a deadline of the network
+	_ = connection.SetReadDeadline(time.Now().Add(r.times.body)) //nolint:forbidigo // a deadline of the network
 	if r.options.Prefix != "" {
 		http.StripPrefix(r.options.Prefix, r.mux).ServeHTTP(w, req)
 		return

@@ -11,6 +11,7 @@ type times struct {
 	body  time.Duration // for the body of a request to come, and for the rest of a frame that has begun
 	blob  time.Duration // for a blob to come, or to go
 	write time.Duration // for an answer or one frame to go
+	mib   time.Duration // for each MiB of a blob or an answer, besides: a large one goes over a slow line as well
 	greet time.Duration // for the first frame of a WebSocket
 	ping  time.Duration // between two pings of a WebSocket
 	pong  time.Duration // for the answer to one
@@ -19,6 +20,11 @@ type times struct {
 
 // usual are the times of a relay: a silence of a minute ends a WebSocket.
 var usual = times{
-	body: 30 * time.Second, blob: 10 * time.Minute, write: 30 * time.Second, greet: wire.AuthWithin, ping: 30 * time.Second,
-	pong: 30 * time.Second, post: wire.AuthWithin,
+	body: 30 * time.Second, blob: 10 * time.Minute, write: 30 * time.Second, mib: 10 * time.Second, greet: wire.AuthWithin,
+	ping: 30 * time.Second, pong: 30 * time.Second, post: wire.AuthWithin,
+}
+
+// with is how long what has so many bytes may take, where the smallest may take as long as least.
+func (t times) with(least time.Duration, bytes int64) time.Duration {
+	return least + time.Duration(max(bytes, 0)>>20)*t.mib
 }

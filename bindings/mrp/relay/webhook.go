@@ -58,6 +58,6 @@ func (r *Relay) deleteWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	if err := r.store.DeleteWebhook(c.Context(), c.key()); err != nil {
 		return r.refusal(err, wire.NotFound)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	r.nothing(w)
 	return nil
 }
