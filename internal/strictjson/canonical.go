@@ -134,6 +134,9 @@ func appendPlain(out []byte, v any) (_ []byte, ok bool) {
 	case json.Number:
 		return appendNumber(out, string(v))
 	case []any:
+		if v == nil {
+			return append(out, "null"...), true
+		}
 		out = append(out, '[')
 		for i, item := range v {
 			if i > 0 {
@@ -154,6 +157,9 @@ func appendPlain(out []byte, v any) (_ []byte, ok bool) {
 }
 
 func appendPlainObject(out []byte, members map[string]any) (_ []byte, ok bool) {
+	if members == nil {
+		return append(out, "null"...), true
+	}
 	var some [16]string
 	names := some[:0]
 	for name := range members {

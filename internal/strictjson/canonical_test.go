@@ -43,6 +43,25 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
+// Trees that were made by hand have the form that the library has for them as well.
+func TestCanonicalOfTreesMadeByHand(t *testing.T) {
+	for _, c := range []struct {
+		tree any
+		want string
+	}{
+		{nil, `null`},
+		{[]any(nil), `null`},
+		{map[string]any(nil), `null`},
+		{strictjson.Object(nil), `null`},
+		{map[string]any{"a": []any{}, "b": strictjson.Object{}, "c": []any(nil)}, `{"a":[],"b":{},"c":null}`},
+		{map[string]any{"b": 1, "a": []string{"x"}}, `{"a":["x"],"b":1}`},
+	} {
+		if got, err := strictjson.Canonical(c.tree); err != nil || string(got) != c.want {
+			t.Errorf("%#v is %s, want %s, %v", c.tree, got, c.want, err)
+		}
+	}
+}
+
 // survives reports whether the shortest text of a number's float64 has the value of the number.
 func survives(n string) bool {
 	f, err := strconv.ParseFloat(n, 64)
