@@ -105,7 +105,8 @@ func (x *exchange) answer(ctx context.Context) answer {
 	case wire.TypeText, wire.TypeJSON:
 		return x.talk(ctx)
 	default:
-		return x.refuse(reason.UnsupportedMediaType.Refusal("Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
+		return x.refuse(reason.UnsupportedMediaType.Refusal(
+			"Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
 	}
 }
 

@@ -15,9 +15,6 @@ func NewMessageID(at time.Time) string {
 // NewBlobID returns an id of a blob.
 func NewBlobID() string { return "blob_" + random(12) }
 
-// NewDeliveryID returns an id of a delivery.
-func NewDeliveryID() string { return "dlv_" + random(6) }
-
 // NewRequestID returns an id of a request.
 func NewRequestID() string { return "req_" + random(12) }
 
