@@ -16,6 +16,8 @@ import (
 type inbox struct {
 	key wire.Key
 
+	claiming sync.Mutex // one claim at a time; it is held while the store is asked, which mu never is
+
 	mu      sync.Mutex
 	sockets map[*socket]int // how many messages are on each
 	flying  map[string]*flight
@@ -88,16 +90,15 @@ func (r *Relay) hangUp(key wire.Key, why string) {
 
 // claim takes messages for a socket: those that are on none.
 func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight, _ error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := inFlight - b.sockets[s]
+	b.claiming.Lock()
+	defer b.claiming.Unlock()
+	room := b.room(s)
 	if room <= 0 {
 		return nil, nil
 	}
-	if n := len(b.sockets); n > 1 { // the other one gets its share
-		room = min(room, (inFlight+n-1)/n)
-	}
-	fresh, err := r.fresh(ctx, b.key, func(id string) bool { return b.flying[id] != nil }, room)
+	fresh, err := r.fresh(ctx, b.key, func(id string) bool { return b.flight(id) != nil }, room)
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, w := range fresh {
 		f := &flight{Waiting: w, on: s}
 		list = append(list, f)
@@ -107,7 +108,18 @@ func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight,
 	return list, err
 }
 
-// flight returns that of a message.
+// room is how many messages more may be on a socket.
+func (b *inbox) room(s *socket) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := inFlight - b.sockets[s]
+	if n := len(b.sockets); n > 1 { // the other one gets its share
+		room = min(room, (inFlight+n-1)/n)
+	}
+	return room
+}
+
+// flight returns that of a message; nil where it is on no socket.
 func (b *inbox) flight(id string) *flight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
