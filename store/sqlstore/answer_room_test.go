@@ -11,15 +11,23 @@ import (
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
-func TestAnswersThatAreKeptAreBounded(t *testing.T) {
-	t.Parallel()
+// An engine is a test on a new database, whose clock is that of the test.
+type engine struct {
+	*testing.T
+	store *Store
+	clock *storetest.Clock
+}
+
+// onEachEngine runs a test on a database of each kind.
+func onEachEngine(t *testing.T, at time.Time, run func(engine)) {
+	t.Helper()
 	for name, place := range map[string]func() string{
 		"SQLite":     func() string { return filepath.Join(t.TempDir(), "state.db") },
 		"PostgreSQL": func() string { return pgtest.Start(t).Database(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := storetest.NewClock(time.Now())
+			clock := storetest.NewClock(at)
 			s, err := OpenByClock(t.Context(), place(), Options{Now: clock.Now})
 			if err != nil {
 				t.Fatal(err)
@@ -29,50 +37,58 @@ func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			s.room = answerRoom{agent: 250, all: 600}
-			n := 0
-			kept := func(agent, key string) bool {
-				t.Helper()
-				n++
-				r := unapproved(agent, fmt.Sprintf("%06d", n), 1000)
-				r.Execution.IdempotencyKey = key
-				begun, err := s.Begin(t.Context(), r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				answer := &store.Answer{Output: make([]byte, 90), Message: "0123456789"}
-				if _, err := s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer}); err != nil {
-					t.Fatal(err)
-				}
-				r.Execution.ID += "again"
-				again, err := s.Begin(t.Context(), r)
-				if err != nil || again.Replay == nil {
-					t.Fatalf("again: %+v, %v", again, err)
-				}
-				return again.Replay.Answer != nil
-			}
-			want := func(agent string, want ...bool) {
-				t.Helper()
-				for i, w := range want {
-					if got := kept(agent, fmt.Sprintf("k%d", i)); got != w {
-						t.Errorf("%s, answer %d: kept %v; want %v", agent, i, got, w)
-					}
-				}
-			}
-			want("a", true, true, false, false)
-			want("b", true, true, false)
-			want("c", true, true)
-			want("d", false)
-			clock.Advance(25 * time.Hour)
-			if !kept("a", "k0") { // in place of the one that expired
-				t.Error("an answer under a key that has expired leaves no room")
-			}
-			if _, err := s.Purge(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			want("e", true, true, false)
-			want("b", true, true, false)
-			want("a", true, true, false)
+			run(engine{t, s, clock})
 		})
 	}
+}
+
+func TestAnswersThatAreKeptAreBounded(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, time.Now(), func(on engine) {
+		t, s, clock := on.T, on.store, on.clock
+		s.room = answerRoom{agent: 250, all: 600}
+		n := 0
+		kept := func(agent, key string) bool {
+			t.Helper()
+			n++
+			r := unapproved(agent, fmt.Sprintf("%06d", n), 1000)
+			r.Execution.IdempotencyKey = key
+			begun, err := s.Begin(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := &store.Answer{Output: make([]byte, 90), Message: "0123456789"}
+			if _, err := s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer}); err != nil {
+				t.Fatal(err)
+			}
+			r.Execution.ID += "again"
+			again, err := s.Begin(t.Context(), r)
+			if err != nil || again.Replay == nil {
+				t.Fatalf("again: %+v, %v", again, err)
+			}
+			return again.Replay.Answer != nil
+		}
+		want := func(agent string, want ...bool) {
+			t.Helper()
+			for i, w := range want {
+				if got := kept(agent, fmt.Sprintf("k%d", i)); got != w {
+					t.Errorf("%s, answer %d: kept %v; want %v", agent, i, got, w)
+				}
+			}
+		}
+		want("a", true, true, false, false)
+		want("b", true, true, false)
+		want("c", true, true)
+		want("d", false)
+		clock.Advance(25 * time.Hour)
+		if !kept("a", "k0") { // in place of the one that expired
+			t.Error("an answer under a key that has expired leaves no room")
+		}
+		if _, err := s.Purge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want("e", true, true, false)
+		want("b", true, true, false)
+		want("a", true, true, false)
+	})
 }

@@ -1,105 +1,87 @@
 package sqlstore
 
 import (
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // The ledger of an agent has every entry once, by its time, also where the clock was set back and where entries were deleted
 // between two pages; and a charge that is forgotten leaves none, however it ended.
 func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 	t.Parallel()
-	for name, place := range map[string]func() string{
-		"SQLite":     func() string { return filepath.Join(t.TempDir(), "state.db") },
-		"PostgreSQL": func() string { return pgtest.Start(t).Database(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := storetest.NewClock(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC))
-			s, err := OpenByClock(t.Context(), place(), Options{Now: clock.Now})
+	onEachEngine(t, time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), func(on engine) {
+		t, s, clock := on.T, on.store, on.clock
+		pay := func(n int, agent string, unresolved bool) {
+			t.Helper()
+			begun, err := s.Begin(t.Context(), unapproved(agent, strconv.Itoa(n), 1000))
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
+			clock.Advance(time.Second)
+			if unresolved {
+				if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
+					t.Fatal(err)
 				}
-			}()
-			pay := func(n int, agent string, unresolved bool) {
-				t.Helper()
-				begun, err := s.Begin(t.Context(), unapproved(agent, strconv.Itoa(n), 1000))
+				clock.Advance(-time.Minute)
+			}
+			if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n := range 6 {
+			pay(2*n, "a", n%3 == 1)
+			pay(2*n+1, "b", false)
+		}
+		read := func(between func()) (entries int) {
+			t.Helper()
+			f, last := store.Filter{Service: "s", AgentID: "a", Limit: 3}, time.Unix(1<<40, 0)
+			seen := map[int64]bool{}
+			for {
+				page, err := s.Ledger(t.Context(), f)
 				if err != nil {
 					t.Fatal(err)
 				}
-				clock.Advance(time.Second)
-				if unresolved {
-					if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
-						t.Fatal(err)
+				for _, e := range page {
+					if seen[e.Seq] || e.At.After(last) || e.AgentID != "a" {
+						t.Errorf("entry %+v after one of %s", e, last)
 					}
-					clock.Advance(-time.Minute)
+					seen[e.Seq], last = true, e.At
 				}
-				if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+				if len(page) < f.Limit {
+					return len(seen)
+				}
+				f.After = strconv.FormatInt(page[len(page)-1].Seq, 10)
+				between()
+			}
+		}
+		if n := read(func() {}); n != 14 { // two of each charge, and one for each that was unresolved
+			t.Errorf("%d entries, want 14", n)
+		}
+		clock.Advance(48 * time.Hour)
+		for n := range 2 {
+			pay(100+n, "a", false)
+		}
+		s.KeepLedger(24 * time.Hour)
+		purged := false
+		if n := read(func() {
+			if !purged {
+				purged = true
+				if _, err := s.Purge(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for n := range 6 {
-				pay(2*n, "a", n%3 == 1)
-				pay(2*n+1, "b", false)
-			}
-			read := func(between func()) (entries int) {
-				t.Helper()
-				f, last := store.Filter{Service: "s", AgentID: "a", Limit: 3}, time.Unix(1<<40, 0)
-				seen := map[int64]bool{}
-				for {
-					page, err := s.Ledger(t.Context(), f)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for _, e := range page {
-						if seen[e.Seq] || e.At.After(last) || e.AgentID != "a" {
-							t.Errorf("entry %+v after one of %s", e, last)
-						}
-						seen[e.Seq], last = true, e.At
-					}
-					if len(page) < f.Limit {
-						return len(seen)
-					}
-					f.After = strconv.FormatInt(page[len(page)-1].Seq, 10)
-					between()
-				}
-			}
-			if n := read(func() {}); n != 14 { // two of each charge, and one for each that was unresolved
-				t.Errorf("%d entries, want 14", n)
-			}
-			clock.Advance(48 * time.Hour)
-			for n := range 2 {
-				pay(100+n, "a", false)
-			}
-			s.KeepLedger(24 * time.Hour)
-			purged := false
-			if n := read(func() {
-				if !purged {
-					purged = true
-					if _, err := s.Purge(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}); n != 4 {
-				t.Errorf("%d entries while others were deleted, want the 4 that stay", n)
-			}
-			whole, err := s.Ledger(t.Context(), store.Filter{Limit: 100})
-			if err != nil || len(whole) != 4 {
-				t.Errorf("%d entries are left, want 4, %v", len(whole), err)
-			}
-			if err := s.CheckBalance(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+		}); n != 4 {
+			t.Errorf("%d entries while others were deleted, want the 4 that stay", n)
+		}
+		whole, err := s.Ledger(t.Context(), store.Filter{Limit: 100})
+		if err != nil || len(whole) != 4 {
+			t.Errorf("%d entries are left, want 4, %v", len(whole), err)
+		}
+		if err := s.CheckBalance(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
