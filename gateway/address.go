@@ -29,3 +29,16 @@ func (s *Server) client(r *http.Request) netip.Addr {
 func trusts(s *service.Snapshot, remote string) bool {
 	return len(s.Proxies) > 0 && s.Trusts(accept.Peer(remote))
 }
+
+// countedAs is accept.CountedAs. Of a client that has no proxy before it, it is mostly the beginning of remote, the address of
+// the connection with its port, and is not written anew.
+func countedAs(client netip.Addr, remote string) string {
+	var space [15]byte // of an IPv4 address
+	if client.Is4() {
+		text := client.AppendTo(space[:0])
+		if n := len(text); n < len(remote) && remote[:n] == string(text) && remote[n] == ':' {
+			return remote[:n]
+		}
+	}
+	return accept.CountedAs(client)
+}

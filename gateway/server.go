@@ -101,18 +101,25 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) build() http.Handler {
 	e := echo.New()
-	e.HideBanner, e.HidePort = true, true
-	e.HTTPErrorHandler = func(err error, c echo.Context) { s.fail(c, err) }
-	e.Use(s.guard)
 	s.routes(e)
-	return e
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := e.AcquireContext()
+		c.Reset(r, w)
+		e.Router().Find(r.Method, echo.GetPath(r), c)
+		s.guard(c) //nolint:contextcheck // the request of c has it
+		e.ReleaseContext(c)
+	})
 }
 
-// exchange is what the handlers of one request share.
+// exchange is what the handlers of one request share. It is the context of the request, too, and carries itself and the share
+// of memory: one object for all of them.
 type exchange struct {
+	context.Context //nolint:containedctx // an exchange is a context: that of the connection, with more in it
+
 	share     memory.Share
 	service   *service.Service
 	requestID execute.RequestID
+	idField   [1]string // requestID, as the values of a header field
 	client    netip.Addr
 	address   string        // that the client is counted under
 	arrival   *door.Arrival // nil: the request came to the listener
@@ -120,6 +127,18 @@ type exchange struct {
 }
 
 type exchangeKey struct{}
+
+// Value implements context.Context.
+func (x *exchange) Value(key any) any {
+	switch {
+	case key == exchangeKey{}:
+		return x
+	case memory.IsKey(key):
+		return &x.share
+	default:
+		return x.Context.Value(key)
+	}
+}
 
 // exchangeOf returns the exchange of a request; nil: guard has not seen it.
 func exchangeOf(c echo.Context) *exchange {
@@ -129,54 +148,58 @@ func exchangeOf(c echo.Context) *exchange {
 
 // guard stands before every handler: it names the request, finds the service, holds back addresses that
 // ask too much, answers panics, and writes the one log line.
-func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) (err error) {
-		began := s.now()
-		x := &exchange{}
-		s.memory.Start(&x.share)
-		defer x.share.Close()
-		r := c.Request().WithContext(memory.With(context.WithValue(c.Request().Context(), exchangeKey{}, x), &x.share))
-		c.SetRequest(r)
-		x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
-		x.address = accept.CountedAs(x.client)
-		if x.arrival = door.ArrivalOf(r.Context()); x.arrival != nil {
-			x.address = string(x.arrival.Sender)
-		}
-		h := c.Response().Header()
-		h.Set(headerRequestID, string(x.requestID))
-		h["X-Content-Type-Options"] = noSniff
-		defer func() {
-			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
-					panic(p)
-				}
-				s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
-					zap.ByteString("stack", debug.Stack()))
-				err = reason.Internal.Refusal("")
-			}
-			if err != nil {
-				s.fail(c, err)
-				err = nil
-			} else {
-				accept.Of(r.Context()).Keep()
-			}
-			s.logRequest(c, x, s.now().Sub(began))
-		}()
-		if !s.addresses.Admit(x.address, began) {
-			return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
-		}
-		x.service = s.serviceFor(r)
-		if x.service == nil {
-			return reason.UnknownHost.Refusal("")
-		}
-		if name := wire.RepeatedHeader(r.Header); name != "" {
-			return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
-		}
-		if x.arrival == nil && s.enter(c, x) {
-			return nil
-		}
-		return next(c)
+func (s *Server) guard(c echo.Context) {
+	began, r := s.now(), c.Request()
+	x := &exchange{Context: r.Context()}
+	s.memory.Start(&x.share)
+	defer x.share.Close()
+	r = r.WithContext(x)
+	c.SetRequest(r)
+	x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
+	x.address = countedAs(x.client, r.RemoteAddr)
+	if x.arrival = door.ArrivalOf(x.Context); x.arrival != nil {
+		x.address = string(x.arrival.Sender)
 	}
+	x.idField[0] = string(x.requestID)
+	h := c.Response().Header()
+	h[headerRequestID], h["X-Content-Type-Options"] = x.idField[:], noSniff
+	var err error
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+				panic(p)
+			}
+			s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
+				zap.ByteString("stack", debug.Stack()))
+			err = reason.Internal.Refusal("")
+		}
+		if err != nil {
+			s.fail(c, err)
+		} else {
+			accept.Of(x.Context).Keep()
+		}
+		s.logRequest(c, x, s.now().Sub(began))
+	}()
+	err = s.serve(c, x, began)
+}
+
+// serve has the handler of the path answer, or a door.
+func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
+	r := c.Request()
+	if !s.addresses.Admit(x.address, began) {
+		return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
+	}
+	x.service = s.serviceFor(r)
+	if x.service == nil {
+		return reason.UnknownHost.Refusal("")
+	}
+	if name := wire.RepeatedHeader(r.Header); name != "" {
+		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
+	}
+	if x.arrival == nil && s.enter(c, x) {
+		return nil
+	}
+	return c.Handler()(c)
 }
 
 // fail answers with the one envelope, whatever went wrong.

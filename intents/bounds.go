@@ -211,7 +211,7 @@ func (b *bounds) string(s string, c *check, at *path, r *report) {
 			return // a text that is too long is not matched besides
 		}
 	}
-	if b.pattern != nil && !b.pattern.match(s, r.meter) {
+	if b.pattern != nil && !b.pattern.match(s, &r.meter) {
 		r.breaks(c, "pattern", at)
 	}
 }

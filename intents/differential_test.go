@@ -14,7 +14,7 @@ import (
 
 // verdict is ours on one value.
 func (c *check) verdict(value any, tracking bool) *report {
-	r := &report{most: MaxViolations, meter: &meter{left: CallSteps}, tracking: tracking}
+	r := &report{most: MaxViolations, meter: meter{left: CallSteps}, tracking: tracking}
 	c.validate(value, nil, r)
 	return r
 }

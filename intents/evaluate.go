@@ -53,7 +53,7 @@ func (c *check) validate(v any, at *path, r *report) (s seen) {
 		r.addAt(fault{kind: noValue}, at)
 		return s
 	}
-	if c.kinds != 0 && !c.kinds.has(v, r.meter) {
+	if c.kinds != 0 && !c.kinds.has(v, &r.meter) {
 		r.breaks(c, "type", at)
 		return s
 	}
@@ -83,7 +83,7 @@ func (c *check) list(v []any, at *path, r *report, s *seen) {
 	if r.tracking {
 		s.all = c.items != nil
 		for i := range min(len(prefix), len(v)) {
-			s.item(i, r.meter)
+			s.item(i, &r.meter)
 		}
 	}
 	inside := pathAt(at, 0) // one for all items: faults keep its text
@@ -119,7 +119,7 @@ func (c *check) count(v []any, at *path, r *report, s *seen) {
 		}
 		matched++
 		if r.tracking {
-			s.item(i, r.meter)
+			s.item(i, &r.meter)
 		} else if c.maxContains < 0 && matched >= c.minContains {
 			break
 		}
@@ -167,7 +167,7 @@ func (c *check) member(name string, member any, inside *path, sub *check, r *rep
 	inside.name = name
 	sub.validate(member, inside, r)
 	if r.tracking {
-		s.name(name, r.meter)
+		s.name(name, &r.meter)
 	}
 }
 
@@ -190,7 +190,7 @@ func (c *check) allMembers(v map[string]any, rest combination, at *path, r *repo
 			c.member(name, v[name], inside, sub, r, s)
 		}
 		for _, p := range rest.patterns {
-			if p.match(name, r.meter) {
+			if p.match(name, &r.meter) {
 				known = true
 				c.member(name, v[name], inside, p.check, r, s)
 			}
@@ -210,18 +210,18 @@ func (c *check) combine(v any, at *path, r *report, s *seen) {
 	if object, ok := v.(map[string]any); ok {
 		for _, d := range c.dependent {
 			if _, ok := object[d.name]; ok && r.take(stepsOfLookup) {
-				s.add(d.check.validate(v, at, r), r.meter)
+				s.add(d.check.validate(v, at, r), &r.meter)
 			}
 		}
 	}
-	s.add(c.ref.validate(v, at, r), r.meter)
+	s.add(c.ref.validate(v, at, r), &r.meter)
 	if c.not != nil {
 		if faults, _ := r.ask(c.not, v, at, 1); len(faults) == 0 {
 			r.breaks(c, "not", at)
 		}
 	}
 	for _, sub := range c.all {
-		s.add(sub.validate(v, at, r), r.meter)
+		s.add(sub.validate(v, at, r), &r.meter)
 	}
 	c.choose("anyOf", c.any, v, at, r, s)
 	c.choose("oneOf", c.one, v, at, r, s)
@@ -230,9 +230,9 @@ func (c *check) combine(v any, at *path, r *report, s *seen) {
 		if faults, found := r.ask(c.when, v, at, 1); len(faults) > 0 {
 			next = c.otherwise
 		} else {
-			s.add(found, r.meter)
+			s.add(found, &r.meter)
 		}
-		s.add(next.validate(v, at, r), r.meter)
+		s.add(next.validate(v, at, r), &r.meter)
 	}
 	c.unevaluated(v, at, r, s)
 }
@@ -251,7 +251,7 @@ func (c *check) choose(keyword string, branches []*check, v any, at *path, r *re
 			return
 		case len(faults) == 0:
 			matched++
-			s.add(found, r.meter)
+			s.add(found, &r.meter)
 		case !refusesType(faults, at):
 			candidates++
 			meant = faults

@@ -43,7 +43,7 @@ func (d *identity) hold(v any, c *check, at *path, r *report) {
 		return
 	}
 	if d.enum != nil || d.isConst {
-		text := appendIdentity(r.text[:0], v, r.meter)
+		text := appendIdentity(r.text[:0], v, &r.meter)
 		if r.text = text; d.enum != nil && !d.enum[string(text)] {
 			r.breaks(c, "enum", at)
 		}
@@ -57,7 +57,7 @@ func (d *identity) hold(v any, c *check, at *path, r *report) {
 	}
 	seen := make(map[string]struct{}, len(items))
 	for _, item := range items {
-		r.text = appendIdentity(r.text[:0], item, r.meter)
+		r.text = appendIdentity(r.text[:0], item, &r.meter)
 		if _, twice := seen[string(r.text)]; twice {
 			r.breaks(c, "uniqueItems", at)
 			return

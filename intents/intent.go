@@ -132,7 +132,7 @@ func (i *Intent) hide(names []string) {
 // says what is wrong, and never quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
 	v = p.check.convert(v)
-	r := report{most: 1, meter: &meter{left: CallSteps}}
+	r := report{most: 1, meter: meter{left: CallSteps}}
 	if p.validate(v, nil, &r); r.meter.exhausted() {
 		return nil, errors.New("takes too much work to check")
 	}

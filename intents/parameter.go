@@ -221,7 +221,7 @@ func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 			p.Required = false
 		}
 	}
-	r := report{most: 1, meter: &meter{left: CallSteps}}
+	r := report{most: 1, meter: meter{left: CallSteps}}
 	p.validate(value, nil, &r)
 	switch {
 	case r.meter.exhausted():

@@ -10,7 +10,7 @@ import (
 type report struct {
 	faults    []fault
 	most      int
-	meter     *meter
+	meter     meter
 	tracking  bool // some schema asks which items or properties others have looked at
 	text      []byte
 	guesses   int
@@ -74,7 +74,7 @@ func (r *report) ask(c *check, v any, at *path, most int) ([]fault, seen) {
 	}
 	inner := report{most: most, meter: r.meter, tracking: r.tracking, text: r.text}
 	s := c.validate(v, at, &inner)
-	r.text = inner.text
+	r.meter, r.text = inner.meter, inner.text
 	return inner.faults, s
 }
 

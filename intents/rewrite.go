@@ -192,8 +192,9 @@ func (w *rewriter) tree(c *check) bool {
 }
 
 func (w *rewriter) holds(v any, c *check) bool {
-	r := report{most: 1, meter: &w.meter, tracking: w.tracking}
+	r := report{most: 1, meter: w.meter, tracking: w.tracking}
 	c.validate(v, nil, &r)
+	w.meter = r.meter
 	return len(r.faults) == 0
 }
 

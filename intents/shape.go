@@ -78,7 +78,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
-	steps := &meter{left: answerSteps}
+	steps := meter{left: answerSteps}
 	for n := range i.Outputs {
 		p := &i.Outputs[n]
 		v, at, found := p.source(body, isObject)
@@ -93,7 +93,8 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		}
 		v = p.check.convert(v)
 		r := report{most: 1, meter: steps}
-		if p.validate(v, nil, &r); steps.exhausted() {
+		p.validate(v, nil, &r)
+		if steps = r.meter; steps.exhausted() {
 			return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
 		}
 		if len(r.faults) == 0 {

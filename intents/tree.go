@@ -18,7 +18,7 @@ const (
 // bounded depth and bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain
 // anything.
 func checkTree(v any, r *report, at *path) bool {
-	message := treeFault(v, 1, 0, r.meter)
+	message := treeFault(v, 1, 0, &r.meter)
 	if message != "" {
 		r.add(fault{kind: noTree, at: at.String(), name: message})
 	}

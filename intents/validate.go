@@ -19,45 +19,61 @@ const (
 	maxNameSent = 256
 )
 
-// Validate checks the parameters of a call, a tree that strictjson made. It returns a new object that includes the
+// Validate checks the parameters of a call, a tree that strictjson made. It returns an object that includes the
 // defaults, or every violation (at most MaxViolations) in the order in which the intent declares its parameters,
-// undeclared ones last. The given object is not changed; the returned one shares its values. Numbers are compared
-// exactly, at any size.
+// undeclared ones last. The given object is not changed; the returned one shares its values, and is the given one where
+// nothing is to be filled in: neither is to be changed from then on. Numbers are compared exactly, at any size.
 //
 // A parameter whose default is null although its schema does not accept null may be sent as null and counts as absent.
 // Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
-	steps := meter{left: CallSteps}
-	r := report{most: MaxViolations, meter: &steps}
-	filled := make(strictjson.Object, len(i.Inputs))
+	r := report{most: MaxViolations, meter: meter{left: CallSteps}}
+	complete := true // nothing is to be filled in, or left out
 	for n := range i.Inputs {
 		p := &i.Inputs[n]
-		v, sent := params[p.Name]
-		if sent && v == nil && p.absent {
-			sent = false
-		}
+		v, sent := p.in(params)
 		switch {
 		case sent:
-			before := len(r.faults)
 			if p.validate(v, p.at, &r); r.meter.exhausted() {
 				return nil, append(r.violations(), tooMuch(pointer(p.Name)))
 			}
-			if len(r.faults) == before {
-				filled[p.Name] = v
-			}
 		case p.Required:
 			r.add(fault{kind: missingParameter, at: pointer(p.Name), name: p.Name})
-		case p.HasDefault:
-			filled[p.Name] = strictjson.Clone(p.Default)
+		default:
+			complete = complete && !p.HasDefault && !params.Has(p.Name)
 		}
 	}
 	if i.undeclared(params, &r); r.meter.exhausted() {
 		return nil, append(r.violations(), tooMuch(""))
 	}
-	if len(r.faults) > 0 {
+	switch {
+	case len(r.faults) > 0:
 		return nil, r.violations()
+	case complete && params != nil:
+		return params, nil
+	default:
+		return i.filled(params), nil
 	}
-	return filled, nil
+}
+
+// in returns the value that was sent for a parameter, and whether one was.
+func (p *Parameter) in(params strictjson.Object) (v any, sent bool) {
+	v, sent = params[p.Name]
+	return v, sent && (v != nil || !p.absent)
+}
+
+// filled returns parameters that were found to be good, with the defaults of those that were not sent.
+func (i *Intent) filled(params strictjson.Object) strictjson.Object {
+	out := make(strictjson.Object, len(i.Inputs))
+	for n := range i.Inputs {
+		p := &i.Inputs[n]
+		if v, sent := p.in(params); sent {
+			out[p.Name] = v
+		} else if p.HasDefault {
+			out[p.Name] = strictjson.Clone(p.Default)
+		}
+	}
+	return out
 }
 
 // validate checks one value, whatever decoder made it.

@@ -3,6 +3,7 @@ package intents_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -216,6 +217,31 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 	first["b"].(map[string]any)["x"].([]any)[0] = "changed"
 	if second, _ := i.Validate(sent); !cmp.Equal(want, second) {
 		t.Error("callers share the default")
+	}
+}
+
+// Where nothing is filled in, what was sent is returned; null that counts as absent is left out of a copy.
+func TestValidateReturnsWhatIsComplete(t *testing.T) {
+	i := with(t, `[{"name": "a", "type": "string", "required": true}, {"name": "b", "type": "integer", "default": 1},
+{"name": "c", "type": "string", "default": null}]`)
+	for _, tt := range []struct {
+		sent, want string
+		same       bool
+	}{
+		{`{"a": "x", "b": 2}`, `{"a": "x", "b": 2}`, true},
+		{`{"a": "x", "b": 2, "c": "y"}`, `{"a": "x", "b": 2, "c": "y"}`, true},
+		{`{"a": "x", "c": "y"}`, `{"a": "x", "b": 1, "c": "y"}`, false},
+		{`{"a": "x", "b": 2, "c": null}`, `{"a": "x", "b": 2}`, false},
+	} {
+		sent := object(t, tt.sent)
+		got, violations := i.Validate(sent)
+		same := reflect.ValueOf(got).Pointer() == reflect.ValueOf(sent).Pointer()
+		if diff := cmp.Diff(object(t, tt.want), map[string]any(got)); diff != "" || len(violations) > 0 || same != tt.same {
+			t.Errorf("%s: %v, the same: %v %s", tt.sent, violations, same, diff)
+		}
+		if !cmp.Equal(sent, object(t, tt.sent)) {
+			t.Errorf("%s was changed", tt.sent)
+		}
 	}
 }
 

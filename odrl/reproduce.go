@@ -20,16 +20,10 @@ type Reproduction struct {
 }
 
 // Reproduce returns what Decide was asked, in the names of the policy. facts are those of the Decision, which the policy
-// read; they are not changed.
+// read; they are not changed, but may be a part of what is returned.
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
-	context := make(map[string]any, len(facts)+1)
-	maps.Copy(context, facts)
-	delete(context, "dateTime") // it is the world's
-	if len(r.ProofKey) > 0 {
-		context["publicKey"] = rules.KeyText(r.ProofKey)
-	}
 	out := Reproduction{
-		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: context},
+		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: contextOf(r, facts)},
 		World:    WorldState{Now: r.Now}, DutyMode: DutiesNotViolated,
 	}
 	for _, iri := range p.program.Spelling.Wholes(r.Intent) {
@@ -39,6 +33,21 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 		out.World.PartOf = append(out.World.PartOf, Membership{r.AgentID, iri})
 	}
 	return out
+}
+
+// contextOf returns the facts of a question without the time, which is the world's, and with the key of a proof.
+func contextOf(r Request, facts map[string]any) map[string]any {
+	const moment, key = "dateTime", "publicKey"
+	if _, timed := facts[moment]; !timed && len(r.ProofKey) == 0 {
+		return facts
+	}
+	context := make(map[string]any, len(facts)+1)
+	maps.Copy(context, facts)
+	delete(context, moment)
+	if len(r.ProofKey) > 0 {
+		context[key] = rules.KeyText(r.ProofKey)
+	}
+	return context
 }
 
 // MarshalJSON writes request, world and dutyMode as ParseQuestion and ParseWorldState read them.

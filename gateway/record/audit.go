@@ -132,7 +132,7 @@ const maxKept = 64 << 10
 func (a *Audit) add(v *execute.Event) (uint64, error) {
 	buffer, _ := lines.Get().(*[]byte)
 	defer lines.Put(buffer)
-	record := line(v, a.values.Load())
+	record := line(v, a.values.Load(), *buffer)
 	text, err := record.AppendJSON((*buffer)[:0])
 	text = append(text, '\n')
 	if cap(text) <= maxKept {

@@ -80,8 +80,9 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 // ended meanwhile.
 const Begun = "begun"
 
-// line is the record of an event; with values, parameters stand in it as they were sent.
-func line(v *execute.Event, values bool) Line {
+// line is the record of an event; with values, parameters stand in it as they were sent. It overwrites scratch, of which it keeps
+// nothing.
+func line(v *execute.Event, values bool, scratch []byte) Line {
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
 		Agreement: v.AgreementID, Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason,
@@ -90,8 +91,7 @@ func line(v *execute.Event, values bool) Line {
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
 	}
-	var space [512]byte // for the usual
-	if text, err := strictjson.AppendForHTML(space[:0], v.Parameters); err == nil && v.Parameters != nil {
+	if text, err := strictjson.AppendForHTML(scratch[:0], v.Parameters); err == nil && v.Parameters != nil {
 		if values {
 			r.Parameters = bytes.Clone(text)
 		} else {

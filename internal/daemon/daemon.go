@@ -176,7 +176,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err := p.openRelay(); err != nil {
 		return err
 	}
-	p.build() //nolint:contextcheck // each request brings its own
+	p.build()
 	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
 		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))
 	} else {

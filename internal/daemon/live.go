@@ -63,7 +63,12 @@ func (p *process) takeOver(c *config.Config, next *live) {
 func (p *process) withDeadline(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // connections have the machine's clock
-		_ = http.NewResponseController(w).SetWriteDeadline(within)
+		// What net/http hands on can do it by itself.
+		if direct, ok := w.(interface{ SetWriteDeadline(t time.Time) error }); ok {
+			_ = direct.SetWriteDeadline(within)
+		} else {
+			_ = http.NewResponseController(w).SetWriteDeadline(within)
+		}
 		h.ServeHTTP(w, r)
 	})
 }

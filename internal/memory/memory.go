@@ -167,6 +167,10 @@ func With(ctx context.Context, s *Share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
+// IsKey reports whether a context that carries a share is asked for it: its Value is the *Share then. It is for contexts of a
+// type of their own; all others are made by With.
+func IsKey(key any) bool { return key == shareKey{} }
+
 // Of returns the share that a context carries; nil where it carries none.
 func Of(ctx context.Context) *Share {
 	s, _ := ctx.Value(shareKey{}).(*Share)
