@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -65,13 +66,13 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 
 // read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
 // as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
-func (u *Upstream) read(ctx context.Context, resp *http.Response, route *Route) (Answer, error) {
+func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
 	share := memory.Of(ctx)
-	answer := Answer{Status: resp.StatusCode, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
-	if resp.StatusCode < 200 { // 101: nobody asked to switch, so no answer will follow
+	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
+	if resp.Status < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
 	}
-	success := resp.StatusCode <= 299
+	success := resp.Status <= 299
 	bound := u.cfg.MaxResponse
 	if !success {
 		bound = min(bound, maxErrorBody)
@@ -124,18 +125,18 @@ func jsonReason(err error) string {
 
 // readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
 // complete body cannot be used.
-func readBody(ctx context.Context, share *memory.Share, resp *http.Response, bound int64) ([]byte, *Buffer, error) {
-	if resp.ContentLength > bound {
+func readBody(ctx context.Context, share *memory.Share, resp *pool.Answer, bound int64) ([]byte, *Buffer, error) {
+	if resp.Length > bound {
 		return nil, nil, errTooLong
 	}
-	raw, buffer, err := readBounded(ctx, share, resp.Body, bound, resp.ContentLength)
+	raw, buffer, err := readBounded(ctx, share, resp.Body, bound, resp.Length)
 	if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
 		return nil, nil, &brokenError{err}
 	}
 	if err != nil || len(raw) == 0 {
 		return nil, nil, err
 	}
-	switch coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header["Content-Encoding"], ","))); coding {
+	switch coding := strings.ToLower(strings.TrimSpace(resp.Header.List(contentEncoding))); coding {
 	case "", "identity":
 		return raw, buffer, nil
 	case "gzip", "x-gzip": // not asked for, but some services compress always
@@ -212,25 +213,34 @@ func retryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-var keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
+const contentEncoding = "Content-Encoding"
 
-func kept(h http.Header) http.Header {
+// keptHeaders are those of an answer that are told to the agent, readHeaders those that are read.
+var (
+	keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
+	readHeaders = append([]string{contentType, contentEncoding}, keptHeaders...)
+)
+
+func kept(fields pool.Fields) http.Header {
 	var subset http.Header
 	for _, name := range keptHeaders {
-		if v := h[name]; len(v) > 0 && len(v[0]) <= maxMessage {
+		if v, ok := fields.Lookup(name); ok && len(v) <= maxMessage {
 			if subset == nil {
 				subset = http.Header{}
 			}
-			subset[name] = v[:1:1]
+			subset[name] = []string{v}
 		}
 	}
 	return subset
 }
 
-func mediaType(h http.Header) string {
-	sent := h.Get(contentType)
-	if sent == applicationJSON {
+func mediaType(fields pool.Fields) string {
+	sent := fields.Get(contentType)
+	switch sent {
+	case "", applicationJSON:
 		return sent
+	case applicationJSON + "; charset=utf-8":
+		return applicationJSON
 	}
 	media, _, err := mime.ParseMediaType(sent)
 	if err != nil {

@@ -148,7 +148,6 @@ func (u *Upstream) attempt(ctx *term, p *Prepared, header pool.Fields, g grant.G
 	if err != nil {
 		return failed(ctx, p.route, written, err)
 	}
-	defer resp.Body.Close()
 	answer, err := u.read(ctx, resp, p.route)
 	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return failed(ctx, p.route, written, broken.err)

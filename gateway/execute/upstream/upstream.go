@@ -138,7 +138,7 @@ func New(cfg Config) (*Upstream, error) {
 	}
 	conns, err := pool.New(pool.Config{
 		URL: cfg.URL, TLS: secure(cfg), MaxConns: cfg.Pool.MaxConns, MaxIdle: cfg.Pool.MaxIdle,
-		IdleTimeout: cfg.Pool.IdleTimeout, DialTimeout: cfg.Pool.DialTimeout, MaxHeader: maxHeader, Now: cfg.Now,
+		IdleTimeout: cfg.Pool.IdleTimeout, DialTimeout: cfg.Pool.DialTimeout, MaxHeader: maxHeader, Keep: readHeaders, Now: cfg.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("upstream url: %w", err)

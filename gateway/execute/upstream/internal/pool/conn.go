@@ -25,13 +25,18 @@ type Conn struct {
 	out   bytes.Buffer // the head of the request, and a short body
 	since time.Time    // idle
 
-	stop     func() bool // watching ctx
-	method   string      // of the request under way
-	answer   *http.Response
-	body     io.Reader     // of the answer
-	writing  chan struct{} // closed when the body has been written; nil: nothing is written beside
-	used     bool          // by a request before
-	finished bool          // the answer was read to its end
+	stop    func() bool   // watching ctx
+	method  string        // of the request under way
+	writing chan struct{} // closed when the body has been written; nil: nothing is written beside
+	used    bool          // by a request before
+
+	answer Answer    // under way
+	fields [8]Field  // where its Header begins
+	long   []byte    // a line of it that does not fit into the buffer
+	chunks io.Reader // its body, where that is chunked
+	rest   int64     // bytes of its body that are to come; -1: until the connection is closed
+	ended  error     // how its body has ended: io.EOF where it is complete; nil: it has not
+	keeps  bool      // the service keeps the connection open after it
 }
 
 func newConn(p *Pool, conn, raw net.Conn) *Conn {
@@ -136,7 +141,7 @@ func (c *Conn) head(r Request) error {
 	}
 	for _, field := range r.Header {
 		if strings.ContainsAny(field.Name, "\r\n:") || strings.ContainsAny(field.Value, "\r\n") {
-			return errField
+			return errRequest
 		}
 		for _, s := range [...]string{field.Name, ": ", field.Value, "\r\n"} {
 			c.out.WriteString(s)
@@ -146,46 +151,16 @@ func (c *Conn) head(r Request) error {
 	return nil
 }
 
-// errField: Header is not what Request asks for. It quotes nothing.
-var errField = errors.New("a header field cannot be sent")
-
-// Answer reads the head of the answer; its body is read from the connection until that is released. Informational answers are
-// read over, but for 101.
-func (c *Conn) Answer() (*http.Response, error) {
-	request := &http.Request{Method: c.method}
-	for {
-		resp, err := http.ReadResponse(c.in, request)
-		if err != nil {
-			return nil, err
-		}
-		if resp.StatusCode < 200 && resp.StatusCode != http.StatusSwitchingProtocols {
-			continue
-		}
-		c.left, c.answer, c.body, c.finished = unbounded, resp, resp.Body, resp.Body == http.NoBody
-		resp.Body = (*body)(c)
-		return resp, nil
-	}
-}
-
-// A body is that of the answer of a Conn.
-type body Conn
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	b.finished = b.finished || err == io.EOF
-	return n, err
-}
-
-// Close does nothing: what was not read is dropped with the connection.
-func (b *body) Close() error { return nil }
+// errRequest: Header is not what Request asks for. It quotes nothing.
+var errRequest = errors.New("a header field cannot be sent")
 
 // Release gives the connection back. It is closed unless request and answer are complete, and both sides keep it open.
 func (c *Conn) Release() {
-	reusable := c.finished && c.written() && c.answer.StatusCode >= 200 && !c.answer.Close && c.in.Buffered() == 0
+	reusable := c.reusable()
 	if !c.stop() { // ctx has ended
 		reusable = false
 	}
-	c.answer, c.body, c.finished, c.used = nil, nil, false, true
+	c.answer, c.fields, c.long, c.chunks, c.ended, c.used = Answer{}, [8]Field{}, nil, nil, nil, true
 	if c.out.Cap() > 2*shortBody {
 		c.out = bytes.Buffer{}
 	}
@@ -193,6 +168,11 @@ func (c *Conn) Release() {
 		c.abandon()
 	}
 	<-c.pool.using
+}
+
+// reusable reports whether request and answer are complete, and nothing came beyond.
+func (c *Conn) reusable() bool {
+	return errors.Is(c.ended, io.EOF) && c.keeps && c.written() && c.in.Buffered() == 0
 }
 
 // written reports whether nothing is being written.

@@ -2,7 +2,7 @@ package pool
 
 import "strings"
 
-// Fields are the header fields of a request, in the order in which they are written. Names are written as they are, and compared
+// Fields are header fields, in the order in which they are written. Names are written as they are, and compared
 // without their case.
 type Fields []Field
 
@@ -18,12 +18,33 @@ func (f *Fields) Set(name, value string) {
 	*f = append(*f, Field{name, value})
 }
 
-// Get returns the value of a field; empty where there is none.
+// Get returns the value of the first field of a name; empty where there is none.
 func (f Fields) Get(name string) string {
+	value, _ := f.Lookup(name)
+	return value
+}
+
+// Lookup is Get that tells whether there is one.
+func (f Fields) Lookup(name string) (value string, ok bool) {
 	if i := f.index(name); i >= 0 {
-		return f[i].Value
+		return f[i].Value, true
 	}
-	return ""
+	return "", false
+}
+
+// List returns the values of all fields of a name as one list; empty where there is none. RFC 9110 5.3.
+func (f Fields) List(name string) string {
+	i := f.index(name)
+	if i < 0 {
+		return ""
+	}
+	list := f[i].Value
+	for rest := f[i+1:]; ; rest = rest[i+1:] {
+		if i = rest.index(name); i < 0 {
+			return list
+		}
+		list += "," + rest[i].Value
+	}
 }
 
 func (f Fields) index(name string) int {

@@ -3,7 +3,8 @@
 //
 // It exists because of what net/http's client cannot promise: that the caller is asked right before the first byte is written,
 // that it is certain afterwards whether one was, that nothing is repeated, and that bytes which a service sends beyond
-// its answer are never taken for the answer to the next request.
+// its answer are never taken for the answer to the next request. Of the head of an answer it keeps what it is asked for, and
+// nothing else of it takes memory.
 //
 //	c, err := p.Take(ctx, until)
 //	defer c.Release()
@@ -26,7 +27,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A Config says where the service is, and bounds the connections to it. Everything but TLS is required.
+// A Config says where the service is, and bounds the connections to it. Everything but TLS and Keep is required.
 type Config struct {
 	URL         *url.URL      // http or https, and a host
 	TLS         *tls.Config   // for https
@@ -35,6 +36,7 @@ type Config struct {
 	IdleTimeout time.Duration // how long an idle one is kept
 	DialTimeout time.Duration // for connecting, TLS included
 	MaxHeader   int64         // bytes of the head of an answer, with informational answers before it
+	Keep        []string      // names of the fields of an answer that are of interest
 	Now         func() time.Time
 }
 

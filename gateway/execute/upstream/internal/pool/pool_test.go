@@ -57,7 +57,7 @@ func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body st
 		return 0, "", err
 	}
 	raw, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(raw), err
+	return resp.Status, string(raw), err
 }
 
 func get(header ...pool.Field) pool.Request {

@@ -1,0 +1,136 @@
+package pool
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httputil"
+)
+
+// An Answer is what a service answers to one request. It is valid until the connection is released.
+type Answer struct {
+	Status int
+	// Length is that of the body in bytes, as announced; -1: it is known at its end. To HEAD it is that of the body to GET.
+	Length int64
+	Header Fields // those of Config.Keep, in the order in which they came
+	// Body ends with io.EOF where it is complete. It is read from the connection.
+	Body io.Reader
+}
+
+// Answer reads the head of the answer. Informational answers are read over, but for 101, which has no body and after which the
+// connection is no good.
+func (c *Conn) Answer() (*Answer, error) {
+	for {
+		h, err := c.readHead()
+		if err != nil {
+			return nil, fromEOF(err)
+		}
+		if h.status >= 200 || h.status == http.StatusSwitchingProtocols {
+			c.begin(&h)
+			return &c.answer, nil
+		}
+	}
+}
+
+// begin makes ready for the body that follows a head. RFC 9112 6.3.
+func (c *Conn) begin(h *head) {
+	c.answer = Answer{Status: h.status, Length: h.length, Header: h.fields, Body: (*body)(c)}
+	c.keeps = h.status >= 200 && !h.closes && (!h.old || h.keepsAlive) && (!h.chunked || h.length < 0)
+	c.left = unbounded
+	switch {
+	case c.method == http.MethodHead:
+		c.ended = io.EOF
+	case h.status < 200 || h.status == http.StatusNoContent || h.status == http.StatusNotModified:
+		c.answer.Length, c.ended = 0, io.EOF
+	case h.chunked:
+		c.answer.Length, c.chunks = -1, httputil.NewChunkedReader(c.in)
+	case h.length == 0:
+		c.ended = io.EOF
+	case h.length < 0: // until the connection is closed
+		c.keeps = false
+	}
+	c.rest = c.answer.Length
+}
+
+// A body is that of the answer of a Conn.
+type body Conn
+
+func (b *body) Read(p []byte) (n int, err error) {
+	if b.ended == nil {
+		n, b.ended = (*Conn)(b).readBody(p)
+	}
+	return n, b.ended
+}
+
+func (c *Conn) readBody(p []byte) (n int, err error) {
+	if c.chunks != nil {
+		if n, err = c.chunks.Read(p); errors.Is(err, io.EOF) {
+			return n, c.readTrailer()
+		}
+		return n, err
+	}
+	if c.rest < 0 {
+		return c.in.Read(p)
+	}
+	n, err = c.in.Read(p[:min(int64(len(p)), c.rest)])
+	if c.rest -= int64(n); c.rest == 0 {
+		return n, io.EOF
+	}
+	return n, fromEOF(err)
+}
+
+// maxTrailer bounds what stands behind the last chunk, in bytes.
+const maxTrailer = 4 << 10
+
+var errTrailer = errors.New("what follows the last chunk of the answer is malformed, too long, or not permitted there")
+
+// readTrailer reads the fields behind the last chunk, which mean nothing here, and returns io.EOF where they are complete.
+// RFC 9112 7.1.2.
+func (c *Conn) readTrailer() error {
+	c.left = maxTrailer
+	for size := 0; ; {
+		line, end, err := c.line()
+		if err != nil {
+			return fromEOF(err)
+		}
+		if size += len(line) + len(end); end != "\r\n" || size > maxTrailer {
+			return errTrailer
+		}
+		if len(line) == 0 {
+			return io.EOF
+		}
+		if _, _, err := fieldOf(line); err != nil {
+			return errTrailer
+		}
+	}
+}
+
+// line reads one line, and returns it and what ended it. It is valid until the next read.
+func (c *Conn) line() (line []byte, end string, err error) {
+	line, err = c.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		c.long = c.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) {
+			c.long = append(c.long, line...)
+			line, err = c.in.ReadSlice('\n')
+		}
+		c.long = append(c.long, line...)
+		line = c.long
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if n := len(line) - 2; n >= 0 && line[n] == '\r' {
+		return line[:n], "\r\n", nil
+	}
+	return line[:len(line)-1], "\n", nil
+}
+
+// fromEOF is an error of reading what was not to end yet.
+func fromEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}

@@ -1,0 +1,149 @@
+package pool_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+)
+
+// kept are the fields of answers that tests look at.
+var kept = []string{"Content-Type", "Retry-After"}
+
+// A sent is a connection on which a service has sent this and ended it.
+type sent struct {
+	net.Conn
+
+	bytes *bytes.Reader
+}
+
+func (s sent) Read(p []byte) (int, error) { return s.bytes.Read(p) }
+
+// answerOf is the answer of a service to a request of a method, read as a whole.
+func answerOf(tb testing.TB, method string, raw []byte) (a *pool.Answer, body []byte, reusable bool, err error) {
+	tb.Helper()
+	p, err := pool.New(pool.Config{URL: &url.URL{Scheme: "http", Host: "x"}, MaxConns: 1, MaxHeader: 64 << 10, Keep: kept, Now: time.Now})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c := pool.NewConn(p, sent{bytes: bytes.NewReader(raw)}, method)
+	if a, err = c.Answer(); err != nil {
+		return nil, nil, false, err
+	}
+	body, err = io.ReadAll(a.Body)
+	return a, body, c.Reusable(), err
+}
+
+func TestHowAnswersAreRead(t *testing.T) {
+	const ok = "HTTP/1.1 200 OK\r\n"
+	long := strings.Repeat("x", 9000)
+	for name, c := range map[string]struct {
+		method   string // empty: GET
+		raw      string
+		status   int // 0: none
+		body     string
+		reusable bool
+	}{
+		"a length":                     {raw: ok + "Content-Length: 2\r\n\r\nhi", status: 200, body: "hi", reusable: true},
+		"more than its length":         {raw: ok + "Content-Length: 2\r\n\r\nhi!", status: 200, body: "hi"},
+		"the same length twice":        {raw: ok + "Content-Length: 2\r\ncontent-length:2\r\n\r\nhi", status: 200, body: "hi", reusable: true},
+		"two lengths":                  {raw: ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nhi!"},
+		"two spellings of a length":    {raw: ok + "Content-Length: 2\r\nContent-Length: 02\r\n\r\nhi"},
+		"a list of lengths":            {raw: ok + "Content-Length: 2, 2\r\n\r\nhi"},
+		"a length below 0":             {raw: ok + "Content-Length: -2\r\n\r\nhi"},
+		"a length with a sign":         {raw: ok + "Content-Length: +2\r\n\r\nhi"},
+		"no length after its name":     {raw: ok + "Content-Length:\r\n\r\nhi"},
+		"a length beyond all":          {raw: ok + "Content-Length: 9223372036854775808\r\n\r\nhi"},
+		"no body":                      {raw: ok + "Content-Length: 0\r\n\r\n", status: 200, reusable: true},
+		"until it is closed":           {raw: ok + "\r\nhi", status: 200, body: "hi"},
+		"chunks":                       {raw: ok + "Transfer-Encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", status: 200, body: "hi", reusable: true},
+		"chunks and a trailer":         {raw: ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nA: b\r\n\r\n", status: 200, body: "hi", reusable: true},
+		"chunks beside a length":       {raw: ok + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", status: 200, body: "hi"},
+		"chunks of HTTP/1.0":           {raw: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"},
+		"chunks twice":                 {raw: ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
+		"chunks of something":          {raw: ok + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"},
+		"chunks that are none":         {raw: ok + "Transfer-Encoding: identity\r\n\r\nhi"},
+		"a trailer that frames":        {raw: ok + "Transfer-Encoding: chunked\r\nTrailer: A, content-length\r\n\r\n0\r\n\r\n"},
+		"HTTP/1.0":                     {raw: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
+		"HTTP/1.0 that goes on":        {raw: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi", reusable: true},
+		"a connection that ends":       {raw: ok + "Connection: x, Close\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
+		"HTTP/2":                       {raw: "HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nhi"},
+		"another protocol":             {raw: "ICY 200 OK\r\nContent-Length: 2\r\n\r\nhi"},
+		"no reason":                    {raw: "HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n", status: 404, reusable: true},
+		"a status of two digits":       {raw: "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n"},
+		"a status with a sign":         {raw: "HTTP/1.1 +20 OK\r\nContent-Length: 0\r\n\r\n"},
+		"a status below all":           {raw: "HTTP/1.1 099 OK\r\nContent-Length: 0\r\n\r\n"},
+		"a carriage return alone":      {raw: "HTTP/1.1 200 O\rK\r\nContent-Length: 0\r\n\r\n"},
+		"one more in a field":          {raw: ok + "A: b\rc\r\nContent-Length: 0\r\n\r\n"},
+		"lines that end with LF":       {raw: "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", status: 200, body: "hi", reusable: true},
+		"a field in two lines":         {raw: ok + "A: b\r\n c\r\nContent-Length: 0\r\n\r\n"},
+		"a space before a colon":       {raw: ok + "Content-Length : 0\r\n\r\n"},
+		"a field without a name":       {raw: ok + ": x\r\nContent-Length: 0\r\n\r\n"},
+		"a line without a colon":       {raw: ok + "x\r\nContent-Length: 0\r\n\r\n"},
+		"a long field":                 {raw: ok + "X: " + long + "\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi", reusable: true},
+		"a head that is too long":      {raw: ok + strings.Repeat("X: "+long+"\r\n", 8) + "Content-Length: 2\r\n\r\nhi"},
+		"informational answers before": {raw: "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\nA: b\r\n\r\n" + ok + "Content-Length: 0\r\n\r\n", status: 200, reusable: true},
+		"only informational answers":   {raw: "HTTP/1.1 100 C\r\n\r\n"},
+		"another protocol from now on": {raw: "HTTP/1.1 101 S\r\nUpgrade: x\r\n\r\nhi", status: 101},
+		"no content":                   {raw: "HTTP/1.1 204 N\r\nContent-Length: 2\r\n\r\n", status: 204, reusable: true},
+		"not modified":                 {raw: "HTTP/1.1 304 N\r\nTransfer-Encoding: chunked\r\n\r\n", status: 304, reusable: true},
+		"the head alone":               {method: "HEAD", raw: ok + "Content-Length: 2\r\n\r\n", status: 200, reusable: true},
+		"half a head":                  {raw: ok + "Content-Length: 2\r\n"},
+		"nothing":                      {raw: ""},
+	} {
+		method := c.method
+		if method == "" {
+			method = "GET"
+		}
+		a, body, reusable, err := answerOf(t, method, []byte(c.raw))
+		switch {
+		case c.status == 0:
+			if a != nil || err == nil || errors.Is(err, io.EOF) {
+				t.Errorf("%s: %v, %v; want none", name, a, err)
+			}
+		case err != nil || a.Status != c.status || string(body) != c.body || reusable != c.reusable:
+			t.Errorf("%s: %v, %q, reusable %t, %v", name, a, body, reusable, err)
+		}
+	}
+}
+
+func TestBodiesThatBreakOff(t *testing.T) {
+	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for name, raw := range map[string]string{
+		"a length":            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi",
+		"a chunk":             chunked + "3\r\nhi",
+		"no last chunk":       chunked + "2\r\nhi\r\n",
+		"no end of the last":  chunked + "2\r\nhi\r\n0\r\n",
+		"half a trailer":      chunked + "2\r\nhi\r\n0\r\nA: b\r\n",
+		"a malformed trailer": chunked + "2\r\nhi\r\n0\r\nA b\r\n\r\n",
+		"a trailer with LF":   chunked + "2\r\nhi\r\n0\r\nA: b\n\n",
+		"a long trailer":      chunked + "2\r\nhi\r\n0\r\n" + strings.Repeat("A: bcdefgh\r\n", 1000) + "\r\n",
+	} {
+		a, body, reusable, err := answerOf(t, "GET", []byte(raw))
+		if a == nil || string(body) != "hi" || reusable || err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v, %q, reusable %t, %v", name, a, body, reusable, err)
+		}
+	}
+}
+
+// Fields that nobody asked for are not kept, and none of an answer is there in the next.
+func TestWhichFieldsAreKept(t *testing.T) {
+	a, _, _, err := answerOf(t, "GET", []byte("HTTP/1.1 200 OK\r\ncontent-type:\t text/plain \r\nServer: x\r\nRETRY-AFTER:\r\nRetry-After: 2\r\n"+
+		"Content-Length: 0\r\n\r\n"))
+	if err != nil || len(a.Header) != 3 || a.Header.Get("Content-Type") != "text/plain" || a.Header.List("Retry-After") != ",2" {
+		t.Fatalf("%v, %v", a, err)
+	}
+	if _, ok := a.Header.Lookup("Server"); ok {
+		t.Error("a field that nobody asked for")
+	}
+	a, _, _, err = answerOf(t, "GET", []byte("HTTP/1.1 100 C\r\nRetry-After: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+	if err != nil || len(a.Header) != 0 {
+		t.Errorf("%v, %v", a, err)
+	}
+}

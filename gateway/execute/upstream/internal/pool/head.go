@@ -1,0 +1,164 @@
+package pool
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// The errors of a head that is not acceptable. None of them quotes it.
+var (
+	errStatusLine = errors.New("the answer does not begin with a status line of HTTP/1")
+	errField      = errors.New("the head of the answer has a malformed field")
+	errLength     = errors.New("the Content-Length of the answer is no length, or there are several")
+	errCoding     = errors.New("the Transfer-Encoding of the answer is not chunked, or not for its version of HTTP")
+)
+
+// A head is what the head of one answer says.
+type head struct {
+	status  int
+	old     bool   // HTTP/1.0
+	fields  Fields // that are kept
+	length  int64  // Content-Length; -1: none
+	digits  int    // in which it was written
+	codings int    // fields Transfer-Encoding
+	chunked bool
+	trailer bool // a trailer is announced with fields that frame a message
+	// Connection: close, and keep-alive, which HTTP/1.0 needs.
+	closes, keepsAlive bool
+}
+
+// readHead reads a status line, fields and the empty line after them. RFC 9112 4 and 5; lines may end with LF alone (2.2), and
+// no field goes on in the next line.
+func (c *Conn) readHead() (head, error) {
+	h := head{length: -1, fields: c.fields[:0]}
+	line, _, err := c.line()
+	if err != nil {
+		return h, err
+	}
+	if err := h.statusLine(line); err != nil {
+		return h, err
+	}
+	for {
+		line, _, err := c.line()
+		if err != nil {
+			return h, err
+		}
+		if len(line) == 0 {
+			return h, h.check()
+		}
+		name, value, err := fieldOf(line)
+		if err != nil {
+			return h, err
+		}
+		if err := h.add(name, value, c.pool.cfg.Keep); err != nil {
+			return h, err
+		}
+	}
+}
+
+// statusLine reads "HTTP/1.1 200 OK", of which the reason may be missing with the space before it.
+func (h *head) statusLine(line []byte) error {
+	const version, code, end = len("HTTP/1."), len("HTTP/1.1 "), len("HTTP/1.1 200")
+	if len(line) < end || string(line[:version]) != "HTTP/1." || line[version] < '0' || line[version] > '9' || line[code-1] != ' ' ||
+		len(line) > end && line[end] != ' ' || !isText(line) {
+		return errStatusLine
+	}
+	status, err := strconv.ParseUint(string(line[code:end]), 10, 16)
+	if err != nil || status < 100 {
+		return errStatusLine
+	}
+	h.status, h.old = int(status), line[version] == '0'
+	return nil
+}
+
+// add takes over one field.
+func (h *head) add(name, value []byte, keep []string) error {
+	switch {
+	case is(name, "Content-Length"):
+		n, err := strconv.ParseUint(string(value), 10, 63)
+		if err != nil || h.length >= 0 && (h.length != int64(n) || h.digits != len(value)) {
+			return errLength
+		}
+		h.length, h.digits = int64(n), len(value)
+	case is(name, "Transfer-Encoding"):
+		h.codings++
+		h.chunked = is(value, "chunked")
+	case is(name, "Connection"):
+		h.closes = h.closes || lists(value, "close")
+		h.keepsAlive = h.keepsAlive || lists(value, "keep-alive")
+	case is(name, "Trailer"):
+		h.trailer = h.trailer || lists(value, "Content-Length") || lists(value, "Transfer-Encoding") || lists(value, "Trailer")
+	default:
+		for _, kept := range keep {
+			if is(name, kept) {
+				h.fields = append(h.fields, Field{kept, text(value)})
+			}
+		}
+	}
+	return nil
+}
+
+// check holds the fields against each other. An answer with a length beside its chunks has the length of its chunks, and is the
+// last on its connection; one of HTTP/1.0 has no chunks. RFC 9112 6.1.
+func (h *head) check() error {
+	switch {
+	case h.codings > 1, h.codings == 1 && (!h.chunked || h.old):
+		return errCoding
+	case h.chunked && h.trailer: // RFC 9110 6.5.1
+		return errTrailer
+	default:
+		return nil
+	}
+}
+
+// fieldOf reads a field line: a name that is a token, a colon right behind it, and a value without control characters.
+func fieldOf(line []byte) (name, value []byte, err error) {
+	name, value, ok := bytes.Cut(line, []byte(":"))
+	if !ok || len(name) == 0 || !isText(value) {
+		return nil, nil, errField
+	}
+	for _, b := range name {
+		if !httpguts.IsTokenRune(rune(b)) {
+			return nil, nil, errField
+		}
+	}
+	return name, bytes.Trim(value, " \t"), nil
+}
+
+// isText: there are no control characters but tabs. RFC 9110 5.5.
+func isText(s []byte) bool {
+	for _, b := range s {
+		if b < ' ' && b != '\t' || b == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// is compares without case, as that of ASCII: no other letter is as long.
+func is(s []byte, ascii string) bool {
+	return len(s) == len(ascii) && strings.EqualFold(string(s), ascii)
+}
+
+// lists reports whether a list holds a token.
+func lists(list []byte, token string) bool {
+	for one := range bytes.SplitSeq(list, []byte(",")) {
+		if is(bytes.Trim(one, " \t"), token) {
+			return true
+		}
+	}
+	return false
+}
+
+// text is a value as a string, which for the type that nearly every answer has is not made anew.
+func text(value []byte) string {
+	const usual = "application/json"
+	if string(value) == usual {
+		return usual
+	}
+	return string(value)
+}
