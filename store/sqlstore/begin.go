@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -121,8 +120,10 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 		b.tellStanding(t)
 		return nil
 	}
-	if n := b.Nonce; n != nil && t.nonces[nonceKey{e.Service, string(n.KeyID), n.ID}] {
-		return store.ErrNonceUsed
+	if n := b.Nonce; n != nil {
+		if err := t.checkNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}); err != nil {
+			return err
+		}
 	}
 	winner, before, after, err := b.choose(ctx, t)
 	if err != nil {
@@ -134,9 +135,7 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 		}
 	}
 	if n := b.Nonce; n != nil {
-		set(&t.nonces, nonceKey{e.Service, string(n.KeyID), n.ID}, true)
-		if err := t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", e.Service, string(n.KeyID),
-			n.ID, nanos(n.Until)); err != nil {
+		if err := t.takeNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}, n.Until); err != nil {
 			return err
 		}
 	}
@@ -258,11 +257,4 @@ func (b *beginning) markUsed(t *tx) {
 	}
 	set(&t.used, k, true)
 	t.after = append(t.after, func() { b.s.used.add(k) })
-}
-
-// useNonce records a nonce as used, and reports whether it was unused.
-func (t *tx) useNonce(ctx context.Context, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
-	n, err := t.exec(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		service, key, id, nanos(until))
-	return n == 1, err
 }

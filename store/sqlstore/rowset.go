@@ -1,14 +1,67 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
+
+// The keys of rows that calls read and change. They have an order, in which all writers lock them.
+type (
+	accountKey     struct{ service, agentID, currency string }
+	poolKey        struct{ service, currency string }
+	idempotencyKey struct{ service, agentID, key string }
+	nonceKey       struct{ service, keyID, id string }
+	executionKey   struct{ service, id string }
+)
+
+func (k counterKey) compare(o counterKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID),
+		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
+}
+
+func (k executionKey) compare(o executionKey) int {
+	return cmp.Or(strings.Compare(k.id, o.id), strings.Compare(k.service, o.service))
+}
+
+func (k idempotencyKey) compare(o idempotencyKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID), strings.Compare(k.key, o.key))
+}
+
+func (k nonceKey) compare(o nonceKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.keyID, o.keyID), strings.Compare(k.id, o.id))
+}
+
+func (k accountKey) compare(o accountKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID), strings.Compare(k.currency, o.currency))
+}
+
+func (k poolKey) compare(o poolKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.currency, o.currency))
+}
+
+// sorted orders keys and removes duplicates.
+func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
+	if len(keys) > 1 {
+		slices.SortFunc(keys, compare)
+	}
+	return slices.Compact(keys)
+}
+
+func order[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	return sorted(keys, compare)
+}
 
 // A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
 // order for all writers: so there are no deadlocks.
@@ -68,7 +121,6 @@ const (
 	selectCounter = "SELECT slot, counts, dispatch, dispatch_slot FROM counters " +
 		"WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
 	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
-	selectNonce     = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
 	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
 	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
@@ -165,21 +217,6 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		c.Hold(stepped, t.counted)
 	}
 	return nil
-}
-
-// readNonces reads which nonces have been used. They are read before the idempotency keys: each statement may see what was
-// committed since the one before, and a message that another process has begun must be found under its key, as what is
-// in progress, wherever its nonce is found used.
-func (t *tx) readNonces(n rowSet) []command {
-	list := make([]command, len(n.nonces))
-	for i, k := range n.nonces {
-		list[i] = command{query: selectNonce, args: []any{k.service, k.keyID, k.id}, row: func(scan scan) error {
-			var one int64
-			set(&t.nonces, k, true)
-			return scan(&one)
-		}}
-	}
-	return list
 }
 
 // readExecutions reads executions by their ids, and by their idempotency keys.

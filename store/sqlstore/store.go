@@ -85,6 +85,7 @@ type Store struct {
 	clockSteps stepWatch
 	releases   releaseQueue
 	room       answerRoom
+	nonceRoom  int          // how many nonces may be used at a time, where they are known in memory
 	used       *recent      // agreements that have used_at set
 	floor      atomic.Int64 // when the database was last set back to an earlier state; 0: never
 	kept       atomic.Int64 // see KeepLedger
@@ -113,7 +114,7 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	}
 	s := &Store{
 		dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed,
-		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers},
+		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers}, nonceRoom: mostNonces,
 	}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {

@@ -30,7 +30,7 @@ type tx struct {
 	owed       map[poolKey]int64           // what is to be added to a pool
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
-	nonces     map[nonceKey]bool
+	nonces     map[nonceKey]bool     // used
 	used       map[agreementKey]bool // first used now
 	answers    answerSizes
 
@@ -40,6 +40,7 @@ type tx struct {
 	moves   []line    // of executions
 	lines   []line    // of the ledger
 	closing []command // of a group, after all others
+	taken   []takenNonce
 
 	// Of the operation that is running.
 	savepoint bool
@@ -66,7 +67,7 @@ func (t *tx) one(ctx context.Context, o *op) error {
 	}
 	t.savepoint = false
 	t.forget()
-	after, changed := len(t.after), t.changed
+	after, changed, taken := len(t.after), t.changed, len(t.taken)
 	o.err = o.run(ctx, t)
 	if o.err == nil {
 		o.err = t.last(ctx)
@@ -75,7 +76,7 @@ func (t *tx) one(ctx context.Context, o *op) error {
 		return t.fatal
 	}
 	if o.err != nil {
-		t.after, t.changed, t.undone = t.after[:after], changed, true
+		t.after, t.changed, t.undone, t.taken = t.after[:after], changed, true, t.taken[:taken]
 	}
 	if !t.savepoint {
 		return nil
@@ -192,7 +193,7 @@ func (w *writer) send(ctx context.Context, list []command) error {
 // end writes what calls changed and commits.
 func (t *tx) end(ctx context.Context) error {
 	d := t.w.s.dialect
-	list := append(t.changes(), t.closing...)
+	list := append(append(t.changes(), t.closing...), t.writeNonces()...)
 	if t.changed && d.notify != "" {
 		list = append(list, command{query: d.notify})
 	}

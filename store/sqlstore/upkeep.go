@@ -71,7 +71,7 @@ type expiry struct {
 }
 
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
-// many rows were deleted:
+// many records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
 //   - signing keys whose last PAT has expired;
@@ -98,7 +98,7 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 		}
 	}
 	for _, purge := range []func(context.Context) (int, error){
-		s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps,
+		s.purgeNonces, s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps,
 		s.purgeAgreements,
 	} {
 		n, err := purge(ctx)
@@ -112,8 +112,6 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 
 func (s *Store) expiries() []expiry {
 	return []expiry{
-		{"DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 " +
-			"FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM answer_sizes WHERE (service, agent_id) IN (SELECT service, agent_id FROM answer_sizes WHERE bytes <= 0 " +
 			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
 		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +

@@ -113,6 +113,7 @@ type writer struct {
 	last  int           // size of the previous batch
 	took  time.Duration // of the previous batch
 	known known
+	spent spent
 
 	direct direct.Runner
 }
@@ -297,7 +298,7 @@ func (w *writer) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.conn, w.stmts = conn, map[string]*sql.Stmt{}
+	w.conn, w.stmts, w.spent = conn, map[string]*sql.Stmt{}, spent{}
 	return nil
 }
 

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -197,6 +199,9 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 			return fmt.Errorf("acknowledged charge %s (captured: %v) is %s", id, captured[id], x.State)
 		}
 	}
+	if err := checkNonces(ctx, e, acks["held"]); err != nil {
+		return err
+	}
 	for _, id := range acks["agreed"] {
 		if _, err := e.Agreement(ctx, service, pat.AgreementID(id)); err != nil {
 			return fmt.Errorf("acknowledged agreement %s: %w", id, err)
@@ -224,6 +229,23 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 	}
 	return nil
 }
+
+// checkNonces checks that the nonces of the last acknowledged charges are used.
+func checkNonces(ctx context.Context, e Engine, charges []string) error {
+	for _, id := range charges[max(0, len(charges)-50):] {
+		key := id[:strings.LastIndexByte(id, '-')]
+		_, err := e.Begin(ctx, store.BeginRequest{
+			Execution: store.Execution{Service: service, AgentID: agent}, Candidates: []store.Candidate{{}}, Hold: time.Hour,
+			Nonce: &store.Nonce{KeyID: pat.KeyID(key), ID: id, Until: time.Now().Add(time.Hour)},
+		})
+		if !errors.Is(err, store.ErrNonceUsed) {
+			return fmt.Errorf("the nonce of the acknowledged charge %s again: %w", id, cmp.Or(err, errUsedAgain))
+		}
+	}
+	return nil
+}
+
+var errUsedAgain = errors.New("it was taken")
 
 // checkCounters checks that every acknowledged call is counted, and beyond them at most those that were in progress
 // when a process was killed.

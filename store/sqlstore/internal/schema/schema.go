@@ -8,7 +8,8 @@
 //	tokens       (service, id)                         → agreements; one row per PAT, never its text
 //	revocations  (service, kind, subject)              what ended before its time
 //	signing_keys (id)                                  public halves of the keys that sign PATs
-//	nonces       (service, key_id, id)                 used once, until deleted
+//	nonces       (service, key_id, id)                 used once, until deleted; on PostgreSQL
+//	nonce_batches (until)                              the same on SQLite: digests, those of one transaction in one row
 //	counters     (service, agent_id, limit_id, period) one window of one limit, all its slots in one row
 //	executions   (id)                                  calls that charge or have an idempotency key
 //	idempotency  (service, agent_id, idem_key)         the execution a key belongs to
@@ -106,8 +107,13 @@ func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*
 			query = rewrite(query)
 		}
 		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, query)
-			return err
+			if version == nonceBatches && dialect != goose.DialectSQLite3 {
+				return nil
+			}
+			if _, err := tx.ExecContext(ctx, query); err != nil || version != nonceBatches {
+				return err
+			}
+			return carryNonces(ctx, tx)
 		}}, nil))
 	}
 	return goose.NewProvider(dialect, db, nil,

@@ -1,0 +1,228 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
+)
+
+// What a database of an earlier version holds stays used; so it does where that is much.
+func TestUsedNoncesAreCarriedOver(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	db := AtVersion(t, path, 17)
+	const rows = 1000
+	until := time.Now().Add(time.Hour)
+	for i := range rows { // most of them end at one moment, some are over
+		end := until
+		if i < 10 {
+			end = time.Now().Add(-time.Hour)
+		}
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO nonces (service, key_id, id, until) VALUES ('s', 'k', ?, ?)",
+			strconv.Itoa(i), nanos(end)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, path, time.Now, sqliteDialect())
+	for _, i := range []int{10, 255, 256, 257, 511, 512, rows - 1} {
+		used(t, s, strconv.Itoa(i))
+	}
+	begun(t, s, strconv.Itoa(rows))
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var one int
+	if found, err := s.one(t.Context(), "SELECT 1 FROM sqlite_master WHERE name = 'nonces'", nil, &one); err != nil || found {
+		t.Errorf("the old table: %v, %v", found, err)
+	}
+}
+
+// spentBy returns how many nonces the writer holds, and how many rows the database.
+func spentBy(t *testing.T, s *Store) (held, rows int) {
+	t.Helper()
+	err := s.update(t.Context(), func(ctx context.Context, x *tx) error {
+		held = x.w.spent.set.Len()
+		_, err := x.row(ctx, "SELECT COUNT(*) FROM nonce_batches", nil, &rows)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return held, rows
+}
+
+// A clock that a test moves.
+type movable struct {
+	start time.Time
+	by    atomic.Int64
+}
+
+func (m *movable) minutes() int { return int(time.Duration(m.by.Load()) / time.Minute) }
+
+func (m *movable) now() time.Time { return m.start.Add(time.Duration(m.by.Load())) }
+
+func TestNoncesThatHaveEndedAreForgotten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	m := movable{start: time.Now()}
+	s := opened(t, path, m.now, sqliteDialect())
+	const each = 30
+	for i := range 3 * each {
+		r := proved(strconv.Itoa(i), 0)
+		r.Nonce.Until = m.start.Add(time.Duration(1+i%3) * 10 * time.Minute)
+		if _, err := s.Begin(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for step, left := range []int{3 * each, 2 * each, each, 0} {
+		m.by.Store(int64(step) * int64(10*time.Minute))
+		gone := each
+		if step == 0 {
+			gone = 0
+		}
+		if n, err := s.Purge(t.Context()); n != gone || err != nil {
+			t.Errorf("after %d minutes %d records went, %v; want %d", 10*step, n, err, gone)
+		}
+		if held, rows := spentBy(t, s); held != left || rows != left {
+			t.Errorf("after %d minutes %d are held, %d rows; want %d", 10*step, held, rows, left)
+		}
+	}
+}
+
+// Nonces of one transaction end one after another, and none of them before its time.
+func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	m := movable{start: time.Now()}
+	s := opened(t, path, m.now, sqliteDialect())
+	var calls []func() error
+	for _, minutes := range []int{10, 11, 12, 13, 60, 14, 15, 16, 17, 18} {
+		calls = append(calls, func() error {
+			_, err := s.Begin(t.Context(), proved(strconv.Itoa(minutes), minutes))
+			return err
+		})
+	}
+	if err := errors.Join(inOneTransaction(t, s, calls...)...); err != nil {
+		t.Fatal(err)
+	}
+	m.by.Store(int64(30 * time.Minute))
+	if _, err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if held, rows := spentBy(t, s); held != 1 || rows != 1 {
+		t.Errorf("%d are held, %d rows", held, rows)
+	}
+	used(t, s, "60")
+	closed(t, s)
+	s = opened(t, path, m.now, sqliteDialect())
+	used(t, s, "60")
+	m.by.Store(int64(2 * time.Hour))
+	if _, err := s.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	begun(t, s, "60")
+}
+
+// More nonces than there is room for are refused, and use nothing; as soon as some have ended there is room again.
+func TestNoncesAreBounded(t *testing.T) {
+	t.Parallel()
+	m := movable{start: time.Now()}
+	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, sqliteDialect())
+	s.nonceRoom = 3
+	begun(t, s, "1", "2", "3")
+	full := func(err error) bool { return errors.Is(err, store.ErrUnavailable) && errors.Is(err, errManyNonces) }
+	if _, err := s.Begin(t.Context(), proved("4", 10)); !full(err) {
+		t.Errorf("a call: %v", err)
+	}
+	if _, err := s.Agree(t.Context(), agreed("1", "4")); !full(err) {
+		t.Errorf("an agreement: %v", err)
+	}
+	if _, err := s.Begin(t.Context(), proved("1", 10)); !errors.Is(err, store.ErrNonceUsed) {
+		t.Errorf("a used one: %v", err)
+	}
+	m.by.Store(int64(30 * time.Minute))
+	taking := func(nonce string) func() error {
+		return func() error { _, err := s.Begin(t.Context(), proved(nonce, 80+m.minutes())); return err }
+	}
+	for _, nonce := range []string{"4", "5", "6"} {
+		if err := taking(nonce)(); err != nil {
+			t.Errorf("%s: %v", nonce, err)
+		}
+	}
+	if err := taking("7")(); !full(err) {
+		t.Errorf("a call: %v", err)
+	}
+	m.by.Store(int64(120 * time.Minute))
+	refused := 0
+	for _, err := range inOneTransaction(t, s, taking("8"), taking("9"), taking("10"), taking("11"), taking("12")) {
+		if err != nil && !full(err) {
+			t.Error(err)
+		}
+		if err != nil {
+			refused++
+		}
+	}
+	if refused != 2 {
+		t.Errorf("%d of 5 in one transaction were refused, of which three have room", refused)
+	}
+}
+
+// A record of used nonces that cannot be read denies what has one, and nothing else.
+func TestADamagedRecordOfNoncesDenies(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := opened(t, path, time.Now, sqliteDialect())
+	begun(t, s, "n")
+	db, err := sql.Open("sqlite", sqliteSource(path, false))
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "UPDATE nonce_batches SET digests = x'00'")
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, nonce := range []string{"n", "another"} {
+		if _, err := s.Begin(t.Context(), proved(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {
+			t.Errorf("%s: %v", nonce, err)
+		}
+	}
+	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+		t.Errorf("without a nonce: %v", err)
+	}
+}
+
+// Nonces that end at one moment, at the last there is, and before all others have rows beside each other.
+func TestRowsOfNoncesThatEndTogether(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := opened(t, path, time.Now, sqliteDialect())
+	n := 0
+	for _, until := range []time.Time{
+		{}, firstTime, lastTime, lastTime.Add(time.Hour), time.Unix(0, math.MaxInt64-1), time.Now().Add(time.Hour),
+	} {
+		for range 3 {
+			r := proved(strconv.Itoa(n), 0)
+			r.Nonce.Until = until
+			if _, err := s.Begin(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	closed(t, s)
+	s = opened(t, path, time.Now, sqliteDialect())
+	for i := range n {
+		used(t, s, strconv.Itoa(i))
+	}
+}

@@ -1,0 +1,240 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// proved is a call with a proof of key whose nonce ends after so many minutes.
+func proved(nonce string, minutes int) store.BeginRequest {
+	return store.BeginRequest{
+		Execution:  store.Execution{Service: "s", AgentID: "a"},
+		Candidates: []store.Candidate{{}},
+		Hold:       time.Minute,
+		Nonce:      &store.Nonce{KeyID: "k", ID: nonce, Until: time.Now().Add(time.Duration(minutes) * time.Minute)},
+	}
+}
+
+// agreed is an agreement of another key with that nonce.
+func agreed(id, nonce string) pat.NewAgreement {
+	return pat.NewAgreement{
+		Agreement: pat.Agreement{
+			ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID("agent-" + id), KeyID: "k", PolicyDigest: "d",
+			Assurance: pat.Fresh, Nonce: nonce,
+		},
+		Policy:     pat.PolicyDocument{Service: "s", Digest: "d", Bytes: []byte("{}")},
+		NonceUntil: time.Now().Add(10 * time.Minute),
+	}
+}
+
+// used fails the test unless a nonce is refused as used, with another end as well, and others are not.
+func used(t *testing.T, s *Store, nonce string) {
+	t.Helper()
+	for _, minutes := range []int{10, 1, 60} {
+		if _, err := s.Begin(t.Context(), proved(nonce, minutes)); !errors.Is(err, store.ErrNonceUsed) {
+			t.Errorf("%s, for %d minutes: %v; want %v", nonce, minutes, err, store.ErrNonceUsed)
+		}
+	}
+	fresh := fmt.Sprint("beside ", nonce, time.Now().UnixNano())
+	if _, err := s.Begin(t.Context(), proved(fresh, 10)); err != nil {
+		t.Errorf("a fresh one beside %s: %v", nonce, err)
+	}
+}
+
+func begun(t *testing.T, s *Store, nonces ...string) {
+	t.Helper()
+	for i, nonce := range nonces {
+		if _, err := s.Begin(t.Context(), proved(nonce, 10+i)); err != nil {
+			t.Errorf("%s: %v", nonce, err)
+		}
+	}
+}
+
+func closed(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A nonce stays used, whatever happens to who took it.
+func TestAUsedNonceStaysUsed(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(t *testing.T, s *Store, path string) *Store{
+		"nothing happens": func(_ *testing.T, s *Store, _ string) *Store { return s },
+		"a restart": func(t *testing.T, s *Store, path string) *Store {
+			t.Helper()
+			closed(t, s)
+			return opened(t, path, time.Now, sqliteDialect())
+		},
+		"another process has used them": func(t *testing.T, s *Store, path string) *Store {
+			t.Helper()
+			other := opened(t, path, time.Now, sqliteDialect())
+			begun(t, other, "theirs")
+			begun(t, s, "ours")
+			used(t, other, "ours")
+			used(t, s, "theirs")
+			return other
+		},
+		"a transaction fails, and another process uses one": func(t *testing.T, s *Store, path string) *Store {
+			t.Helper()
+			other := opened(t, path, time.Now, sqliteDialect())
+			r := unapproved("a", "one id", 100)
+			if _, err := s.Begin(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			r.Nonce = proved("undone", 10).Nonce
+			if _, err := s.Begin(t.Context(), r); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("the same record twice: %v", err)
+			}
+			begun(t, other, "undone")
+			used(t, s, "undone")
+			return s
+		},
+		"a purge": func(t *testing.T, s *Store, _ string) *Store {
+			t.Helper()
+			if n, err := s.Purge(t.Context()); n != 0 || err != nil {
+				t.Errorf("%d records went, %v", n, err)
+			}
+			return s
+		},
+		"a backup is restored": func(t *testing.T, s *Store, path string) *Store {
+			t.Helper()
+			to := filepath.Join(t.TempDir(), "copy.db")
+			if err := Backup(t.Context(), path, to); err != nil {
+				t.Fatal(err)
+			}
+			closed(t, s)
+			if _, err := Restore(t.Context(), to, Options{Now: time.Now}); err != nil {
+				t.Fatal(err)
+			}
+			return opened(t, to, time.Now, sqliteDialect())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "state.db")
+			s := opened(t, path, time.Now, sqliteDialect())
+			begun(t, s, "call-1", "call-2")
+			if _, err := s.Agree(t.Context(), agreed("1", "agreement")); err != nil {
+				t.Fatal(err)
+			}
+			s = then(t, s, path)
+			for _, nonce := range []string{"call-1", "call-2", "agreement"} {
+				used(t, s, nonce)
+			}
+			for _, nonce := range []string{"agreement", "call-1"} {
+				a := agreed("1", nonce)
+				a.Agreement.ID = "another"
+				if _, err := s.Agree(t.Context(), a); !errors.Is(err, pat.ErrReplayed) {
+					t.Errorf("an agreement with %s: %v", nonce, err)
+				}
+			}
+		})
+	}
+}
+
+// inOneTransaction runs operations in one transaction, behind one that is held back until all of them wait.
+func inOneTransaction(t *testing.T, s *Store, each ...func() error) (errs []error) {
+	t.Helper()
+	held, free := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := s.update(t.Context(), func(context.Context, *tx) error {
+			select {
+			case <-held:
+			default:
+				close(held)
+			}
+			<-free
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	errs = make([]error, len(each))
+	for i, run := range each {
+		all.Go(func() { errs[i] = run() })
+	}
+	for len(s.others) < len(each) {
+		runtime.Gosched()
+	}
+	close(free)
+	all.Wait()
+	return errs
+}
+
+func TestANonceIsUsedOnceInATransaction(t *testing.T) {
+	t.Parallel()
+	s := openWithPragma(t, t.TempDir(), "")
+	var calls, others []func() error
+	for i := range 20 {
+		calls = append(calls, func() error {
+			_, err := s.Begin(t.Context(), proved("call-"+strconv.Itoa(i%2), i))
+			return err
+		})
+		others = append(others, func() error { return using(t, s, "other-"+strconv.Itoa(i%2), nil) })
+	}
+	for what, each := range map[string][]func() error{"calls": calls, "other operations": others} {
+		took := 0
+		for _, err := range inOneTransaction(t, s, each...) {
+			switch {
+			case err == nil:
+				took++
+			case !errors.Is(err, store.ErrNonceUsed) && !errors.Is(err, pat.ErrReplayed):
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if took != 2 {
+			t.Errorf("%d %s took one of two nonces", took, what)
+		}
+	}
+}
+
+// using runs an operation that is no call and uses a nonce, and ends with an error unless that is nil.
+func using(t *testing.T, s *Store, nonce string, then error) error {
+	t.Helper()
+	return s.update(t.Context(), func(ctx context.Context, t *tx) error {
+		fresh, err := t.useNonce(ctx, "s", "k", nonce, time.Now().Add(time.Hour))
+		if err == nil && !fresh {
+			err = pat.ErrReplayed
+		}
+		return errors.Join(err, then)
+	})
+}
+
+// An operation that fails, alone or beside others, leaves its nonce as it was.
+func TestAnOperationThatFailsLeavesItsNonce(t *testing.T) {
+	t.Parallel()
+	s := openWithPragma(t, t.TempDir(), "")
+	errUndone := errors.New("undone")
+	using := func(nonce string, then error) func() error { return func() error { return using(t, s, nonce, then) } }
+	if err := using("alone", errUndone)(); !errors.Is(err, errUndone) || errors.Is(err, pat.ErrReplayed) {
+		t.Error(err)
+	}
+	errs := inOneTransaction(t, s, using("kept", nil), using("undone", errUndone), using("undone", errUndone), using("kept too", nil))
+	for i, want := range []error{nil, errUndone, errUndone, nil} {
+		if !errors.Is(errs[i], want) || errors.Is(errs[i], pat.ErrReplayed) {
+			t.Errorf("operation %d: %v; want %v", i, errs[i], want)
+		}
+	}
+	limited := proved("limited", 10)
+	limited.Limits = []store.Reservation{{Principal: "a"}} // of an invalid rate
+	if _, err := s.Begin(t.Context(), limited); err == nil {
+		t.Error("a call without a rate was begun")
+	}
+	begun(t, s, "alone", "undone", "limited")
+	used(t, s, "kept")
+	used(t, s, "kept too")
+}
