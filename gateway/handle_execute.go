@@ -37,14 +37,7 @@ func (s *Server) execute(c echo.Context) error {
 		Observe: func(e *execute.Event) { x.Event = e }, HandedOn: !draft,
 		Read: func() (execute.Request, error) {
 			door.Accepted(r)
-			tree, err := wire.ReadObject(r, x.service.MaxBody)
-			if err != nil {
-				return execute.Request{}, err
-			}
-			if c.Param("uid") != "" {
-				return door.ParseNamed(tree, x.service, c.Param("uid"))
-			}
-			return door.ParseExecute(tree, x.service)
+			return readCall(r, x.service, c.Param("uid"))
 		},
 	}
 	if x.arrival != nil {
@@ -70,6 +63,23 @@ func (s *Server) execute(c echo.Context) error {
 		return reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
 	}
 	return c.Blob(http.StatusOK, wire.MediaType, body)
+}
+
+// readCall reads the body of a call; uid is that of a path that names the intent, else empty.
+func readCall(r *http.Request, s *service.Service, uid string) (call execute.Request, err error) {
+	err = wire.Parse(r, s.MaxBody, func(body []byte) error {
+		if uid == "" {
+			call, err = door.ReadExecute(body, s)
+			return err
+		}
+		tree, err := wire.ObjectOf(body)
+		if err != nil {
+			return err
+		}
+		call, err = door.ParseNamed(tree, s, uid)
+		return err
+	})
+	return call, err
 }
 
 // Values that never change are shared; they are only read.

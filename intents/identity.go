@@ -43,8 +43,9 @@ func (d *identity) hold(v any, c *check, at *path, r *report) {
 		return
 	}
 	if d.enum != nil || d.isConst {
-		text := appendIdentity(r.text[:0], v, &r.meter)
-		if r.text = text; d.enum != nil && !d.enum[string(text)] {
+		var space [64]byte // enough for most
+		text := appendIdentity(space[:0], v, &r.meter)
+		if d.enum != nil && !d.enum[string(text)] {
 			r.breaks(c, "enum", at)
 		}
 		if d.isConst && d.constant != string(text) {

@@ -13,6 +13,45 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
+// ReadExecute reads the body of an execute call, of at most wire.MaxValues values, and keeps no part of it.
+func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
+	if r, ok := readPlain(body); ok {
+		return r, nil
+	}
+	tree, err := wire.ObjectOf(body)
+	if err != nil {
+		return execute.Request{}, err
+	}
+	return ParseExecute(tree, s)
+}
+
+// shortCall bounds the body of a call, in bytes, that readPlain reads: it is not long enough for too many values.
+const shortCall = 2 << 10
+
+// readPlain reads core's form without a tree of the body: nearly all calls. It returns false where the body has anything else, or
+// anything wrong: then ParseExecute says what.
+func readPlain(body []byte) (r execute.Request, ok bool) {
+	if len(body) > shortCall {
+		return r, false
+	}
+	c := strictjson.Begin(body)
+	defer c.End()
+	ok = true
+	for c.Open('{'); ok && c.Member(); {
+		switch string(c.Name()) {
+		case "intent_uid":
+			r.IntentUID, ok = c.Text()
+		case "parameters":
+			r.Parameters, ok = c.Object()
+		case "proof":
+			r.Proof, ok = c.Text()
+		default:
+			ok = false
+		}
+	}
+	return r, ok && c.Complete() && r.IntentUID != "" && r.Parameters != nil
+}
+
 // ParseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
 // UIM core 3.2; draft-uim-protocol-core-01.
 func ParseExecute(tree strictjson.Object, s *service.Service) (execute.Request, error) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/memory"
@@ -25,11 +26,16 @@ const MaxValues = 100_000
 
 // ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. What it takes comes out of
 // the share of memory that the request's context carries.
-func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
-	data, err := ReadJSON(r, most)
-	if err != nil {
-		return nil, err
-	}
+func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error) {
+	err = Parse(r, most, func(data []byte) error {
+		tree, err = ObjectOf(data)
+		return err
+	})
+	return tree, err
+}
+
+// ObjectOf is the JSON object that the body of a request is, of at most MaxValues values.
+func ObjectOf(data []byte) (strictjson.Object, error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
 		return nil, Malformed(err)
@@ -37,16 +43,37 @@ func ReadObject(r *http.Request, most int64) (strictjson.Object, error) {
 	return tree, nil
 }
 
+// Parse has the body of a request parsed that says it is JSON, of at most most bytes, like ReadJSON. parse keeps no part of the
+// bytes: they are overwritten when it has returned.
+func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
+	space, _ := spaces.Get().(*[shortBody]byte)
+	data, err := readJSON(r, most, space[:])
+	if err == nil {
+		err = parse(data)
+	}
+	clear(space[:])
+	spaces.Put(space)
+	return err
+}
+
+// spaces are where short bodies stand while they are parsed.
+var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
+
 // ReadJSON reads the body of a request, of at most most bytes, that says it is JSON, for a reader of strictjson. What that
 // takes comes out of the share of memory that the request's context carries. also are further media types that are JSON.
 func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
+	return readJSON(r, most, nil, also...)
+}
+
+// readJSON reads a short body into space, if there is any.
+func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte, error) {
 	if !acceptable(r.Header.Get("Content-Type"), also...) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must not be compressed.")
 	}
-	data, err := ReadBody(r, most)
+	data, err := readBody(r, most, space)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +116,10 @@ func acceptable(mediaType string, also ...string) bool {
 const shortBody = 4 << 10
 
 // ReadBody reads the body of a request, of at most most bytes, like ReadObject.
-func ReadBody(r *http.Request, most int64) ([]byte, error) {
-	data, err := readBody(r, most)
+func ReadBody(r *http.Request, most int64) ([]byte, error) { return readBody(r, most, nil) }
+
+func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
+	data, err := readAll(r, most, space)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
 	}
@@ -105,10 +134,13 @@ func ReadBody(r *http.Request, most int64) ([]byte, error) {
 	return data, nil
 }
 
-func readBody(r *http.Request, most int64) ([]byte, error) {
+func readAll(r *http.Request, most int64, space []byte) ([]byte, error) {
 	share := memory.Of(r.Context())
 	if n := r.ContentLength; 0 <= n && n <= min(most, shortBody) {
-		data := make([]byte, n)
+		if space == nil {
+			space = make([]byte, n)
+		}
+		data := space[:n]
 		if _, err := io.ReadFull(r.Body, data); err != nil {
 			return nil, err
 		}

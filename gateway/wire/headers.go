@@ -88,7 +88,9 @@ func WriteRateLimit(h http.Header, limits []limit.Standing) {
 			}
 		}
 	}
-	values := []string{string(policies), string(standings)} // one allocation for both fields
+	n := len(policies) // both fields share what they are made of
+	text := string(append(policies, standings...))
+	values := []string{text[:n], text[n:]}
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 

@@ -3,15 +3,13 @@ package strictjson
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 )
 
 // tree reads a document of at most so many values; false where it is not acceptable, or has more.
 func tree(data []byte, most int) (v any, ok bool) {
 	c := Begin(data)
 	defer c.End()
-	if len(data) <= shortText {
-		c.text = string(data)
-	}
 	v = c.tree(&most)
 	return v, c.Complete()
 }
@@ -22,10 +20,44 @@ const shortText = 2 << 10
 
 // textOf returns the bytes from one offset to another.
 func (c *Cursor) textOf(from, to int) string {
-	if c.text != "" {
-		return c.text[from:to]
+	if len(c.data) > shortText {
+		return string(c.data[from:to])
 	}
-	return string(c.data[from:to])
+	if c.text == "" {
+		c.text = string(c.data)
+	}
+	return c.text[from:to]
+}
+
+// Text reads the next value, which must be a string. It is no part of the document's bytes.
+func (c *Cursor) Text() (s string, ok bool) {
+	if c.Next() != '"' {
+		return "", false
+	}
+	from := c.at
+	if raw := c.Value(); raw != nil {
+		return c.unquoted(raw, from), true
+	}
+	return "", false
+}
+
+// unquoted returns what a string says that begins at an offset.
+func (c *Cursor) unquoted(raw []byte, from int) string {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		s := span{start: 1, end: uint32(len(raw) - 1), escaped: true}
+		return string(s.content(raw))
+	}
+	return c.textOf(from+1, from+len(raw)-1)
+}
+
+// Object reads the next value, which must be an object, as Decode makes it. It holds no part of the document's bytes.
+func (c *Cursor) Object() (o Object, ok bool) {
+	if c.Next() != '{' {
+		return nil, false
+	}
+	unbounded := math.MaxInt
+	o, ok = c.tree(&unbounded).(map[string]any)
+	return o, ok && !c.Failed()
 }
 
 // nameText returns the name of the member that Member went to.
@@ -43,8 +75,8 @@ func (c *Cursor) scalar() any {
 	switch {
 	case raw == nil:
 		return nil
-	case raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0:
-		return c.textOf(from+1, c.at-1)
+	case raw[0] == '"':
+		return c.unquoted(raw, from)
 	case raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
 		return json.Number(c.textOf(from, c.at))
 	default:
