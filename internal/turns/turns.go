@@ -42,6 +42,7 @@ type Places struct {
 	mu            sync.Mutex
 	held, waiting count
 	parties       map[Party]*party // that hold a place or wait
+	spare         []*party         // that did, for others; no more than there were at once
 	line          list.List        // of *party that wait, the next first
 }
 
@@ -63,6 +64,7 @@ func (c *count) fits(most int, p *party, has int) bool {
 type party struct {
 	Party
 
+	leave  func() // gives back one of its places
 	held   int
 	queue  []*waiter     // the oldest first
 	inLine *list.Element // nil where nothing waits
@@ -88,14 +90,12 @@ func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	s.mu.Lock()
 	p := s.parties[of]
 	if p == nil {
-		p = &party{Party: of}
-		s.parties[of] = p
+		p = s.newParty(of)
 	}
-	leave = func() { s.leave(p) }
 	if s.held.fits(s.b.Places, p, p.held) && len(p.queue) == 0 {
 		s.hold(p)
 		s.mu.Unlock()
-		return leave, nil
+		return p.leave, nil
 	}
 	w, ok := s.join(p)
 	s.forget(p)
@@ -106,7 +106,21 @@ func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	if err := s.await(ctx, p, w); err != nil {
 		return nil, err
 	}
-	return leave, nil
+	return p.leave, nil
+}
+
+// newParty makes known a party that is not.
+func (s *Places) newParty(of Party) *party {
+	var p *party
+	if last := len(s.spare) - 1; last >= 0 {
+		p, s.spare = s.spare[last], s.spare[:last]
+	} else {
+		p = &party{}
+		p.leave = func() { s.leave(p) }
+	}
+	p.Party = of
+	s.parties[of] = p
+	return p
 }
 
 // Counts returns how many places are held, and how many wait for one.
@@ -222,5 +236,7 @@ func (s *Places) remove(p *party, w *waiter) {
 func (s *Places) forget(p *party) {
 	if p.held == 0 && len(p.queue) == 0 {
 		delete(s.parties, p.Party)
+		p.Party = Party{}
+		s.spare = append(s.spare, p)
 	}
 }
