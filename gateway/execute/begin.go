@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
@@ -37,14 +38,16 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		e.reference = new(referenceOf(begun.Replay))
 		return grant.Grant{}, &replay{*begun.Replay, begun.Standing}, nil
 	}
-	e.admission, e.sendBy = &begun, since.Add(request.Hold-sentBefore)
+	e.room.admission = begun
+	e.admission, e.sendBy = &e.room.admission, since.Add(request.Hold-sentBefore)
 	if begun.Recorded {
 		e.reference = new(referenceOf(&begun.Execution))
 		if e.call.began != nil {
 			e.call.began(*e.reference)
 		}
 	}
-	return grant.New(request.Execution.ID, x.terms(e, &begun, since)), nil, nil
+	e.room.attempt = x.attemptOf(e, e.admission, since)
+	return grant.New(request.Execution.ID, &e.room.attempt), nil, nil
 }
 
 // writeDown has the call written down, where that has to be done before it is made.
@@ -52,7 +55,7 @@ func (x *Executor) writeDown(e *execution) error {
 	if x.journal == nil || !x.journal.Required() {
 		return nil
 	}
-	if err := x.journal.Begin(e.event(x.now(), Result{}, nil)); err != nil {
+	if err := x.journal.Begin(e.event(&Event{}, x.now(), Result{}, nil)); err != nil {
 		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).
 			ShedFor(reason.ShedAudit).Because(err)
 	}
@@ -62,23 +65,21 @@ func (x *Executor) writeDown(e *execution) error {
 // reservation returns what begin must take for this call.
 func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRequest, error) {
 	s, c := e.service, e.claims
-	id, err := newID()
-	if err != nil {
-		return store.BeginRequest{}, reason.Internal.Refusal("No identifier could be made.").Because(err)
-	}
 	principal := c.Principal()
 	r := store.BeginRequest{
 		Execution: store.Execution{
-			ID: id, Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
+			ID: newID(), Service: s.ID, AgentID: principal.Record(), Intent: e.intent.ID, AgreementID: c.Agreement,
 			TokenID: c.ID, PolicyDigest: c.PolicyDigest, IdempotencyKey: string(e.call.IdempotencyKey),
 			ContextID: e.call.ContextID,
 		},
 		Hold: s.Hold, KeyFor: idempotencyWindow,
 	}
 	if e.call.IdempotencyKey != "" {
-		if r.Execution.Fingerprint, err = fingerprint(e.request); err != nil {
+		sum, err := fingerprint(e.request)
+		if err != nil {
 			return store.BeginRequest{}, refusal.InexactParameter("", err)
 		}
+		r.Execution.Fingerprint = sum
 	}
 	if e.proof != nil {
 		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until}
@@ -87,25 +88,27 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}
+	all := e.room.reservations[:0] // of which each candidate has a part
 	if own != nil {
-		r.Limits = append(r.Limits, store.Reservation{Principal: principal, Limit: *own})
+		all = append(all, store.Reservation{Principal: principal, Limit: *own})
 	}
 	if e.intent.Ceiling.Max > 0 {
-		r.Limits = append(r.Limits, store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
+		all = append(all, store.Reservation{Limit: limit.OfService(e.intent.ID, e.intent.Ceiling)})
 	}
 	charges := false
-	r.Candidates = make([]store.Candidate, 0, len(e.decision.Candidates))
+	r.Limits, r.Candidates = slices.Clip(all), e.room.candidates[:0]
 	for _, candidate := range e.decision.Candidates {
 		charges = charges || !candidate.Charge.IsZero()
-		wanted := store.Candidate{Rule: candidate.Rule, Charge: candidate.Charge}
-		wanted.Limits = make([]store.Reservation, 0, len(candidate.Limits)+1)
+		before := len(all)
 		for _, l := range candidate.Limits {
-			wanted.Limits = append(wanted.Limits, store.Reservation{Principal: principal, Limit: l})
+			all = append(all, store.Reservation{Principal: principal, Limit: l})
 		}
 		if s.OpenAdmission && !e.approved && candidate.Charge.IsZero() && e.intent.Ceiling.Max == 0 {
-			wanted.Limits = append(wanted.Limits, store.Reservation{Limit: e.intent.Newcomers})
+			all = append(all, store.Reservation{Limit: e.intent.Newcomers})
 		}
-		r.Candidates = append(r.Candidates, wanted)
+		r.Candidates = append(r.Candidates, store.Candidate{
+			Rule: candidate.Rule, Charge: candidate.Charge, Limits: slices.Clip(all[before:]),
+		})
 	}
 	if charges {
 		r.Billing = e.billing()

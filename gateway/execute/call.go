@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -88,7 +86,7 @@ func RequestIDFrom(sent string) RequestID {
 	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
 		return RequestID(sent)
 	}
-	return RequestID(uuid.NewString())
+	return newRequestID()
 }
 
 func notOfRequestID(r rune) bool {

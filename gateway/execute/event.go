@@ -57,9 +57,9 @@ type Event struct {
 // metByRecord are the duties that the gateway meets by writing a call down.
 var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
-// event sums up an execution.
-func (e *execution) event(now time.Time, result Result, fault *reason.Refusal) *Event {
-	v := &Event{
+// event sums up an execution in v, and returns v.
+func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
+	*v = Event{
 		At: e.begun, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.begun), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		AnswerLost: e.answerLost,
@@ -128,7 +128,7 @@ func (x *Executor) finish(e *execution, result Result, err error) (Result, error
 		err = fault
 	}
 	x.countFailure(e, fault)
-	v := e.event(x.now(), result, fault)
+	v := e.event(&e.room.event, x.now(), result, fault)
 	x.recorder.Record(v)
 	if e.call.Observe != nil {
 		e.call.Observe(v)

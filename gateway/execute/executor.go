@@ -196,7 +196,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if replay != nil { // made before under this idempotency key: the same answer, nothing is done again
 		return replay.result()
 	}
-	ctx = context.WithoutCancel(ctx)
+	ctx = e.room.detached.from(ctx)   // a client that hangs up cancels nothing any more
 	answer := x.call(ctx, e, grant)   // only a live Grant reaches the upstream
 	shaped := x.shape(ctx, e, answer) // to the intent's output parameters
 	return x.settle(ctx, e, shaped)   // capture or release

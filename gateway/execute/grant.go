@@ -15,21 +15,41 @@ import (
 // it, by their own clock.
 const sentBefore = 2 * time.Second
 
-// terms are those of the Grant of the attempt for which begin took an admission, at some moment after since.
-func (x *Executor) terms(e *execution, a *store.Admission, since time.Time) grant.Terms {
+// An attempt is what the Grant of one attempt of a call rests on.
+type attempt struct {
+	executor *Executor
+	call     *execution
+	expires  time.Time
+	own      *store.Admission // what it took, where it is a further one; nil: what the call took
+}
+
+// attemptOf makes the attempt for which begin took an admission, at some moment after since.
+func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) attempt {
 	expires := e.sendBy
 	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
 		expires = ends
 	}
-	return grant.Terms{
-		Alive: func() error {
-			now := x.now()
-			if err := grant.Expired(expires, now); err != nil {
-				return err
-			}
-			return e.stillAgreed(now)
-		},
-		Another: func(ctx context.Context) (grant.Grant, error) { return x.another(ctx, e) },
+	return attempt{executor: x, call: e, expires: expires}
+}
+
+// Alive implements grant.Terms.
+func (a *attempt) Alive() error {
+	now := a.executor.now()
+	if err := grant.Expired(a.expires, now); err != nil {
+		return err
+	}
+	return a.call.stillAgreed(now)
+}
+
+// Another implements grant.Terms.
+func (a *attempt) Another(ctx context.Context) (grant.Grant, error) {
+	return a.executor.another(ctx, a.call)
+}
+
+// Unused implements grant.Terms. What the call took is given back at its end; what cannot be given back counts as used.
+func (a *attempt) Unused(ctx context.Context) {
+	if a.own != nil {
+		_, _ = a.executor.store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
 	}
 }
 
@@ -64,12 +84,9 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	}
 	e.admission.Standing = a.Standing
 	x.refresh(ctx, e)
-	terms := x.terms(e, &a, since)
-	terms.Unused = func(ctx context.Context) {
-		// What cannot be given back counts as used.
-		_, _ = x.store.Settle(ctx, a, store.Settlement{State: store.Released, Outcome: store.NotSent})
-	}
-	return grant.New(a.Execution.ID, terms), nil
+	further := x.attemptOf(e, &a, since)
+	further.own = &a
+	return grant.New(a.Execution.ID, &further), nil
 }
 
 // furtherAttempt is what one more attempt takes: without charge and idempotency key, which the call has taken.

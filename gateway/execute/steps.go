@@ -47,7 +47,38 @@ type execution struct {
 	// settleErr: the end of the call could not be written down yet, so its record stays held.
 	settleErr  error
 	answerLost bool // it was not kept under the idempotency key: there was no room
+	room       room
 }
+
+// A room holds what pointers and slices of an execution lead to, so that a call takes one piece of memory and not many.
+type room struct {
+	detached     detached
+	reservations [3]store.Reservation // where those of begin start
+	candidates   [1]store.Candidate   // likewise
+	admission    store.Admission
+	attempt      attempt // the first
+	event        Event   // when the call has ended
+}
+
+// A detached context has the values of another and does not end with it, as that of context.WithoutCancel.
+type detached struct {
+	context.Context //nolint:containedctx // a context is made of another
+}
+
+// from detaches a context.
+func (d *detached) from(ctx context.Context) context.Context {
+	d.Context = ctx
+	return d
+}
+
+// Deadline implements context.Context.
+func (*detached) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (*detached) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (*detached) Err() error { return nil }
 
 // assurance is that of the agreement, or fresh where this very call is proved.
 func (e *execution) assurance() pat.Assurance {

@@ -65,27 +65,42 @@ func (b *breaker) ready(agent string) error {
 }
 
 // allow admits a call of an agent, whose end is to be told, or refuses it as ready does.
-func (b *breaker) allow(agent string) (ended func(error), err error) {
+func (b *breaker) allow(agent string) (admitted, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	a := admitted{breaker: b, agent: agent}
 	own, known := b.own.GetIfPresent(ownCircuit{b.intent, agent})
-	tellOwn := func(error) {}
+	var err error
 	if known {
-		if tellOwn, err = own.Allow(); err != nil {
-			return nil, own.refused()
+		if a.tellOwn, err = own.Allow(); err != nil {
+			return admitted{}, own.refused()
 		}
 	}
-	tellAll, err := b.all.Allow()
-	if err != nil {
-		tellOwn(errNotCalled)
-		return nil, b.all.refused()
+	if a.tellAll, err = b.all.Allow(); err != nil {
+		if known {
+			a.tellOwn(errNotCalled)
+		}
+		return admitted{}, b.all.refused()
 	}
-	return func(err error) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		tellOwn(err)
-		b.tell(agent, known, err, tellAll)
-	}, nil
+	return a, nil
+}
+
+// An admitted call is one that a breaker has let through.
+type admitted struct {
+	breaker *breaker
+	agent   string
+	tellOwn func(error) // the circuit of the agent, where it had one when the call began; else nil
+	tellAll func(error)
+}
+
+// ended tells the breaker how the call ended, once.
+func (a admitted) ended(err error) {
+	a.breaker.mu.Lock()
+	defer a.breaker.mu.Unlock()
+	if a.tellOwn != nil {
+		a.tellOwn(err)
+	}
+	a.breaker.tell(a.agent, a.tellOwn != nil, err, a.tellAll)
 }
 
 // tell notes how a call of an agent ended, in whose own circuit that is noted where it had one when the call began.

@@ -34,29 +34,37 @@ import (
 // 401, with a new access token; for every method when no byte was written. After an attempt of which a byte was
 // written the next needs another Grant; where there is none, it is not made.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
-	bounded := newTerm(ctx, u.cfg.Timeout)
-	defer bounded.end()
-	header, err := u.header(bounded, p, id, g.ExecutionID()) //nolint:contextcheck // bounded is of ctx
+	c := &calling{}
+	c.begin(ctx, u.cfg.Timeout)
+	defer c.end()
+	header, err := u.header(&c.term, c.fields[:0], p, id, g.ExecutionID()) //nolint:contextcheck // the term is of ctx
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
-	done, err := p.route.breaker.allow(id.Principal)
+	admitted, err := p.route.breaker.allow(id.Principal)
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
 	reported := false
 	defer func() {
 		if !reported { // a panic on its way through must not leave the breaker waiting for its probe
-			done(ErrBroken)
+			admitted.ended(ErrBroken)
 		}
 	}()
-	result := u.attempts(bounded, p, header, g) //nolint:contextcheck // as above
+	result := u.attempts(&c.term, p, header, g) //nolint:contextcheck // as above
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
 		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
 	}
 	reported = true
-	done(result.err)
+	admitted.ended(result.err)
 	return result.answer, result.outcome, result.err
+}
+
+// A calling is what a Call or a question needs while it is under way, in one piece of memory.
+type calling struct {
+	term
+
+	fields [ownFields + 7]pool.Field // where the header begins
 }
 
 // A result is the state after one attempt, or after all attempts so far.

@@ -15,11 +15,11 @@ func Failures(n int) int {
 	own := newOwnCircuits()
 	b := newBreaker("", own, Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)
 	for i := range n {
-		if ended, err := b.allow(strconv.Itoa(i)); err == nil {
-			ended(ErrBroken)
+		if admitted, err := b.allow(strconv.Itoa(i)); err == nil {
+			admitted.ended(ErrBroken)
 		}
-		if ended, err := b.allow("fine"); err == nil {
-			ended(nil)
+		if admitted, err := b.allow("fine"); err == nil {
+			admitted.ended(nil)
 		}
 	}
 	own.CleanUp()
@@ -28,7 +28,7 @@ func Failures(n int) int {
 
 // URL is the address a Prepared will be sent to.
 func (p *Prepared) URL() *url.URL {
-	u, err := url.Parse(p.route.upstream.scheme + "://" + p.route.upstream.host + p.target)
+	u, err := url.Parse(p.route.upstream.scheme + "://" + p.route.upstream.host + string(p.target))
 	if err != nil {
 		panic(err)
 	}

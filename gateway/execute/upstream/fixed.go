@@ -41,7 +41,7 @@ func (r *Route) setFixed(f Fixed) error {
 	}
 	for _, q := range r.query {
 		if len(q.value) > 1 {
-			b.fill(q.value)
+			b.fillable(q.value)
 		}
 	}
 	if len(b.violations) > 0 {

@@ -24,11 +24,16 @@ var live = granted("", alive)
 func alive() error { return nil }
 
 // granted is a grant whose further attempts are as it is, as often as they are needed.
-func granted(id string, alive func() error) grant.Grant {
-	terms := grant.Terms{Alive: alive}
-	terms.Another = func(context.Context) (grant.Grant, error) { return grant.New(id, terms), nil }
-	return grant.New(id, terms)
+func granted(id string, alive func() error) grant.Grant { return grant.New(id, terms{id, alive}) }
+
+type terms struct {
+	id    string
+	alive func() error
 }
+
+func (t terms) Alive() error                                 { return t.alive() }
+func (t terms) Another(context.Context) (grant.Grant, error) { return granted(t.id, t.alive), nil }
+func (terms) Unused(context.Context)                         {}
 
 func mustURL(tb testing.TB, s string) *url.URL {
 	tb.Helper()

@@ -20,9 +20,9 @@ type Identity struct {
 	Traceparent trace.Parent // left out unless it is valid
 }
 
-// header builds all headers of a request; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access token.
-func (u *Upstream) header(ctx context.Context, p *Prepared, id Identity, executionID string) (pool.Fields, error) {
-	h := make(pool.Fields, 0, ownFields+len(p.route.fixedHeader)+len(u.auth))
+// header builds all headers of a request behind h; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access
+// token.
+func (u *Upstream) header(ctx context.Context, h pool.Fields, p *Prepared, id Identity, executionID string) (pool.Fields, error) {
 	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
 		pool.Field{Name: "User-Agent", Value: "uimgate"})
 	switch {

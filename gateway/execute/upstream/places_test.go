@@ -19,16 +19,25 @@ var errNoPlace = errors.New("no place is left")
 
 // grant is for the first attempt, of which the place is taken.
 func (p *places) grant() grant.Grant {
-	return grant.New("", grant.Terms{Alive: alive, Another: p.another})
+	return grant.New("", first{p})
 }
 
-func (p *places) another(context.Context) (grant.Grant, error) {
+func (p *places) Alive() error           { return nil }
+func (p *places) Unused(context.Context) { p.unused++ }
+
+// first is the attempt whose place the call itself gives back.
+type first struct{ *places }
+
+func (first) Unused(context.Context) {}
+
+// Another makes the grant of a further attempt.
+func (p *places) Another(context.Context) (grant.Grant, error) {
 	if p.left == 0 {
 		return grant.Grant{}, errNoPlace
 	}
 	p.left--
 	p.taken++
-	return grant.New("", grant.Terms{Alive: alive, Another: p.another, Unused: func(context.Context) { p.unused++ }}), nil
+	return grant.New("", p), nil
 }
 
 func TestEachAttemptOfWhichAByteWasWrittenTakesAPlace(t *testing.T) {

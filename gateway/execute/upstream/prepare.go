@@ -16,10 +16,12 @@ import (
 // parameter values, so it prints as its route's template.
 type Prepared struct {
 	route  *Route
-	target string // path and query
+	target []byte // path and query
 	body   []byte
 	// contentType is of the body where it differs from one request to the next; else empty.
 	contentType string
+	// space holds target and body, as far as they fit.
+	space [512]byte
 }
 
 func (p *Prepared) String() string { return p.route.Template() }
@@ -34,6 +36,14 @@ func (p *Prepared) Ready(agent string) error { return p.route.breaker.ready(agen
 // maxTarget bounds the path and query of one request in bytes; common servers take 8 to 16 KiB.
 const maxTarget = 16 << 10
 
+// room is where a body is written, behind the address.
+func (p *Prepared) room() []byte {
+	if used := len(p.target); used <= len(p.space)/2 {
+		return p.space[used:used]
+	}
+	return make([]byte, 0, len(p.space)/2)
+}
+
 // A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER answer. Message never
 // quotes the value.
 type Violation struct{ Parameter, Message string }
@@ -44,7 +54,8 @@ type Violation struct{ Parameter, Message string }
 // members, objects (and arrays in arrays) JSON text, and null is left out; so they are in parts, of which there are at most
 // 1000. Path and query together are bounded by 16 KiB. No I/O; parameters is not kept.
 func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
-	b := builder{route: r, parameters: parameters}
+	p := &Prepared{route: r}
+	b := builder{route: r, parameters: parameters, target: p.space[:0]}
 	for name := range parameters {
 		if _, fixed := r.fixed.Parameters[name]; fixed || !r.declared[name] {
 			b.violate(name, "is no parameter of this intent")
@@ -56,23 +67,20 @@ func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 		maps.Copy(b.parameters, parameters)
 		maps.Copy(b.parameters, r.fixed.Parameters)
 	}
-	path := b.path()
-	query := b.query()
-	var body []byte
+	b.path()
+	b.query()
+	p.target = b.target
 	if r.hasBody {
-		body = b.body()
+		p.body = b.body(p.room())
 	}
-	if len(path)+len(query) > maxTarget {
+	if len(p.target) > maxTarget {
 		b.violate(b.longest, fmt.Sprintf("makes the address longer than the %d bytes a service can be expected to take", maxTarget))
 	}
 	if len(b.violations) > 0 {
 		return nil, b.violations
 	}
-	target := path
-	if query != "" {
-		target += "?" + query
-	}
-	return &Prepared{route: r, target: target, body: body, contentType: b.contentType}, nil
+	p.contentType = b.contentType
+	return p, nil
 }
 
 type builder struct {
@@ -80,37 +88,40 @@ type builder struct {
 	parameters strictjson.Object
 	violations []Violation
 
+	target      []byte // as far as it is written
+	inQuery     bool   // it has come to the query
 	contentType string // of the body, where it is of this request
 	longest     string // the parameter with the longest text in path or query
 	most        int
 }
 
+// write writes fixed text into the address.
+func (b *builder) write(text string) { b.target = append(b.target, text...) }
+
 // escape writes the value of a parameter into the address.
-func (b *builder) escape(s *strings.Builder, name, value string) {
+func (b *builder) escape(name, value string) {
 	if _, fixed := b.route.fixed.Parameters[name]; !fixed && len(value) > b.most {
 		b.longest, b.most = name, len(value)
 	}
-	escape(s, value)
+	b.target = appendEscaped(b.target, value)
 }
 
 func (b *builder) violate(name, message string) {
 	b.violations = append(b.violations, Violation{name, message})
 }
 
-func (b *builder) path() string {
-	var s strings.Builder
-	s.WriteString(b.route.upstream.prefix)
+func (b *builder) path() {
+	b.write(b.route.upstream.prefix)
 	for _, segment := range b.route.path {
-		s.WriteByte('/')
+		b.write("/")
 		for _, p := range segment {
 			if p.param == "" {
-				s.WriteString(p.text)
+				b.write(p.text)
 				continue
 			}
-			b.escape(&s, p.param, b.segment(p.param))
+			b.escape(p.param, b.segment(p.param))
 		}
 	}
-	return s.String()
 }
 
 // segment returns the value of a parameter that stands in the path.
@@ -131,77 +142,91 @@ func (b *builder) segment(name string) string {
 	return value
 }
 
-func (b *builder) query() string {
-	var s strings.Builder
-	and := func() {
-		if s.Len() > 0 {
-			s.WriteByte('&')
-		}
+// and begins another member of the query.
+func (b *builder) and() {
+	if b.inQuery {
+		b.write("&")
+		return
 	}
+	b.write("?")
+	b.inQuery = true
+}
+
+func (b *builder) query() {
 	for _, q := range b.route.query {
 		if len(q.value) == 1 && q.value[0].param != "" {
 			name := q.value[0].param
 			for _, text := range b.texts(name) {
-				and()
-				s.WriteString(q.key + "=")
-				b.escape(&s, name, text)
+				b.and()
+				b.write(q.key)
+				b.write("=")
+				b.escape(name, text)
 			}
 			continue
 		}
-		value, ok := b.fill(q.value)
-		if !ok {
+		if !b.fillable(q.value) {
 			continue
 		}
-		and()
-		s.WriteString(q.key)
+		b.and()
+		b.write(q.key)
 		if !q.bare {
-			s.WriteString("=" + value)
+			b.write("=")
+			b.fill(q.value)
 		}
 	}
 	if b.route.fixedQuery != "" {
-		and()
-		s.WriteString(b.route.fixedQuery)
+		b.and()
+		b.write(b.route.fixedQuery)
 	}
 	if b.route.hasBody {
-		return s.String()
+		return
 	}
 	for _, name := range b.route.names {
 		if b.route.placed[name] {
 			continue
 		}
 		for _, text := range b.texts(name) {
-			and()
-			escape(&s, name)
-			s.WriteByte('=')
-			b.escape(&s, name, text)
+			b.and()
+			b.target = appendEscaped(b.target, name)
+			b.write("=")
+			b.escape(name, text)
 		}
 	}
-	return s.String()
 }
 
-// fill builds a query value of text and scalars; without one of its parameters the member is left out.
-func (b *builder) fill(value []piece) (string, bool) {
-	var s strings.Builder
+// fillable reports whether a query value of text and scalars can be built: without one of its parameters the member is left
+// out.
+func (b *builder) fillable(value []piece) bool {
 	for _, p := range value {
 		if p.param == "" {
-			s.WriteString(p.text)
 			continue
 		}
 		v := b.parameters[p.param]
 		if v == nil {
-			return "", false
+			return false
 		}
-		text, ok := strictjson.ScalarText(v)
-		if !ok {
+		if _, ok := strictjson.ScalarText(v); !ok {
 			b.violate(p.param, "is part of a text in the address: want a string, number or boolean")
-			return "", false
+			return false
 		}
-		b.escape(&s, p.param, text)
 	}
-	return s.String(), true
+	return true
 }
 
-func (b *builder) body() []byte {
+// fill builds a query value that is fillable.
+func (b *builder) fill(value []piece) {
+	for _, p := range value {
+		if p.param == "" {
+			b.write(p.text)
+			continue
+		}
+		text, _ := strictjson.ScalarText(b.parameters[p.param])
+		b.escape(p.param, text)
+	}
+}
+
+// body writes the body; one that is JSON into space, as far as it fits.
+func (b *builder) body(space []byte) []byte {
 	if b.route.execute {
 		parameters := b.parameters
 		if parameters == nil {
@@ -209,7 +234,7 @@ func (b *builder) body() []byte {
 		}
 		body := map[string]any{"intent_uid": b.route.intent, "parameters": parameters}
 		maps.Copy(body, b.route.fixed.Body)
-		return b.json("", body)
+		return b.json(space, "", body)
 	}
 	switch b.route.body {
 	case multipartBody:
@@ -237,7 +262,7 @@ func (b *builder) body() []byte {
 	default:
 	}
 	if len(b.route.placed) == 0 && b.parameters != nil && len(b.route.fixed.Body) == 0 {
-		return b.json("", b.parameters)
+		return b.json(space, "", b.parameters)
 	}
 	rest := strictjson.Object{}
 	for name, v := range b.parameters {
@@ -246,7 +271,7 @@ func (b *builder) body() []byte {
 		}
 	}
 	maps.Copy(rest, b.route.fixed.Body)
-	return b.json("", rest)
+	return b.json(space, "", rest)
 }
 
 // texts are the values under which a parameter stands in a query or form: none for null.
@@ -272,11 +297,12 @@ func (b *builder) text(name string, v any) string {
 	if s, ok := strictjson.ScalarText(v); ok {
 		return s
 	}
-	return string(b.json(name, v))
+	return string(b.json(make([]byte, 0, 256), name, v))
 }
 
-func (b *builder) json(name string, v any) []byte {
-	out, err := strictjson.Append(make([]byte, 0, 256), v)
+// json writes a value behind dst.
+func (b *builder) json(dst []byte, name string, v any) []byte {
+	out, err := strictjson.Append(dst, v)
 	if err != nil {
 		b.violate(name, "cannot be written as JSON")
 		return nil

@@ -74,8 +74,9 @@ func (u *Upstream) CanBeAsked() bool { return u.question != nil }
 // where it did not, and store.Unresolved where the answer says neither. It changes nothing at the service. The error is
 // as that of Call; then nothing is known.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
-	bounded := newTerm(ctx, u.cfg.Timeout)
-	defer bounded.end()
+	c := &calling{}
+	c.begin(ctx, u.cfg.Timeout)
+	defer c.end()
 	parameters := strictjson.Object{}
 	if u.question.route.declared[askedID] {
 		parameters[askedID] = executionID
@@ -84,12 +85,11 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if len(wrong) > 0 {
 		return "", fmt.Errorf("the execution id %s", wrong[0].Message)
 	}
-	header, err := u.header(bounded, p, Identity{}, executionID) //nolint:contextcheck // bounded is of ctx
+	header, err := u.header(&c.term, c.fields[:0], p, Identity{}, executionID) //nolint:contextcheck // the term is of ctx
 	if err != nil {
 		return "", err
 	}
-	always := grant.New(executionID, grant.Terms{Alive: func() error { return nil }})
-	r := u.attempt(bounded, p, header, always) //nolint:contextcheck // as above
+	r := u.attempt(&c.term, p, header, grant.New(executionID, asking{})) //nolint:contextcheck // as above
 	if r.outcome == store.NotSent || r.outcome == store.Unknown {
 		return "", r.err
 	}
@@ -102,6 +102,15 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 		return store.Unresolved, nil
 	}
 }
+
+// asking is what permits the question: it changes nothing at the service, and is asked once.
+type asking struct{}
+
+var errAskedOnce = errors.New("a question is asked once")
+
+func (asking) Alive() error                                 { return nil }
+func (asking) Another(context.Context) (grant.Grant, error) { return grant.Grant{}, errAskedOnce }
+func (asking) Unused(context.Context)                       {}
 
 // A sign is an answer that says something: one of these statuses, or a value in its body.
 type sign struct {

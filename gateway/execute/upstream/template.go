@@ -131,34 +131,33 @@ func fix(text string) (string, error) {
 	if strings.ContainsFunc(plain, unicode.IsControl) {
 		return "", errors.New("the URL holds control characters")
 	}
-	var b strings.Builder
+	var fixed []byte
 	for i := range len(text) {
 		if c := text[i]; c == '%' || isUnreserved(c) || strings.IndexByte("!$&'()*+,;=:@/?", c) >= 0 {
-			b.WriteByte(c)
+			fixed = append(fixed, c)
 		} else {
-			writeEscaped(&b, c)
+			fixed = appendEscapedByte(fixed, c)
 		}
 	}
-	return b.String(), nil
+	return string(fixed), nil
 }
 
-// escape writes a value so that no character of it has a meaning in a URL: all but the unreserved ones of
+// appendEscaped writes a value so that no character of it has a meaning in a URL: all but the unreserved ones of
 // RFC 3986 section 2.3.
-func escape(b *strings.Builder, value string) {
+func appendEscaped(dst []byte, value string) []byte {
 	for i := range len(value) {
 		if c := value[i]; isUnreserved(c) {
-			b.WriteByte(c)
+			dst = append(dst, c)
 		} else {
-			writeEscaped(b, c)
+			dst = appendEscapedByte(dst, c)
 		}
 	}
+	return dst
 }
 
-func writeEscaped(b *strings.Builder, c byte) {
+func appendEscapedByte(dst []byte, c byte) []byte {
 	const hex = "0123456789ABCDEF"
-	b.WriteByte('%')
-	b.WriteByte(hex[c>>4])
-	b.WriteByte(hex[c&15])
+	return append(dst, '%', hex[c>>4], hex[c&15])
 }
 
 func isUnreserved(c byte) bool {

@@ -17,13 +17,12 @@ type term struct {
 	cancel context.CancelFunc
 }
 
-// newTerm makes a term, which end is to be called of.
-func newTerm(ctx context.Context, d time.Duration) *term {
-	t := &term{Context: ctx, until: time.Now().Add(d)} //nolint:forbidigo // contexts end by the clock of the machine
+// begin makes it a term of a context, which end is to be called of.
+func (t *term) begin(ctx context.Context, d time.Duration) {
+	t.Context, t.until = ctx, time.Now().Add(d) //nolint:forbidigo // contexts end by the clock of the machine
 	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {
 		t.until = before
 	}
-	return t
 }
 
 // Deadline implements context.Context.

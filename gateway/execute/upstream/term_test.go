@@ -8,6 +8,12 @@ import (
 	"time"
 )
 
+func newTerm(ctx context.Context, d time.Duration) *term {
+	t := &term{}
+	t.begin(ctx, d)
+	return t
+}
+
 // A term ends like any other context with a deadline, whether its timer was asked for before, after or never.
 func TestATermEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

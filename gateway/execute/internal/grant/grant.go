@@ -14,32 +14,29 @@ type Grant struct {
 }
 
 // Terms are what a Grant rests on.
-type Terms struct {
+type Terms interface {
 	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first
-	// byte; it must be quick. nil: never.
-	Alive func() error
+	// byte; it must be quick.
+	Alive() error
 	// Another makes the Grant of a further attempt, after one of which a byte was written: an upstream counts attempts, so
 	// each takes a place of its own in every limit of the call. An error: there is none, or no other reason to permit
-	// another. nil: none is permitted.
-	Another func(context.Context) (Grant, error)
-	// Unused gives back the place of an attempt of which no byte was written, where the end of the call does not. nil: it does.
-	Unused func(context.Context)
+	// another.
+	Another(ctx context.Context) (Grant, error)
+	// Unused gives back the place of an attempt of which no byte was written, where the end of the call does not.
+	Unused(ctx context.Context)
 }
 
 // New makes the Grant of an execution.
 func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
-var (
-	errNone   = errors.New("there is no grant")
-	errNoMore = errors.New("the grant is for one attempt")
-)
+var errNone = errors.New("there is no grant")
 
 // ExecutionID is that of the execution that the call belongs to.
 func (g Grant) ExecutionID() string { return g.executionID }
 
 // Alive returns nil if the attempt may be sent now.
 func (g Grant) Alive() error {
-	if g.terms.Alive == nil {
+	if g.terms == nil {
 		return errNone
 	}
 	return g.terms.Alive()
@@ -47,15 +44,15 @@ func (g Grant) Alive() error {
 
 // Another returns the Grant of one more attempt. It may take as long as ctx allows.
 func (g Grant) Another(ctx context.Context) (Grant, error) {
-	if g.terms.Another == nil {
-		return Grant{}, errNoMore
+	if g.terms == nil {
+		return Grant{}, errNone
 	}
 	return g.terms.Another(ctx)
 }
 
 // Unused says that no byte was written under the Grant, and none will be.
 func (g Grant) Unused(ctx context.Context) {
-	if g.terms.Unused != nil {
+	if g.terms != nil {
 		g.terms.Unused(ctx)
 	}
 }

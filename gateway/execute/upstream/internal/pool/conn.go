@@ -85,10 +85,11 @@ func (c *Conn) clean() bool {
 
 // A Request is what is sent. Header holds no Host, Content-Length or Connection, and nothing but field values (RFC 9110 5.5).
 type Request struct {
-	Method, Target string
-	Header         Fields
-	Body           []byte
-	HasBody        bool
+	Method  string
+	Target  []byte
+	Header  Fields
+	Body    []byte
+	HasBody bool
 }
 
 // shortBody is how long a body is at most to be written before the answer is read.
@@ -131,7 +132,10 @@ func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 
 func (c *Conn) head(r Request) error {
 	c.out.Reset()
-	for _, s := range [...]string{r.Method, " ", r.Target, " HTTP/1.1\r\nHost: ", c.pool.host, "\r\n"} {
+	c.out.WriteString(r.Method)
+	c.out.WriteString(" ")
+	c.out.Write(r.Target)
+	for _, s := range [...]string{" HTTP/1.1\r\nHost: ", c.pool.host, "\r\n"} {
 		c.out.WriteString(s)
 	}
 	if r.HasBody || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {

@@ -34,16 +34,13 @@ func (f Fields) Lookup(name string) (value string, ok bool) {
 
 // List returns the values of all fields of a name as one list; empty where there is none. RFC 9110 5.3.
 func (f Fields) List(name string) string {
-	i := f.index(name)
-	if i < 0 {
-		return ""
-	}
-	list := f[i].Value
-	for rest := f[i+1:]; ; rest = rest[i+1:] {
-		if i = rest.index(name); i < 0 {
-			return list
+	var values []string
+	for rest := f; ; {
+		i := rest.index(name)
+		if i < 0 {
+			return strings.Join(values, ",")
 		}
-		list += "," + rest[i].Value
+		values, rest = append(values, rest[i].Value), rest[i+1:]
 	}
 }
 

@@ -61,7 +61,7 @@ func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body st
 }
 
 func get(header ...pool.Field) pool.Request {
-	return pool.Request{Method: "GET", Target: "/", Header: header}
+	return pool.Request{Method: "GET", Target: []byte("/"), Header: header}
 }
 
 // later is when nothing of a test is to be under way any more.
@@ -182,7 +182,7 @@ func TestAnEarlyAnswerToALongBody(t *testing.T) {
 		}
 	}, nil), nil)
 	defer close(read)
-	long := pool.Request{Method: "POST", Target: "/", Body: make([]byte, 64<<20), HasBody: true}
+	long := pool.Request{Method: "POST", Target: []byte("/"), Body: make([]byte, 64<<20), HasBody: true}
 	for _, want := range []string{"1", "2"} {
 		if status, body, err := ask(t.Context(), p, long); status != 413 || body != want || err != nil {
 			t.Errorf("%d %q %v, want connection %s", status, body, err, want)
