@@ -312,7 +312,7 @@ func writeConfig(dir, upstream, store, price string) (*config.Config, config.Pro
 store: "` + store + `"
 billing: {credit: 1000000 USD, newcomers: 1000000 USD}
 pat: {newcomers: 1000000000/hour}
-server: {listen: 127.0.0.1:0, per_address: 1000000000/second, issue_per_address: 100000/minute}
+server: {listen: 127.0.0.1:0, connections_per_address: 16384, per_address: 1000000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0}
 services:
 - agents_file: agents.json

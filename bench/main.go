@@ -7,6 +7,7 @@
 //	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
 //	grants  places under one limit, from one and from three replicas, and their round trips to the database
 //	relay   messages of MRP that are sent and polled, on both engines, and the memory of a relay that many use
+//	idle    the memory of a gateway with many connections that are kept alive
 //
 // Figures of a shared machine mean little by themselves; read the ratios, which come from one run.
 //
@@ -67,6 +68,7 @@ var sections = []struct {
 	{"paid", paid},
 	{"grants", grants},
 	{"relay", relays},
+	{"idle", idle},
 }
 
 func run(ctx context.Context) error {
@@ -77,7 +79,7 @@ func run(ctx context.Context) error {
 	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
 	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
-	only := flag.String("only", "", "one of path, doors, paid, grants, relay; empty: all of them")
+	only := flag.String("only", "", "one of path, doors, paid, grants, relay, idle; empty: all of them")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)

@@ -2,21 +2,22 @@
 // IPv6 address is part of, and in all. It also tells the connections of strangers from those that were of use to somebody.
 //
 //	bounded := accept.New(ln, accept.Bounds{All: 16384, PerAddress: 256, …})
-//	server := &http.Server{ConnContext: accept.Context, …}
+//	server := &http.Server{ConnContext: accept.Context, ConnState: accept.State, …}
 //	server.Serve(bounded)
 //	accept.Of(r.Context()).Keep() // in a handler: this connection is worth keeping
 package accept
 
 import (
 	"container/list"
-	"context"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 )
 
-// Bounds are how many connections may be open at once. All members but Answer are required.
+// Bounds are how many connections may be open at once. All members but Answer and Park are required.
 type Bounds struct {
 	// All is of everybody. Beyond it the oldest connection that nobody was served on makes room for a new one; where there
 	// is none, the new one is refused.
@@ -27,6 +28,10 @@ type Bounds struct {
 	Exempt func(netip.Addr) bool
 	// Answer is written to a connection that is refused, before it is closed; empty: nothing.
 	Answer []byte
+	// Park is how long a connection may wait for a request before it is parked: the server gives back what it holds for it, until
+	// there is something to read. 0: none is. It is for servers of net/http that have Context and State of this package, and are
+	// without TLS, whose sessions cannot be taken up again.
+	Park time.Duration
 	// Shed is called for each connection that was refused, or closed to make room.
 	Shed func(Cause)
 }
@@ -49,12 +54,27 @@ type Listener struct {
 	mu        sync.Mutex
 	open      int
 	networks  map[netip.Prefix]int
-	strangers *list.List // of *Conn, the oldest first
+	strangers *list.List // of *socket, the oldest first
+	parked    map[*socket]struct{}
+	parkings  int
+	accepting bool
+	closed    bool
+
+	ready   chan *Conn
+	failed  chan error
+	done    chan struct{} // closed with the listener
+	running sync.WaitGroup
 }
 
 // New bounds what a listener accepts.
 func New(ln net.Listener, b Bounds) *Listener {
-	l := &Listener{Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New()}
+	if !canPark {
+		b.Park = 0
+	}
+	l := &Listener{
+		Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New(), parked: map[*socket]struct{}{},
+		ready: make(chan *Conn), failed: make(chan error), done: make(chan struct{}),
+	}
 	l.SetPerAddress(b.PerAddress)
 	return l
 }
@@ -62,25 +82,19 @@ func New(ln net.Listener, b Bounds) *Listener {
 // SetPerAddress changes Bounds.PerAddress for connections to come.
 func (l *Listener) SetPerAddress(n int) { l.perAddress.Store(int64(n)) }
 
-// Accept waits for a connection that is within the bounds.
-func (l *Listener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		admitted, evicted, cause := l.admit(c)
-		if evicted != nil {
-			evicted.close()
-		}
-		if cause != "" {
-			l.b.Shed(cause)
-		}
-		if admitted != nil {
-			return admitted, nil
-		}
+// acceptOne counts a connection; nil: it was refused.
+func (l *Listener) acceptOne(c net.Conn) *socket {
+	admitted, evicted, cause := l.admit(c)
+	if evicted != nil {
+		_ = evicted.Close()
+	}
+	if cause != "" {
+		l.b.Shed(cause)
+	}
+	if admitted == nil {
 		l.refuse(c)
 	}
+	return admitted
 }
 
 // refuse answers a connection that does not fit. Writing does not wait: the buffer of the kernel is empty.
@@ -92,8 +106,11 @@ func (l *Listener) refuse(c net.Conn) {
 }
 
 // admit counts a connection, or says why it does not fit. evicted has to be closed to make room.
-func (l *Listener) admit(c net.Conn) (admitted, evicted *Conn, cause Cause) {
-	admitted = &Conn{Conn: c, listener: l, networks: l.networksOf(c)}
+func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
+	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
+	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
+		admitted.raw, _ = own.SyscallConn() // nil: it is not parked
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, network := range admitted.networks {
@@ -106,7 +123,7 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *Conn, cause Cause) {
 		if oldest == nil {
 			return nil, nil, All
 		}
-		evicted, _ = oldest.Value.(*Conn)
+		evicted, _ = oldest.Value.(*socket)
 		l.forget(evicted)
 		cause = All
 	}
@@ -142,71 +159,16 @@ func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 }
 
 // forget takes a connection out of the counts, once. The caller holds the lock.
-func (l *Listener) forget(c *Conn) {
-	if c.forgotten {
+func (l *Listener) forget(s *socket) {
+	if s.forgotten {
 		return
 	}
-	c.forgotten = true
+	s.forgotten = true
 	l.open--
-	for _, network := range c.networks {
+	for _, network := range s.networks {
 		if l.networks[network]--; l.networks[network] == 0 {
 			delete(l.networks, network)
 		}
 	}
-	l.strangers.Remove(c.place)
-}
-
-// A Conn is a connection that was accepted.
-type Conn struct {
-	net.Conn
-	listener *Listener
-	networks []netip.Prefix
-	kept     atomic.Bool
-
-	// Under the lock of the listener.
-	place     *list.Element
-	forgotten bool
-}
-
-// Close closes the connection and makes room for another.
-func (c *Conn) Close() error {
-	c.listener.mu.Lock()
-	c.listener.forget(c)
-	c.listener.mu.Unlock()
-	return c.Conn.Close()
-}
-
-func (c *Conn) close() { _ = c.Conn.Close() }
-
-// Keep says that somebody was served on the connection: it does not make room for others any more. Of the nil Conn it does
-// nothing.
-func (c *Conn) Keep() {
-	if c == nil || c.kept.Swap(true) {
-		return
-	}
-	c.listener.mu.Lock()
-	defer c.listener.mu.Unlock()
-	c.listener.strangers.Remove(c.place)
-}
-
-// Kept reports whether Keep was called. The nil Conn is kept: it was not accepted here.
-func (c *Conn) Kept() bool { return c == nil || c.kept.Load() }
-
-type connKey struct{}
-
-// Context is a ConnContext of net/http.
-func Context(ctx context.Context, c net.Conn) context.Context {
-	if secure, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
-		c = secure.NetConn()
-	}
-	if accepted, ok := c.(*Conn); ok {
-		return context.WithValue(ctx, connKey{}, accepted)
-	}
-	return ctx
-}
-
-// Of returns the connection that a request came by; nil where it was not accepted here.
-func Of(ctx context.Context) *Conn {
-	c, _ := ctx.Value(connKey{}).(*Conn)
-	return c
+	l.strangers.Remove(s.place)
 }

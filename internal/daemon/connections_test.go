@@ -2,9 +2,11 @@ package daemon_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
+	"runtime/pprof"
 	"strings"
 	"testing"
 )
@@ -108,5 +110,44 @@ func TestConnectionsOfNoUseEnd(t *testing.T) {
 				t.Errorf("%d, closed %t; want %d, %t", status, closed, test.status, test.closed)
 			}
 		})
+	}
+}
+
+// A connection is served again and again however long it was left alone, counts for its address meanwhile, and ends with the gateway.
+func TestConnectionsThatAreParked(t *testing.T) {
+	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 4", 1)
+	g := startGate(t, setup{config: config})
+	connections := []net.Conn{g.dialed(), g.dialed(), g.dialed()}
+	for range 5 {
+		for _, c := range connections {
+			if status, closed := g.over(c, g.request("GET", "/api/policy", "", nil)); status != http.StatusOK || closed {
+				t.Errorf("%d, closed %t", status, closed)
+			}
+		}
+		parked(t, len(connections))
+	}
+	g.dialed()
+	if status, _ := g.over(g.dialed(), nil); status != http.StatusServiceUnavailable {
+		t.Errorf("the fifth connection: %d", status)
+	}
+	g.stop()
+	for _, c := range connections {
+		if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("a parked connection outlives the gateway")
+		}
+	}
+}
+
+// parked waits until so many connections are, at least.
+func parked(t *testing.T, n int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		var goroutines bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&goroutines, 2); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(goroutines.String(), "accept.readable(") >= n {
+			return
+		}
 	}
 }

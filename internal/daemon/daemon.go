@@ -52,6 +52,7 @@ type Options struct {
 	// Version and Commit are those of the program, for its metrics.
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
+	park            time.Duration // tests only; 0: parkAfter
 }
 
 // A ProblemsError is a configuration that cannot be served.

@@ -85,6 +85,7 @@ func startGate(tb testing.TB, s setup) *gate {
 		Config: cfg, Load: g.load, Reload: g.reload, Log: zap.New(core), Now: now, Ready: func(a daemon.Addresses) { ready <- a },
 	}
 	options.Slack(s.slack)
+	options.Park(time.Millisecond) // all tests hold with connections that are parked
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {
 	case a := <-ready:

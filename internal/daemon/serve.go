@@ -54,6 +54,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error { return p.verify(life) })
+	group.Go(func() error { return p.giveBack(life) })
 	group.Go(func() error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
 	})
@@ -77,8 +78,8 @@ func (p *process) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
-		ConnContext:    accept.Context,
-		ErrorLog:       zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+		ConnContext:    accept.Context, ConnState: accept.State,
+		ErrorLog: zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 }
 

@@ -10,13 +10,17 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
-	purgeAgain = 1000 // rows; a purge that removed as many is followed by another
+	// Memory is given back once so many connections have been parked, at most every so many sweeps: a minute.
+	parkedMany     = 1000
+	giveBackRounds = int(time.Minute/sweepEvery) - 1
+	purgeAgain     = 1000 // rows; a purge that removed as many is followed by another
 )
 
 // sweep turns forgotten calls into unresolved ones, until ctx ends.
@@ -71,6 +75,19 @@ func (p *process) purge(ctx context.Context) error {
 				p.Log.Warn("purge", zap.Error(err))
 				return
 			}
+		}
+	})
+}
+
+// giveBack has the runtime return to the system what many connections held before they were parked, until ctx ends. It would keep most
+// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins.
+func (p *process) giveBack(ctx context.Context) error {
+	seen, wait := 0, 0 // connections that were parked; rounds
+	return every(ctx, sweepEvery, func() {
+		_, ever := p.bounded.Parked()
+		if wait--; wait < 0 && ever-seen >= parkedMany {
+			memory.GiveBack()
+			seen, wait = ever, giveBackRounds
 		}
 	})
 }

@@ -1,0 +1,192 @@
+package accept
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A socket is an open connection, from when it was accepted until it is closed: whoever waits for its requests meanwhile.
+type socket struct {
+	net.Conn
+	listener *Listener
+	networks []netip.Prefix
+	raw      syscall.RawConn // of a connection that may be parked; else nil
+	kept     atomic.Bool
+
+	// Under the lock of the listener.
+	place     *list.Element
+	forgotten bool
+}
+
+// close closes the socket and makes room for another.
+func (s *socket) close() error {
+	s.listener.mu.Lock()
+	s.listener.forget(s)
+	s.listener.mu.Unlock()
+	return s.Close()
+}
+
+// A Conn is a connection that was accepted, as it is given to a server: when it is parked, the server is told that it has ended, and
+// is given another Conn once there is something to read.
+type Conn struct {
+	net.Conn
+	socket *socket
+
+	mu    sync.Mutex
+	stage stage
+	// waits is set as long as nothing of the next request has been read.
+	waits bool
+	// whole is how much a Read asks for while the buffer of the server is empty: it was when the first one was made. 0: none was.
+	whole int
+	// bounded says that the server has set the deadline until which it waits for the next request.
+	bounded bool
+	// short says that the deadline of the socket is sooner than until, which is the one that the server has set.
+	short bool
+	until time.Time
+}
+
+// A stage is how far a Conn is on its way out of the server.
+type stage uint8
+
+const (
+	served  stage = iota
+	leaving       // the server has been told that the connection ended, and will close it
+	left          // and has closed it: it is parked
+)
+
+// Read reads what comes. Where nothing does, for so long that the connection is to be parked, the error is io.EOF.
+func (c *Conn) Read(p []byte) (int, error) {
+	mayPark := c.reads(len(p))
+	n, err := c.Conn.Read(p)
+	if !mayPark {
+		return n, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case n > 0:
+		c.waits = false
+	case c.short && c.stage == served && errors.Is(err, os.ErrDeadlineExceeded):
+		c.stage = leaving
+		return 0, io.EOF
+	}
+	return n, err
+}
+
+// reads prepares reading so many bytes, and reports whether the connection may be parked if none come. It may not once a byte of the
+// request is in the server's buffer: its deadline is the server's then.
+func (c *Conn) reads(size int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.whole == 0 {
+		c.whole = size
+	}
+	if c.waits && c.whole == size {
+		return true
+	}
+	c.waits = false
+	if c.short {
+		c.short = false
+		_ = c.Conn.SetReadDeadline(c.until) // else the read says what is wrong
+	}
+	return false
+}
+
+// SetReadDeadline bounds how long reads wait. While the connection waits for a request, it is parked before.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	return c.Conn.SetReadDeadline(c.soon(t))
+}
+
+// SetDeadline bounds reads, as SetReadDeadline does, and writes.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// soon is when reading is to end: at t, or when the connection is to be parked.
+func (c *Conn) soon(t time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.short = false
+	if c.bounded && c.whole > 0 { // a further deadline, without a Read: the request was in the buffer
+		c.waits = false
+	}
+	c.bounded = true
+	if !c.waits || c.socket.raw == nil {
+		return t
+	}
+	soon := time.Now().Add(c.socket.listener.b.Park) //nolint:forbidigo // connections have the machine's clock
+	if t.IsZero() || soon.Before(t) {
+		c.short, c.until = true, t
+		return soon
+	}
+	return t
+}
+
+// Close closes the connection and makes room for another, unless it is to be parked.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	stage, until := c.stage, c.until
+	if stage == leaving {
+		c.stage = left
+	}
+	c.mu.Unlock()
+	if stage == left || stage == leaving && c.socket.listener.park(c.socket, until) {
+		return nil
+	}
+	return c.socket.close()
+}
+
+// Keep says that somebody was served on the connection: it does not make room for others any more. Of the nil Conn it does
+// nothing.
+func (c *Conn) Keep() {
+	if c == nil || c.socket.kept.Swap(true) {
+		return
+	}
+	l := c.socket.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.strangers.Remove(c.socket.place)
+}
+
+// Kept reports whether Keep was called. The nil Conn is kept: it was not accepted here.
+func (c *Conn) Kept() bool { return c == nil || c.socket.kept.Load() }
+
+// State is a ConnState of net/http, without which connections are parked only before their first request.
+func State(c net.Conn, state http.ConnState) {
+	accepted, ok := c.(*Conn)
+	if !ok || state != http.StateIdle {
+		return
+	}
+	accepted.mu.Lock()
+	defer accepted.mu.Unlock()
+	accepted.waits, accepted.bounded = true, false
+}
+
+type connKey struct{}
+
+// Context is a ConnContext of net/http.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = secure.NetConn()
+	}
+	if accepted, ok := c.(*Conn); ok {
+		return context.WithValue(ctx, connKey{}, accepted)
+	}
+	return ctx
+}
+
+// Of returns the connection that a request came by; nil where it was not accepted here.
+func Of(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
+	return c
+}
