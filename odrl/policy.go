@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -30,6 +31,7 @@ type Policy struct {
 	// targetNames are program.Targets, each list as one text. Many intents share one.
 	targetNames map[string]string
 	evaluation  *evaluation
+	wholes      sync.Map // intent of the catalogue → []Membership, looked up once
 }
 
 // Publish makes a Policy of an ODRL document as it is served. Everything in it is enforced or refused:

@@ -3,6 +3,7 @@ package odrl
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
@@ -24,15 +25,30 @@ type Reproduction struct {
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	out := Reproduction{
 		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: contextOf(r, facts)},
-		World:    WorldState{Now: r.Now}, DutyMode: DutiesNotViolated,
-	}
-	for _, iri := range p.program.Spelling.Wholes(r.Intent) {
-		out.World.PartOf = append(out.World.PartOf, Membership{r.Intent, iri})
+		World:    WorldState{Now: r.Now, PartOf: p.wholesOf(r.Intent)}, DutyMode: DutiesNotViolated,
 	}
 	for _, iri := range p.program.Spelling.Names(r.AgentID, r.KeyID) {
 		out.World.PartOf = append(out.World.PartOf, Membership{r.AgentID, iri})
 	}
 	return out
+}
+
+// wholesOf returns what an intent is part of, which is not to be changed.
+func (p *Policy) wholesOf(intent string) []Membership {
+	if known, ok := p.wholes.Load(intent); ok {
+		list, _ := known.([]Membership)
+		return list
+	}
+	iris, known := p.program.Spelling.Wholes(intent)
+	var list []Membership
+	for _, iri := range iris {
+		list = append(list, Membership{intent, iri})
+	}
+	list = slices.Clip(list)
+	if known { // nothing is remembered of names that strangers make up
+		p.wholes.Store(intent, list)
+	}
+	return list
 }
 
 // contextOf returns the facts of a question without the time, which is the world's, and with the key of a proof.

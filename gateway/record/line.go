@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"time"
 
@@ -41,7 +42,22 @@ type Line struct {
 	Asked *odrl.Reproduction `json:"asked,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
-	ParametersSHA256 string          `json:"parameters_sha256,omitempty"`
+	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
+}
+
+// A Digest is a SHA-256, in JSON as hexadecimal digits; the zero one is none.
+type Digest [sha256.Size]byte
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:]), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(d)) {
+		return fmt.Errorf("a SHA-256 has %d hexadecimal digits", hex.EncodedLen(len(d)))
+	}
+	_, err := hex.Decode(d[:], text)
+	return err
 }
 
 // AppendJSON appends the record. The error is that of a value that cannot be JSON.
@@ -71,7 +87,9 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 		w.Append("asked", l.Asked.AppendJSON)
 	}
 	w.JSON("parameters", l.Parameters)
-	w.Optional("parameters_sha256", l.ParametersSHA256)
+	if l.ParametersSHA256 != (Digest{}) {
+		w.Hex("parameters_sha256", l.ParametersSHA256[:])
+	}
 	return w.End()
 }
 
@@ -95,7 +113,7 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 		if values {
 			r.Parameters = bytes.Clone(text)
 		} else {
-			r.ParametersSHA256 = hexSHA256(text)
+			r.ParametersSHA256 = sha256.Sum256(text)
 		}
 	}
 	if len(v.FromParameters) > 0 && !values {
@@ -121,14 +139,9 @@ func hashed(facts map[string]any, operands []string) (map[string]any, []string) 
 		if err != nil {
 			text = nil
 		}
-		out[operand] = hexSHA256(text)
+		sum := sha256.Sum256(text)
+		out[operand] = hex.EncodeToString(sum[:])
 		names = append(names, operand)
 	}
 	return out, names
-}
-
-func hexSHA256(text []byte) string {
-	sum := sha256.Sum256(text)
-	var digits [2 * sha256.Size]byte
-	return string(hex.AppendEncode(digits[:0], sum[:]))
 }

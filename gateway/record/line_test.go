@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ func TestALineIsWrittenAsItIsRead(t *testing.T) {
 			f.Set(reflect.ValueOf(&odrl.Reproduction{DutyMode: odrl.DutiesNotViolated}))
 		case json.RawMessage:
 			f.Set(reflect.ValueOf(json.RawMessage(`{"p":"q"}`)))
+		case Digest:
+			f.Set(reflect.ValueOf(Digest{0x01, 0xfe}))
 		case bool:
 			f.SetBool(true)
 		default:
@@ -40,6 +43,23 @@ func TestALineIsWrittenAsItIsRead(t *testing.T) {
 		}
 		if got, err := line.AppendJSON(nil); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %v\n got %s\nwant %s", name, err, got, want)
+		}
+	}
+}
+
+func TestADigestIsReadAsItIsWritten(t *testing.T) {
+	line := Line{ParametersSHA256: Digest{0x01, 31: 0xfe}}
+	text, err := line.AppendJSON(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Line
+	if err := json.Unmarshal(text, &again); err != nil || again.ParametersSHA256 != line.ParametersSHA256 {
+		t.Errorf("%s: %v, %v", text, again.ParametersSHA256, err)
+	}
+	for _, wrong := range []string{"", "01", strings.Repeat("0", 66), strings.Repeat("x", 64)} {
+		if json.Unmarshal([]byte(`{"parameters_sha256": "`+wrong+`"}`), &again) == nil {
+			t.Errorf("%q is a digest", wrong)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package strictjson
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"time"
 )
@@ -55,6 +56,12 @@ func (w *Writer) Optional(name, s string) {
 	if s != "" {
 		w.Text(name, s)
 	}
+}
+
+// Hex writes a string of hexadecimal digits.
+func (w *Writer) Hex(name string, of []byte) {
+	w.name(name)
+	w.out = append(hex.AppendEncode(append(w.out, '"'), of), '"')
 }
 
 // True writes a member that is true, or nothing.

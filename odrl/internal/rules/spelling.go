@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
@@ -12,7 +11,6 @@ type aliases struct {
 	catalog []Asset
 	targets []spelledTarget // but for UIDs, sorted
 	parties []spelledParty  // sorted
-	intents sync.Map        // UID → []string, looked up once
 }
 
 type spelledTarget struct {
@@ -45,24 +43,18 @@ func (n *normalizer) spelled() *aliases {
 	return s
 }
 
-// Wholes are the spellings of what holds the intent.
-func (s *aliases) Wholes(uid string) []string {
-	if known, ok := s.intents.Load(uid); ok {
-		list, _ := known.([]string)
-		return list
-	}
+// Wholes are the spellings of what holds the intent; known is false where the catalogue does not have it.
+func (s *aliases) Wholes(uid string) (list []string, known bool) {
 	at := slices.IndexFunc(s.catalog, func(a Asset) bool { return a.UID == uid })
 	if at < 0 {
-		return nil // and nothing is remembered of names that strangers make up
+		return nil, false
 	}
-	var list []string
 	for _, t := range s.targets {
 		if _, holds := slices.BinarySearch(t.members, at); holds {
 			list = append(list, t.iri)
 		}
 	}
-	s.intents.Store(uid, list)
-	return list
+	return list, true
 }
 
 // Names are the spellings of the agent.
