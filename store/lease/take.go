@@ -107,7 +107,7 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 	if ws.n == 0 {
 		return begun, true
 	}
-	begun.Taken, begun.Standing = make([]store.CounterSlot, ws.n), make([]limit.Standing, ws.n)
+	begun.Taken, begun.Standing = lists(ws.n)
 	for i := range ws.n {
 		w := &ws.list[i]
 		w.entry.spend(now)
@@ -115,6 +115,21 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
 	}
 	return begun, true
+}
+
+// A pair of lists is what most calls take, in one piece of memory.
+type pair struct {
+	taken    [2]store.CounterSlot
+	standing [2]limit.Standing
+}
+
+// lists returns two lists of n.
+func lists(n int) ([]store.CounterSlot, []limit.Standing) {
+	if n > len(pair{}.taken) {
+		return make([]store.CounterSlot, n), make([]limit.Standing, n)
+	}
+	p := &pair{}
+	return p.taken[:n:n], p.standing[:n:n]
 }
 
 // left returns how many more calls can be admitted: what the store had left when it was last asked, less the calls

@@ -23,6 +23,8 @@ type breaker struct {
 	failed map[string]int // failures of each agent in all's present state, since the last success of any agent
 	own    *otter.Cache[ownCircuit, *circuit]
 	intent string
+
+	changes int // of all's state
 }
 
 // An ownCircuit names the circuit of one agent and one intent.
@@ -38,7 +40,10 @@ func newOwnCircuits() *otter.Cache[ownCircuit, *circuit] {
 
 func newBreaker(intent string, own *otter.Cache[ownCircuit, *circuit], settings Breaker, now func() time.Time) *breaker {
 	b := &breaker{settings: settings, now: now, failed: map[string]int{}, own: own, intent: intent}
-	b.all = newCircuit(settings, now, b.severalFail, func() { clear(b.failed) })
+	b.all = newCircuit(settings, now, b.severalFail, func() {
+		clear(b.failed)
+		b.changes++
+	})
 	return b
 }
 
@@ -68,13 +73,16 @@ func (b *breaker) ready(agent string) error {
 func (b *breaker) allow(agent string) (admitted, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := admitted{breaker: b, agent: agent}
+	a := admitted{breaker: b, agent: agent, changes: b.changes}
 	own, known := b.own.GetIfPresent(ownCircuit{b.intent, agent})
 	var err error
 	if known {
 		if a.tellOwn, err = own.Allow(); err != nil {
 			return admitted{}, own.refused()
 		}
+	}
+	if b.all.State() == gobreaker.StateClosed {
+		return a, nil
 	}
 	if a.tellAll, err = b.all.Allow(); err != nil {
 		if known {
@@ -90,7 +98,10 @@ type admitted struct {
 	breaker *breaker
 	agent   string
 	tellOwn func(error) // the circuit of the agent, where it had one when the call began; else nil
+	// tellAll is nil where the circuit of all was closed when the call began, at so many changes: then nothing but a failure means
+	// anything to it.
 	tellAll func(error)
+	changes int
 }
 
 // ended tells the breaker how the call ended, once.
@@ -100,12 +111,12 @@ func (a admitted) ended(err error) {
 	if a.tellOwn != nil {
 		a.tellOwn(err)
 	}
-	a.breaker.tell(a.agent, a.tellOwn != nil, err, a.tellAll)
+	a.breaker.tell(&a, err)
 }
 
-// tell notes how a call of an agent ended, in whose own circuit that is noted where it had one when the call began.
-func (b *breaker) tell(agent string, known bool, err error, tellAll func(error)) {
-	key, fails := ownCircuit{b.intent, agent}, isFailure(err)
+// tell notes how a call ended. Its agent's own circuit knows already, where it had one when the call began.
+func (b *breaker) tell(a *admitted, err error) {
+	key, fails := ownCircuit{b.intent, a.agent}, isFailure(err)
 	switch {
 	case isExcluded(err):
 	case !fails:
@@ -114,9 +125,9 @@ func (b *breaker) tell(agent string, known bool, err error, tellAll func(error))
 			b.own.Invalidate(key)
 		}
 	default:
-		b.failed[agent]++
+		b.failed[a.agent]++
 	}
-	if fails && !known {
+	if fails && a.tellOwn == nil {
 		own, _ := b.own.ComputeIfAbsent(key, func() (*circuit, bool) {
 			return newCircuit(b.settings, b.now, inARow(b.settings.Failures), func() {}), false
 		})
@@ -127,7 +138,14 @@ func (b *breaker) tell(agent string, known bool, err error, tellAll func(error))
 	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be another agent's
 		err = errNotCalled
 	}
-	tellAll(err)
+	switch {
+	case a.tellAll != nil:
+		a.tellAll(err)
+	case fails && a.changes == b.changes: // it is closed still
+		if tellAll, refused := b.all.Allow(); refused == nil {
+			tellAll(err)
+		}
+	}
 }
 
 // state is that of the circuit of all agents.

@@ -1,0 +1,43 @@
+package upstream
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+)
+
+// What began before the circuit of all agents opened says nothing of it after it has closed again.
+func TestCallsOfBeforeAnOpeningDoNotOpenItAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBreaker("", newOwnCircuits(), Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
+		call := func(agent string) admitted {
+			t.Helper()
+			a, err := b.allow(agent)
+			if err != nil {
+				t.Fatalf("%s: %v", agent, err)
+			}
+			return a
+		}
+		late := []admitted{call("c"), call("d")}
+		for _, agent := range []string{"a", "b"} {
+			call(agent).ended(ErrBroken)
+		}
+		if got := b.state(); got != gobreaker.StateOpen {
+			t.Fatalf("after two failures of two agents: %s", got)
+		}
+		time.Sleep(2 * time.Second)
+		probe := call("e")
+		if _, err := b.allow("f"); err == nil {
+			t.Error("a call beside the probe")
+		}
+		probe.ended(nil)
+		for _, a := range late {
+			a.ended(ErrBroken)
+		}
+		if got := b.state(); got != gobreaker.StateClosed {
+			t.Errorf("after late failures: %s", got)
+		}
+	})
+}
