@@ -177,6 +177,9 @@ func compare(ctx context.Context, targets []target, agents []agent, connections,
 				return nil, err
 			}
 			slices.Sort(times)
+			if now, _, err := t.of.resident(); err == nil { // else the most it ever was
+				after.RSS = now
+			}
 			n := float64(len(times))
 			m := figures{
 				rate: n / took.Seconds(), p50: times[len(times)/2], p99: times[len(times)*99/100], rss: after.RSS,

@@ -70,6 +70,9 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 		Version: program.Version, Commit: program.Commit,
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
 		Ready: func(a daemon.Addresses) {
+			if _, err := memory.UnmapProgram(); err != nil {
+				log.Warn("memory", zap.Error(err))
+			}
 			line, err := json.Marshal(struct {
 				Ready bool `json:"ready"`
 				daemon.Addresses

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -131,6 +132,15 @@ func TestAReaderTakesWhatArrives(t *testing.T) {
 		if !errors.Is(err, want) || (want == nil && !bytes.Equal(got, bytes.Repeat([]byte("x"), length))) {
 			t.Errorf("of %d bytes: %d read, %v, want %v", size, len(got), err, want)
 		}
+	}
+}
+
+func TestPoolsAreGivenBack(t *testing.T) {
+	var pool sync.Pool
+	pool.Put(new([1 << 20]byte))
+	memory.GiveBack()
+	if pool.Get() != nil {
+		t.Error("the pool holds what nobody uses")
 	}
 }
 
