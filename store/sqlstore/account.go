@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 )
 
 // An account holds what one agent paid in and used in one currency, in billionths of its unit.
@@ -81,18 +82,18 @@ func (t *tx) charge(ctx context.Context, service, agentID string, amount money.A
 }
 
 // read returns a statement that reads a row, as it is sent.
-func (t *tx) read(c command) []command {
+func (t *tx) read(list ...command) []command {
 	if t.unlocked {
-		return unlocked([]command{c})
+		return unlocked(list)
 	}
-	return []command{c}
+	return list
 }
 
 // account returns an account; a missing one is empty.
 func (t *tx) account(ctx context.Context, service, agentID, currency string) (account, error) {
 	k := accountKey{service, agentID, currency}
 	if t.accounts[k] == nil {
-		if err := t.w.send(ctx, t.read(t.readAccount(k))); err != nil {
+		if err := t.w.send(ctx, t.read(t.readAccount(k)...)); err != nil {
 			return account{}, t.failed(err)
 		}
 	}
@@ -249,6 +250,9 @@ const (
 // held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger, as
 // it is at one moment, for as long as that takes; calls go on meanwhile.
 func (s *Store) CheckBalance(ctx context.Context) error {
+	if err := s.settled(ctx, selectUnbalanced); err != nil {
+		return unavailable(err)
+	}
 	reader, err := s.read.BeginTx(ctx, nil)
 	if err != nil {
 		return unavailable(err)
@@ -271,6 +275,78 @@ func (s *Store) CheckBalance(ctx context.Context) error {
 			return unavailable(err)
 		default:
 			return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
+		}
+	}
+	p, err := s.readPending(ctx, reader)
+	if err != nil {
+		return err
+	}
+	return checkPending(ctx, reader, p)
+}
+
+// readPending reads what the journal has, at the moment of a transaction; nothing where there is none.
+func (s *Store) readPending(ctx context.Context, reader *sql.Tx) (*journal.Pending, error) {
+	if !s.dialect.sole {
+		return &journal.Pending{}, nil
+	}
+	rows, err := reader.QueryContext(ctx, selectRecords)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var p journal.Pending
+	err = drain(rows, func(scan scan) error { return addRecord(&p, scan) })
+	switch {
+	case errors.Is(err, journal.ErrDamaged):
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case err != nil:
+		return nil, unavailable(err)
+	}
+	return &p, nil
+}
+
+// checkPending checks that what the journal has fits the tables, which are as they were before: an account becomes what the lines of its
+// calls make of it, what began is not there, and what ended is as it was.
+func checkPending(ctx context.Context, reader *sql.Tx, p *journal.Pending) error {
+	more := map[journal.AccountKey]position{}
+	for _, l := range p.Lines {
+		e := l.Execution
+		k := journal.AccountKey{Service: e.Service, AgentID: string(e.AgentID), Currency: e.Charge.Currency}
+		sums := more[k]
+		sums.move(sum{from: l.From, to: e.State, nano: e.Charge.Nano})
+		more[k] = sums
+	}
+	for k, sums := range more {
+		was := account{accountKey: accountKey{k.Service, k.AgentID, k.Currency}}
+		var pooled int64
+		err := reader.QueryRowContext(ctx, selectPlainAccount, k.Service, k.AgentID, k.Currency).
+			Scan(&was.toppedUp, &was.held, &was.captured, &pooled)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return unavailable(err)
+		}
+		if is := p.Accounts[k]; is.Held != was.held+sums.held || is.Captured != was.captured+sums.captured || is.ToppedUp != was.toppedUp {
+			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum over what its last calls changed: %w",
+				k.Service, k.AgentID, k.Currency, store.ErrUnbalanced)
+		}
+	}
+	found := func(id string) (state store.State, err error) {
+		err = reader.QueryRowContext(ctx, "SELECT state FROM executions WHERE id = ?", id).Scan(&state)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", nil
+		}
+		return state, err
+	}
+	for _, e := range p.Begun {
+		if state, err := found(e.ID); err != nil {
+			return unavailable(err)
+		} else if state != "" {
+			return fmt.Errorf("%w: execution %s began twice", ErrDamaged, e.ID)
+		}
+	}
+	for _, m := range p.Moved {
+		if state, err := found(m.To.ID); err != nil {
+			return unavailable(err)
+		} else if state != m.From {
+			return fmt.Errorf("%w: execution %s is %q, and became %s from %s", ErrDamaged, m.To.ID, state, m.To.State, m.From)
 		}
 	}
 	return nil

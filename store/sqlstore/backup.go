@@ -14,6 +14,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
@@ -262,9 +263,14 @@ func integrityCheck(ctx context.Context, db *sql.DB) error {
 	return fmt.Errorf("%w: a row of %s leads to no row of %s", ErrDamaged, table, parent)
 }
 
-// contents counts the records.
-func (s *Store) contents(ctx context.Context) (Contents, error) {
-	c := Contents{Schema: schema.Newest()}
+// contents counts the records, as they are at one moment.
+func (s *Store) contents(ctx context.Context) (c Contents, err error) {
+	reader, err := s.read.BeginTx(ctx, nil)
+	if err != nil {
+		return Contents{}, unavailable(err)
+	}
+	defer func() { _ = reader.Rollback() }()
+	c.Schema = schema.Newest()
 	for _, n := range []struct {
 		query string
 		into  *int64
@@ -278,14 +284,37 @@ func (s *Store) contents(ctx context.Context) (Contents, error) {
 		{"SELECT COUNT(*) FROM relay_messages", &c.RelayMessages},
 		{"SELECT COUNT(*) FROM relay_blobs", &c.RelayBlobs},
 	} {
-		if _, err := s.one(ctx, n.query, nil, n.into); err != nil {
-			return Contents{}, err
+		if err := reader.QueryRowContext(ctx, n.query).Scan(n.into); err != nil {
+			return Contents{}, unavailable(err)
 		}
 	}
 	var at int64
-	if _, err := s.one(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1", nil, &at); err != nil {
-		return Contents{}, err
+	err = reader.QueryRowContext(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1").Scan(&at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return Contents{}, unavailable(err)
 	}
 	c.Latest = fromNanos(at)
+	p, err := s.readPending(ctx, reader)
+	if err != nil {
+		return Contents{}, err
+	}
+	c.add(p)
 	return c, nil
+}
+
+// add counts what is only in the journal.
+func (c *Contents) add(p *journal.Pending) {
+	c.Executions += int64(len(p.Begun))
+	c.Entries += int64(len(p.Lines))
+	for _, l := range p.Lines {
+		if l.From == store.Unresolved {
+			c.Unresolved--
+		}
+		if l.Execution.State == store.Unresolved {
+			c.Unresolved++
+		}
+		if at := fromNanos(nanos(lineOf(l).at())); at.After(c.Latest) {
+			c.Latest = at
+		}
+	}
 }

@@ -66,6 +66,9 @@ func (b *beginning) prepare() (*rowSet, error) {
 	}
 	e := b.Execution
 	n := &rowSet{agentID: string(e.AgentID)}
+	if e.ID != "" {
+		n.begins = []string{e.ID}
+	}
 	if e.IdempotencyKey != "" {
 		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
@@ -219,13 +222,13 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 	if e.Charge.Nano == 0 {
 		forget = nanos(keyUntil)
 	}
+	if t.executions[e.ID] != nil { // an id that another call has: the table refuses it
+		t.plain = false
+	}
 	set(&t.executions, e.ID, &e)
-	err := t.write(ctx, `INSERT INTO executions (id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
-		rule, amount, currency, state, outcome, begun_at, deadline, forget_at, context_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)`,
-		e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID), e.PolicyDigest,
-		e.Rule, e.Charge.Nano, e.Charge.Currency, string(store.Held), nanos(e.BegunAt), nanos(e.Deadline), forget, e.ContextID)
-	if err == nil && e.IdempotencyKey != "" {
+	t.begun = append(t.begun, began{&e, forget})
+	var err error
+	if e.IdempotencyKey != "" {
 		set(&t.keys, idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}, keyedExecution{e.ID, nanos(keyUntil)})
 		err = t.write(ctx, "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)",
 			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, nanos(keyUntil))

@@ -1,7 +1,9 @@
 package sqlstore_test
 
 import (
+	"bufio"
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
@@ -33,7 +36,112 @@ func work(ctx context.Context, database, life string) error {
 	if err != nil {
 		return err
 	}
+	if life == "charges" {
+		return charges(ctx, s)
+	}
 	return storetest.Work(ctx, s, life, os.Stdout)
+}
+
+// charges begins and captures calls without keys, two at a time, and tells of each that is captured.
+func charges(ctx context.Context, s *sqlstore.Store) error {
+	failed := make(chan error)
+	for worker := range 2 {
+		go func() {
+			for i := 0; ; i++ {
+				r := charged(fmt.Sprintf("%d-%06d", worker, i))
+				r.Execution.IdempotencyKey = ""
+				begun, err := s.Begin(ctx, r)
+				if err == nil {
+					_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+				}
+				if err != nil {
+					failed <- err
+					return
+				}
+				fmt.Println(begun.Execution.ID)
+			}
+		}()
+	}
+	return <-failed
+}
+
+// What was charged in the journal only, when the process was killed, is in the tables when the next one has opened them.
+func TestWhatTheJournalHasSurvivesTheKill(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	var captured []string
+	for pending := false; !pending; { // a process that was killed just when all was written is no test
+		sqlstore.Empty.Copy(t, path)
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), envDatabase+"="+path, envLife+"=charges")
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		captured = nil
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if captured = append(captured, lines.Text()); len(captured) == 700 {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		_ = cmd.Wait() // it was killed
+		pending = len(rowsOf(t, path, "SELECT id FROM journal")) > 0
+		if !pending {
+			for _, file := range []string{path, path + "-wal", path + "-shm"} {
+				_ = os.Remove(file)
+			}
+		}
+	}
+	s := openShared(t, path)
+	if left := rowsOf(t, path, "SELECT id FROM journal"); len(left) > 0 {
+		t.Errorf("%d records are left in the journal", len(left))
+	}
+	in := map[string]bool{}
+	for _, id := range rowsOf(t, path, "SELECT id FROM executions WHERE state = 'captured'") {
+		in[id] = true
+	}
+	for _, id := range captured {
+		if !in[id] {
+			t.Errorf("charge %s is lost", id)
+		}
+	}
+	accounts, err := s.Accounts(t.Context(), store.Filter{})
+	if err != nil || len(accounts) != 1 || accounts[0].Captured.Nano != int64(len(in)) || len(in) > len(captured)+2 {
+		t.Errorf("%+v, %v; want %d captured, of which %d were told", accounts, err, len(in), len(captured))
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// rowsOf reads one column of a database beside its stores.
+func rowsOf(t *testing.T, path, query string) (out []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		out = append(out, "")
+		if err := rows.Scan(&out[len(out)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestWhatWasAcknowledgedSurvivesTheKill(t *testing.T) {

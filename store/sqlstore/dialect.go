@@ -35,6 +35,8 @@ type dialect struct {
 	alone bool
 	// sole means that nobody else writes while a transaction is open, so that a row need not be as it was read to be written.
 	sole bool
+	// journals means that what calls change is one row of the journal first; see known.
+	journals bool
 	// patience bounds one attempt at a transaction, and one query. 0: the database bounds them.
 	patience time.Duration
 	// begin starts a transaction that may write.

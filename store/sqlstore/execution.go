@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
@@ -20,6 +21,25 @@ const (
 	byService  = "service"
 	byOperator = "operator"
 )
+
+// A began is an execution that began, and when it may be deleted once it is settled; 0: never.
+type began struct {
+	*store.Execution
+	forget int64
+}
+
+// insertExecution returns the statement that records an execution.
+func insertExecution(e *store.Execution, forget int64) command {
+	return command{
+		query: "INSERT INTO executions (" + executionColumns + `, forget_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		args: []any{
+			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
+			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), nanos(e.BegunAt),
+			nanos(e.Deadline), nanos(e.SettledAt), e.ContextID, nanos(e.UnresolvedAt), forget,
+		},
+	}
+}
 
 const executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
@@ -113,6 +133,7 @@ func (t *tx) move(ctx context.Context, e store.Execution, to store.State, outcom
 		}
 	}
 	set(&t.executions, e.ID, &e)
+	delete(t.w.known.begun, e.ID)
 	m := line{&e, from, to, by}
 	t.enter(m)
 	if t.ownStatements {
@@ -136,9 +157,9 @@ func (m line) moved() moved {
 
 // writeMoves returns the statements that change executions, those alike in one. What is first made unresolved and then
 // settled, in one transaction, is changed in this order.
-func (t *tx) writeMoves() []command {
+func writeMoves(moves []line) []command {
 	alike := map[moved][]line{}
-	for _, m := range t.moves {
+	for _, m := range moves {
 		alike[m.moved()] = append(alike[m.moved()], m)
 	}
 	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b moved) int {
@@ -164,6 +185,18 @@ func writeMove(same []line) command {
 		query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ?, unresolved_at = ? WHERE state = '" + string(m.from) +
 			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
 		args: args, must: len(same),
+	}
+}
+
+// at is when it became so.
+func (m line) at() time.Time {
+	switch {
+	case m.from == "":
+		return m.BegunAt
+	case m.to == store.Unresolved:
+		return m.UnresolvedAt
+	default:
+		return m.SettledAt
 	}
 }
 
@@ -249,6 +282,9 @@ func (t *tx) settle(ctx context.Context, service, id string, to store.Settlement
 	}
 	if to.Outcome == store.NotSent {
 		t.give(service, back)
+		if e.IdempotencyKey == "" {
+			return e, nil
+		}
 		return e, t.forgetKey(ctx, id)
 	}
 	if to.Answer == nil || e.IdempotencyKey == "" || to.State == store.Unresolved {

@@ -69,11 +69,27 @@ func paidCall(i int) store.BeginRequest {
 
 func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 	t.Parallel()
+	for name, key := range map[string]string{"with keys": "k", "without": ""} { // which the journal has first
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fillDisk(t, func(i int) store.BeginRequest {
+				r := paidCall(i)
+				if key == "" {
+					r.Execution.IdempotencyKey = ""
+				}
+				return r
+			})
+		})
+	}
+}
+
+func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
+	t.Helper()
 	dir := t.TempDir()
 	s := openWithPragma(t, dir, "max_page_count(180)")
 	begun, denied := 0, 0
 	for i := range 2000 {
-		_, err := s.Begin(t.Context(), paidCall(i))
+		_, err := s.Begin(t.Context(), call(i))
 		switch {
 		case err == nil:
 			begun++
@@ -104,7 +120,7 @@ func TestAFullDiskDeniesAndLosesNothing(t *testing.T) {
 	if err != nil || len(accounts) != 1 || accounts[0].Held.Nano != int64(begun) {
 		t.Fatalf("%+v, %v; want %d held", accounts, err, begun)
 	}
-	got, err := s.Begin(t.Context(), paidCall(1999))
+	got, err := s.Begin(t.Context(), call(1999))
 	if err != nil || got.Standing[0].Left != 1_000_000-int64(begun)-1 {
 		t.Fatalf("%+v, %v", got.Standing, err)
 	}

@@ -58,6 +58,9 @@ func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if err := s.CheckBalance(t.Context()); err != nil { // from then on the tables have all
+				t.Fatal(err)
+			}
 			if c.do != "" {
 				db, err := sql.Open("sqlite", sqliteSource(path, false))
 				if err == nil {

@@ -8,6 +8,7 @@ import "github.com/uimgate/uimgate/store/storetest/pgtest"
 const (
 	SQLiteLives   = 8 // processes that are killed
 	PostgresLives = 4
+	TwinLives     = 200 // random lives of two stores that are compared
 	Backups       = 5
 
 	GrownTokens  = 100_000

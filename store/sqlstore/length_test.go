@@ -8,6 +8,7 @@ import "github.com/uimgate/uimgate/store/storetest/pgtest"
 const (
 	SQLiteLives   = 2 // processes that are killed
 	PostgresLives = 2
+	TwinLives     = 4 // random lives of two stores that are compared
 	Backups       = 2
 
 	GrownTokens  = 20_000

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 )
 
 // Calls on a database of several processes lock nothing while the process thinks: what they need is read without locks,
@@ -47,8 +49,7 @@ func (t *tx) writeCounter(k counterKey, c *counter) command {
 	}
 	switch {
 	case t.w.s.dialect.sole:
-		c.found, c.was = true, counterRow{slot: c.Slot, counts: counts, dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
-		return command{query: insertCounter + orUpdateCounter, args: args}
+		return upsertCounter(keepCounter(k, c, counts))
 	case !c.found:
 		return command{query: insertCounter, args: args}
 	case !t.unlocked:
@@ -58,13 +59,40 @@ func (t *tx) writeCounter(k counterKey, c *counter) command {
 	return command{query: updateCounterFrom, args: append(args, was.slot, was.counts, was.dispatch, was.dispatchSlot), must: 1}
 }
 
+// keepCounter makes what a transaction changed of a counter what it was before the next one.
+func keepCounter(k counterKey, c *counter, counts []byte) journal.Counter {
+	c.found, c.was = true, counterRow{slot: c.Slot, counts: counts, dispatch: c.dispatch, dispatchSlot: c.dispatchSlot}
+	return journal.Counter{CounterKey: k.journaled(), Slot: c.Slot, Counts: counts, Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot}
+}
+
+// upsertCounter returns the statement that writes a counter where nobody else writes.
+func upsertCounter(c journal.Counter) command {
+	return command{query: insertCounter + orUpdateCounter, args: []any{
+		c.Slot, blob(c.Counts), c.Dispatch, c.DispatchSlot, nanos(c.Period.Frees(c.Slot)), c.Service, c.AgentID, c.LimitID, string(c.Period),
+	}}
+}
+
+// keepAccount does the same with an account.
+func keepAccount(k accountKey, a *cachedAccount) journal.Account {
+	a.found, a.was = true, a.now
+	return journal.Account{
+		AccountKey: k.journaled(), ToppedUp: a.now.toppedUp, Held: a.now.held, Captured: a.now.captured, Pooled: a.now.pooled,
+	}
+}
+
+// upsertAccount returns the statement that writes an account where nobody else writes.
+func upsertAccount(a journal.Account) command {
+	return command{query: insertAccount + orUpdateAccount, args: []any{
+		a.ToppedUp, a.Held, a.Captured, flag(a.Pooled), a.Service, a.AgentID, a.Currency,
+	}}
+}
+
 // writeAccount returns the statement that writes an account.
 func (t *tx) writeAccount(k accountKey, a *cachedAccount) command {
 	args := []any{a.now.toppedUp, a.now.held, a.now.captured, flag(a.now.pooled), k.service, k.agentID, k.currency}
 	switch {
 	case t.w.s.dialect.sole:
-		a.found, a.was = true, a.now
-		return command{query: insertAccount + orUpdateAccount, args: args}
+		return upsertAccount(keepAccount(k, a))
 	case !a.found:
 		return command{query: insertAccount, args: args}
 	case !t.unlocked:

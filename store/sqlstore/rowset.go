@@ -66,7 +66,8 @@ func order[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 // A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
 // order for all writers: so there are no deadlocks.
 type rowSet struct {
-	agentID    string // of the call
+	agentID    string   // of the call
+	begins     []string // the ids of executions that are to begin
 	executions []executionKey
 	presumed   []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
 	keys       []idempotencyKey
@@ -84,6 +85,7 @@ func mergeRowSets(batch []*op) rowSet {
 		if o.rowSet == nil {
 			continue
 		}
+		all.begins = append(all.begins, o.rowSet.begins...)
 		all.executions = append(all.executions, o.rowSet.executions...)
 		all.presumed = append(all.presumed, o.rowSet.presumed...)
 		all.keys = append(all.keys, o.rowSet.keys...)
@@ -120,9 +122,10 @@ type keyedExecution struct {
 const (
 	selectCounter = "SELECT slot, counts, dispatch, dispatch_slot FROM counters " +
 		"WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
-	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
-	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
-	selectKey       = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
+	selectPlainAccount = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?"
+	selectAccount      = selectPlainAccount + " FOR UPDATE"
+	selectExecution    = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
+	selectKey          = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
 		`e.fingerprint, e.intent,
 		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at,
 		e.context_id, e.unresolved_at FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
@@ -145,6 +148,10 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		if err := t.w.known.begin(ctx, t.w); err != nil {
 			return err
 		}
+		if err := t.catchUp(ctx, n, batch[0].kind == nil); err != nil {
+			return err
+		}
+		list = append(list, t.findBegun(n)...)
 	case !t.unlocked:
 		list = append(list, command{query: t.w.s.dialect.begin})
 	}
@@ -154,7 +161,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	for i, k := range n.counters {
 		c := &counter{Window: window.Window{Period: k.period}}
 		t.counters[k] = c
-		if c.was, c.found = t.w.known.counters[k]; c.found {
+		if c.was, c.found = t.w.known.counter(k); c.found {
 			c.Slot, stored[i], c.dispatch, c.dispatchSlot = c.was.slot, c.was.counts, c.was.dispatch, c.was.dispatchSlot
 			continue
 		}
@@ -167,11 +174,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		}})
 	}
 	for _, k := range n.accounts {
-		if a, found := t.w.known.accounts[k]; found {
-			set(&t.accounts, k, &cachedAccount{now: a, was: a, found: true})
-			continue
-		}
-		list = append(list, t.readAccount(k))
+		list = append(list, t.readAccount(k)...)
 	}
 	for _, k := range n.pools {
 		list = append(list, t.readPool(k))
@@ -252,16 +255,23 @@ func (t *tx) readExecutions(n rowSet) []command {
 	return list
 }
 
-func (t *tx) readAccount(k accountKey) command {
+// readAccount returns the statement that reads an account, if it has to be read.
+func (t *tx) readAccount(k accountKey) []command {
 	a := &cachedAccount{now: account{accountKey: k}}
 	set(&t.accounts, k, a)
-	return command{query: selectAccount, args: []any{k.service, k.agentID, k.currency}, row: func(scan scan) error {
+	if !t.ownStatements {
+		if was, found := t.w.known.account(k); found {
+			*a = cachedAccount{now: was, was: was, found: true}
+			return nil
+		}
+	}
+	return []command{{query: selectAccount, args: []any{k.service, k.agentID, k.currency}, row: func(scan scan) error {
 		var pooled int64
 		err := scan(&a.now.toppedUp, &a.now.held, &a.now.captured, &pooled)
 		a.now.pooled, a.found = pooled != 0, true
 		a.was = a.now
 		return err
-	}}
+	}}}
 }
 
 // set puts a value into a map, and makes the map if necessary.
@@ -284,14 +294,20 @@ const (
 		captured = excluded.captured, pooled = excluded.pooled`
 	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
 	markUsed      = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
-	insertEntry   = `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor)
-		VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	intoLedger    = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor) "
+	insertEntry   = intoLedger + "VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertNumber  = intoLedger + "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" // known
 )
 
 // changes returns the statements that write what has changed; the rows that all writers use come last. A row that was
 // missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (t *tx) changes() []command {
-	list := append(together(t.writes), t.writeMoves()...)
+	records := make([]command, len(t.begun))
+	for i, b := range t.begun {
+		records[i] = insertExecution(b.Execution, b.forget)
+	}
+	list := append(together(records), together(t.writes)...)
+	list = append(list, writeMoves(t.moves)...)
 	var rows []command
 	for _, k := range order(t.counters, counterKey.compare) {
 		if c := t.counters[k]; c.dirty {
@@ -314,24 +330,29 @@ func (t *tx) changes() []command {
 		list = append(list, command{query: markUsed, args: []any{nanos(t.now), k.service, k.id}})
 	}
 	list = append(list, t.writeAnswerSizes()...)
-	if len(t.lines) > 0 {
-		list = append(list, command{query: bumpLedger, args: []any{len(t.lines)}})
+	if n := len(t.lines); n > 0 {
+		list = append(list, command{query: bumpLedger, args: []any{n}})
+		list = append(list, writeLines(insertEntry, t.lines, func(i int) int64 { return int64(n - 1 - i) })...)
 	}
-	entries := make([]command, len(t.lines))
-	for i, l := range t.lines {
-		entries[i] = command{query: insertEntry, args: []any{
-			len(t.lines) - 1 - i, nanos(t.now), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
+	t.forget()
+	return list
+}
+
+// writeLines returns the statements that write lines of the ledger, whose numbers are told as the query takes them.
+func writeLines(query string, lines []line, number func(i int) int64) []command {
+	entries := make([]command, len(lines))
+	for i, l := range lines {
+		entries[i] = command{query: query, args: []any{
+			number(i), nanos(l.at()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
 			string(l.from), string(l.to), l.by,
 		}}
 	}
-	list = append(list, together(entries)...)
-	t.forget()
-	return list
+	return together(entries)
 }
 
 // forget drops what was read and changed.
 func (t *tx) forget() {
 	t.counters, t.accounts, t.pools, t.owed, t.executions, t.keys, t.nonces, t.used = nil, nil, nil, nil, nil, nil, nil, nil
 	t.answers = answerSizes{}
-	t.writes, t.moves, t.lines = nil, nil, nil
+	t.begun, t.writes, t.moves, t.lines = nil, nil, nil, nil
 }

@@ -25,6 +25,7 @@ func sqliteDialect() *dialect {
 		lanes:     1,
 		anchored:  true,
 		sole:      true,
+		journals:  true,
 		begin:     "BEGIN IMMEDIATE",
 		rewrite:   words.Replace,
 		send:      oneByOne,

@@ -10,7 +10,8 @@
 // may share. Writers queue their operations; a goroutine takes all that are waiting, reads what these calls need, runs
 // them one after another, writes all their changes, commits once and answers all of them. So an answer means "durable",
 // two queries and one disk flush serve many callers, and an operation that fails takes nothing and has no effect on the
-// others. Readers have connections of their own and never wait for writers.
+// others. What calls change in SQLite is one row of a journal first, and in its tables a second later or before anything
+// reads them. Readers have connections of their own, and wait for writers no longer than that takes.
 package sqlstore
 
 import (
@@ -28,6 +29,7 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
@@ -118,8 +120,8 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	}
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
-		switch sqliteCode(err) {
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		code := sqliteCode(err)
+		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, journal.ErrDamaged) {
 			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
 		}
 		if sqlState(err) == insufficientPrivilege {
@@ -144,6 +146,9 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 		err = s.dialect.upgrade(ctx, place, upgrade)
 	}
 	if err == nil {
+		err = s.catchUp(ctx)
+	}
+	if err == nil {
 		_, err = s.newest(ctx) // which also reads the clock
 	}
 	if err == nil {
@@ -159,6 +164,25 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 		return errors.Join(err, s.write.Close(), s.read.Close())
 	}
 	return nil
+}
+
+// catchUp writes what a process before left in the journal into the tables.
+func (s *Store) catchUp(ctx context.Context) error {
+	if !s.dialect.sole {
+		return nil
+	}
+	pending := false
+	err := s.list(ctx, selectRecord, nil, func(scan scan) error {
+		pending = true
+		return scan(new(int64))
+	})
+	if err != nil || !pending {
+		return err
+	}
+	w := &writer{s: s}
+	defer w.drop()
+	_, err = w.try(ctx, []*op{{run: nothing}}, 1)
+	return err
 }
 
 // start starts the writers. They end with Close.

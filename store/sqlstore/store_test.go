@@ -104,35 +104,38 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// Where a write fails half-way and the database rolls back by itself, the call is denied, and the next one works again.
+// Where a write fails half-way and the database rolls back by itself, the call is denied, and the next one works again: whether the call is
+// what could not be written, or one before it.
 func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
-	dir := t.TempDir()
-	s := openStore(t, dir)
-	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
-		t.Fatal(err)
-	}
-	db := otherProcess(t, dir)
-	failure := "CREATE TRIGGER failure BEFORE UPDATE ON counters BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
-	if _, err := db.ExecContext(t.Context(), failure); err != nil {
-		t.Fatal(err)
-	}
-	_, err := s.Begin(t.Context(), oneOf(2))
-	if !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("%v; want ErrUnavailable", err)
-	}
-	for _, word := range []string{"INSERT", "counters", "SELECT"} {
-		if strings.Contains(err.Error(), word) {
-			t.Errorf("%v: tells SQL", err)
+	for _, table := range []string{"journal", "counters"} {
+		dir := t.TempDir()
+		s := openStore(t, dir)
+		if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := db.ExecContext(t.Context(), "DROP TRIGGER failure"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
-		t.Fatalf("after the failure: %v", err)
-	}
-	if _, ok := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !ok {
-		t.Fatal("a failed call was not counted right")
+		db := otherProcess(t, dir)
+		failure := "CREATE TRIGGER failure BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+		if _, err := db.ExecContext(t.Context(), failure); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Begin(t.Context(), oneOf(2))
+		if !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("%s: %v; want ErrUnavailable", table, err)
+		}
+		for _, word := range []string{"INSERT", table, "SELECT"} {
+			if strings.Contains(err.Error(), word) {
+				t.Errorf("%v: tells SQL", err)
+			}
+		}
+		if _, err := db.ExecContext(t.Context(), "DROP TRIGGER failure"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {
+			t.Fatalf("%s: after the failure: %v", table, err)
+		}
+		if _, ok := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !ok {
+			t.Fatalf("%s: a failed call was not counted right", table)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Calls that share a transaction share its statements: 16 begin with two insertions, and end with one more and one change.
+// Calls that share a transaction share its statements: 16 begin with one insertion into the journal, and end with another; into the tables
+// they come together. Those with a key have one for each table.
 func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	t.Parallel()
 	const calls = 16
@@ -76,24 +77,39 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	}
 	held = nil
 	var begun [calls]store.Admission
-	got := queued(func(i int) (err error) {
-		begun[i], err = s.Begin(t.Context(), store.BeginRequest{
-			Execution:  store.Execution{ID: fmt.Sprint(i), Service: "s", AgentID: "a", Intent: "i"},
-			Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
-			Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
-			Hold:       time.Minute,
-		})
-		return err
-	})
-	if want := "INSERT {whole}INTO executions;INSERT INTO accounts;INSERT {whole}INTO ledger"; !alike(got, want) {
-		t.Errorf("begun with %q, want %s", got, want)
+	begin := func(key string) func(i int) error {
+		return func(i int) (err error) {
+			r := store.BeginRequest{
+				Execution:  store.Execution{ID: fmt.Sprint(key, i), Service: "s", AgentID: "a", Intent: "i"},
+				Candidates: []store.Candidate{{Charge: money.Amount{Nano: 1, Currency: "USD"}}},
+				Billing:    store.Billing{Credit: money.Amount{Nano: money.Unit, Currency: "USD"}},
+				Hold:       time.Minute, KeyFor: time.Minute,
+			}
+			if key != "" {
+				r.Execution.IdempotencyKey = r.Execution.ID
+			}
+			begun[i], err = s.Begin(t.Context(), r)
+			return err
+		}
 	}
-	got = queued(func(i int) error {
+	settle := func(i int) error {
 		_, err := s.Settle(t.Context(), begun[i], store.Settlement{State: store.Captured, Outcome: store.Done})
 		return err
-	})
-	if want := "UPDATE {whole}executions;INSERT INTO accounts;INSERT {whole}INTO ledger"; !alike(got, want) {
-		t.Errorf("settled with %q, want %s", got, want)
+	}
+	const journal, rest = "INSERT INTO journal", ";INSERT INTO accounts;INSERT {whole}INTO ledger"
+	for _, step := range []struct {
+		what, want string
+		do         func(i int) error
+	}{
+		{"begun", journal, begin("")},
+		{"settled, after what had begun", "INSERT {whole}INTO executions" + rest + ";" + journal, settle},
+		{"begun with keys, after what was settled", "UPDATE {whole}executions" + rest +
+			";INSERT {whole}INTO executions;INSERT {whole}INTO idempotency" + rest, begin("key")},
+		{"settled without an answer", journal, settle},
+	} {
+		if got := queued(step.do); !alike(got, step.want) {
+			t.Errorf("%s with %q, want %s", step.what, got, step.want)
+		}
 	}
 	if err := s.CheckBalance(t.Context()); err != nil {
 		t.Error(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 )
 
 // A tx is one transaction, shared by the operations of a batch, which run one after another. What calls need has been
@@ -18,6 +19,7 @@ type tx struct {
 	ownStatements bool      // the operations run their own statements
 	shared        bool      // by several operations
 	unlocked      bool      // nothing is locked between reading and writing
+	plain         bool      // nothing is read or written, as far as is known, but what may be in the journal
 	presumes      bool      // executions are taken to be as their calls left them; see rowSet.presumed
 	now           time.Time // of the whole transaction
 	counted       time.Time // on the clock on which limits are counted
@@ -36,6 +38,7 @@ type tx struct {
 
 	presumed bool // some executions were not read
 
+	begun   []began
 	writes  []command // to be run in their order
 	moves   []line    // of executions
 	lines   []line    // of the ledger
@@ -46,6 +49,11 @@ type tx struct {
 	savepoint bool
 	undone    bool  // it failed
 	fatal     error // the transaction cannot go on
+
+	// Of the journal.
+	applied bool            // what was pending is written into the tables
+	kept    *journal.Record // of the transaction
+	started []began         // in it
 
 	// Of the transaction, once it is committed.
 	after   []func()
@@ -154,6 +162,7 @@ func (t *tx) write(ctx context.Context, query string, args ...any) error {
 		_, err := t.exec(ctx, query, args...)
 		return err
 	}
+	t.plain = false
 	t.writes = append(t.writes, command{query: query, args: args})
 	return nil
 }
@@ -190,10 +199,34 @@ func (w *writer) send(ctx context.Context, list []command) error {
 	return w.s.dialect.send(ctx, w, list)
 }
 
+// effects returns the statements that write what has changed: into the journal, where that is enough.
+func (t *tx) effects(ctx context.Context) ([]command, error) {
+	t.started = t.begun
+	if r := t.record(); r != nil {
+		if r.Empty() {
+			return t.changes(), nil
+		}
+		if effects, fits := t.w.encoder.Encode(r); fits {
+			t.kept = r
+			t.forget()
+			return []command{{query: insertRecord, args: []any{effects}}}, nil
+		}
+	}
+	list := t.changes()
+	if t.ownStatements || t.applied || len(list) == 0 || t.w.known.pending.Empty() {
+		return list, nil
+	}
+	return list, t.apply(ctx) // first
+}
+
 // end writes what calls changed and commits.
 func (t *tx) end(ctx context.Context) error {
 	d := t.w.s.dialect
-	list := append(append(t.changes(), t.closing...), t.writeNonces()...)
+	list, err := t.effects(ctx)
+	if err != nil {
+		return err
+	}
+	list = append(append(list, t.closing...), t.writeNonces()...)
 	if t.changed && d.notify != "" {
 		list = append(list, command{query: d.notify})
 	}
@@ -211,10 +244,10 @@ func (t *tx) end(ctx context.Context) error {
 		}
 	}
 	last := "COMMIT"
-	if !t.ownStatements && len(list) == 0 || t.ownStatements && !t.shared && t.undone {
+	if !t.applied && (!t.ownStatements && len(list) == 0 || t.ownStatements && !t.shared && t.undone) {
 		last = "ROLLBACK"
 	}
-	err := t.w.send(ctx, append(list, command{query: last}))
+	err = t.w.send(ctx, append(list, command{query: last}))
 	switch {
 	case err == nil || last == "ROLLBACK":
 		return err
@@ -252,7 +285,11 @@ func (s *Store) list(ctx context.Context, query string, args []any, each func(sc
 		began = true
 		return each(scan)
 	}
-	err := s.ask(ctx, query, args, counted)
+	err := s.settled(ctx, query)
+	if err != nil {
+		return unavailable(err)
+	}
+	err = s.ask(ctx, query, args, counted)
 	if err != nil && !began && s.dialect.lost(err) && ctx.Err() == nil {
 		err = s.ask(ctx, query, args, counted)
 	}

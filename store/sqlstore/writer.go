@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/direct"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 )
 
 // An op is one operation waiting to be written.
@@ -114,24 +115,28 @@ type writer struct {
 	took  time.Duration // of the previous batch
 	known known
 	spent spent
+	late  *time.Timer // until what is pending is written into the tables; nil: nothing is
 
-	direct direct.Runner
+	direct  direct.Runner
+	encoder journal.Encoder
 }
 
 // run works until the lane is closed and empty.
 func (w *writer) run(ctx context.Context) {
 	for {
-		first := w.next
-		if w.next = nil; first == nil {
-			var open bool
-			if first, open = <-w.lane; !open {
-				break
-			}
+		first, open := w.wait(ctx)
+		if !open {
+			break
 		}
 		batch := w.gather(first)
 		began := w.s.elapsed()
 		w.commit(ctx, batch)
 		w.took = w.s.elapsed() - began
+		w.schedule()
+	}
+	if w.late != nil {
+		w.late.Stop()
+		w.catchUp(ctx)
 	}
 	w.drop()
 }
@@ -270,7 +275,11 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 		if err := t.group(ctx, batch); err != nil {
 			return nil, err
 		}
-		return t, t.end(ctx)
+		err := t.end(ctx)
+		if err == nil {
+			w.known.committed(t)
+		}
+		return t, err
 	}
 	for _, o := range batch {
 		if err := t.one(ctx, o); err != nil {
@@ -281,13 +290,21 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	if err := t.end(ctx); err != nil {
 		return t, err
 	}
-	switch {
-	case t.ownStatements:
-		w.known.forget()
-	case w.s.dialect.sole:
-		w.known.learn(counters, accounts)
-	}
+	w.learn(t, counters, accounts)
 	return t, nil
+}
+
+// learn keeps what is known after a transaction.
+func (w *writer) learn(t *tx, counters map[counterKey]*counter, accounts map[accountKey]*cachedAccount) {
+	if !w.s.dialect.sole {
+		return
+	}
+	w.known.committed(t)
+	if t.ownStatements {
+		w.known.counters, w.known.accounts = nil, nil // which they may have changed
+		return
+	}
+	w.known.learn(counters, accounts)
 }
 
 func (w *writer) connect(ctx context.Context) error {

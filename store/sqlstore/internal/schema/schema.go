@@ -24,6 +24,7 @@
 //	almanac      (service, address)                    agents of uAgents that have registered themselves
 //	almanac_protocols (service, protocol, address)     → almanac; by which they are found
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
+//	journal      (id)                                  on SQLite: what calls changed that the other tables do not have yet
 //	relay_*                                            what a relay of messages keeps: package sqlmail
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
@@ -45,6 +46,9 @@ import (
 
 //go:embed migrations/*.sql
 var migrations embed.FS
+
+// journal is a migration for SQLite alone.
+const journal = 19
 
 // ErrNewer means that the database was made by a later version of this program.
 var ErrNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
@@ -107,7 +111,7 @@ func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*
 			query = rewrite(query)
 		}
 		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			if version == nonceBatches && dialect != goose.DialectSQLite3 {
+			if (version == nonceBatches || version == journal) && dialect != goose.DialectSQLite3 {
 				return nil
 			}
 			if _, err := tx.ExecContext(ctx, query); err != nil || version != nonceBatches {

@@ -1,0 +1,232 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
+)
+
+// beside runs a statement on a database beside its stores.
+func beside(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), statement)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rowsIn(t *testing.T, path, what string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		err = db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+what).Scan(&n)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// left makes a database whose process ended without a word: one call is captured in the tables, of a second the tables have the beginning
+// and the journal the end, and a third is in the journal only, unresolved.
+func left(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	in := &world{now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
+	p := begin(t, path, in, true, func() {})
+	var begun [3]store.Admission
+	call := func(i int, to store.State) {
+		p.together(t.Context(), func() {
+			var err error
+			if to == "" {
+				r := paidCall(i)
+				r.Execution.IdempotencyKey = ""
+				begun[i], err = p.s.Begin(t.Context(), r)
+			} else {
+				outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Unresolved: store.Unknown}[to]
+				_, err = p.s.Settle(t.Context(), begun[i], store.Settlement{State: to, Outcome: outcome})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	call(0, "")
+	call(1, "")
+	call(0, store.Captured)
+	p.w.catchUp(t.Context())
+	in.pass(time.Second)
+	call(1, store.Captured)
+	call(2, "")
+	call(2, store.Unresolved)
+	p.kill(t)
+	if n, m := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"); n != 3 || m != 2 {
+		t.Fatalf("%d records in the journal, %d executions", n, m)
+	}
+	return path
+}
+
+// all is what the database of left contains.
+var all = Contents{Executions: 3, Unresolved: 1, Entries: 6, Latest: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC)}
+
+func same(c Contents) bool {
+	c.Schema = 0
+	return c == all
+}
+
+// Whoever opens a database finds in its tables what the journal had; who only looks at it counts that.
+func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
+	t.Parallel()
+	path := left(t)
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := Backup(t.Context(), path, copied); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := Verify(t.Context(), path); err != nil || !same(found) {
+		t.Errorf("verified: %+v, %v", found, err)
+	}
+	if found, err := Inspect(t.Context(), copied); err != nil || !same(found) {
+		t.Errorf("the copy: %+v, %v", found, err)
+	}
+	if found, err := Restore(t.Context(), copied, Options{Now: time.Now}); err != nil || !same(found) {
+		t.Errorf("restored: %+v, %v", found, err)
+	}
+	s := opened(t, path, time.Now, sqliteDialect())
+	for _, path := range []string{path, copied} {
+		if n, m, k := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"), rowsIn(t, path, "ledger"); n != 0 || m != 3 || k != 6 {
+			t.Errorf("%d records in the journal, %d executions, %d entries", n, m, k)
+		}
+		if n := rowsIn(t, path, "executions WHERE state = 'captured' AND settled_at = 1795341601000000000"); n != 1 {
+			t.Errorf("%d executions ended as the journal says", n)
+		}
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A journal that says nothing certain is not guessed at.
+func TestADamagedJournalIsSaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		do         string
+		open, look error // of Open; of Verify and Inspect
+	}{
+		"a byte is another":         {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"nothing":                   {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"of another version":        {"UPDATE journal SET effects = x'02' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion},
+		"a record is missing":       {"DELETE FROM journal WHERE id = 2", ErrDamaged, ErrDamaged},
+		"a call began twice":        {"UPDATE executions SET id = '000002' WHERE id = '000000'", ErrDamaged, ErrDamaged},
+		"what ended is not there":   {"UPDATE executions SET id = 'x' WHERE id = '000001'", ErrDamaged, ErrDamaged},
+		"what ended has ended":      {"UPDATE executions SET state = 'unresolved' WHERE id = '000001'", ErrDamaged, ErrDamaged},
+		"an account was changed":    {"UPDATE accounts SET captured = captured + 1", nil, store.ErrUnbalanced},
+		"it is as it was left":      {"SELECT 1", nil, nil},
+		"the tables are all it has": {"DELETE FROM journal", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := left(t)
+			beside(t, path, c.do)
+			if _, err := Verify(t.Context(), path); !errors.Is(err, c.look) {
+				t.Errorf("verified: %v; want %v", err, c.look)
+			}
+			copied := filepath.Join(t.TempDir(), "copy.db")
+			if err := Backup(t.Context(), path, copied); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Inspect(t.Context(), copied); !errors.Is(err, c.look) {
+				t.Errorf("the copy: %v; want %v", err, c.look)
+			}
+			before := rowsIn(t, path, "journal")
+			s, err := Open(t.Context(), path, Options{Now: time.Now})
+			if err == nil {
+				err = s.Close()
+			} else if !strings.Contains(err.Error(), path) || errors.Is(err, ErrDamaged) != strings.Contains(err.Error(), "uimgate restore") {
+				t.Errorf("%v: tells not what to do", err)
+			} else if n := rowsIn(t, path, "journal"); n != before {
+				t.Errorf("%d records are left of %d", n, before)
+			}
+			if !errors.Is(err, c.open) {
+				t.Errorf("opened: %v; want %v", err, c.open)
+			}
+		})
+	}
+}
+
+// A store at rest leaves nothing in the journal: some time after the last call, and when it is closed.
+func TestTheJournalIsEmptyAtRest(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := Open(t.Context(), path, Options{Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(i int) {
+		r := paidCall(i)
+		r.Execution.IdempotencyKey = ""
+		if _, err := s.Begin(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call(1)
+	for rowsIn(t, path, "journal") > 0 || rowsIn(t, path, "executions") == 0 {
+		if t.Context().Err() != nil {
+			t.Fatal("it is never empty")
+		}
+	}
+	call(2)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, m := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"); n != 0 || m != 2 {
+		t.Errorf("closed with %d records in the journal and %d executions", n, m)
+	}
+	if _, err := os.Stat(path + "-wal"); err == nil {
+		t.Error("the log is still there")
+	}
+}
+
+// What is pending is bounded, and what has no form in the journal goes into the tables at once.
+func TestWhatIsPendingIsBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	p := begin(t, path, &world{now: time.Now()}, true, func() {})
+	defer p.kill(t)
+	most := 0
+	for i := range mostPending + 10 {
+		r := paidCall(i)
+		r.Execution.IdempotencyKey, r.Execution.Intent = "", "i"
+		p.together(t.Context(), func() {
+			if _, err := p.s.Begin(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+		most = max(most, p.w.known.pending.Size())
+	}
+	if most > mostPending+10 || most < mostPending/2 {
+		t.Errorf("%d rows were pending", most)
+	}
+	r := paidCall(1 << 20)
+	r.Execution.IdempotencyKey, r.Execution.Intent = "", strings.Repeat("x", journal.MaxRecord)
+	p.together(t.Context(), func() {
+		if _, err := p.s.Begin(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := rowsIn(t, path, fmt.Sprintf("executions WHERE id = '%s'", r.Execution.ID)); n != 1 {
+		t.Error("a large call is not in its table")
+	}
+}

@@ -1,0 +1,303 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+// twins are two databases that are used alike: what calls change is journaled in the first, and written into the tables of the second at
+// once. Each has two processes.
+type twins struct {
+	t     *testing.T
+	r     *rand.Rand
+	in    *world
+	path  [2]string
+	of    [2][2]*process
+	open  []store.Admission
+	ids   int
+	steps map[string]int // that did something
+
+	journaled int // records
+}
+
+func (w *twins) start(twin int) *process {
+	return begin(w.t, w.path[twin], w.in, twin == 0, func() { w.journaled++ })
+}
+
+// on runs the same calls on both twins, by the same process of each, and compares what they return. Where there is one, which is one
+// operation, its commit may fail: only what is stored is the same then, because one that is refused has something to commit in one twin.
+func (w *twins) on(what string, calls ...func(s *Store) (any, error)) []any {
+	w.t.Helper()
+	which := w.r.IntN(8) / 7 // seldom the other one
+	flaw := noFault
+	if n := w.r.IntN(12); len(calls) == 1 && slices.Contains([]string{"calls", "top-up", "ready", "balance"}, what) && n < 2 {
+		flaw = lostBefore + fault(n)
+	}
+	type result struct {
+		Value any
+		Err   string
+	}
+	var results [2][]result
+	values := make([]any, len(calls))
+	for twin := range results {
+		p := w.of[twin][which]
+		p.fault = flaw
+		results[twin] = make([]result, len(calls))
+		run := make([]func(), len(calls))
+		for i, call := range calls {
+			run[i] = func() {
+				v, err := call(p.s)
+				results[twin][i] = result{v, fmt.Sprint(err)}
+				if err == nil && twin == 0 {
+					values[i] = v
+				}
+			}
+		}
+		p.together(w.t.Context(), run...)
+		p.fault = noFault
+	}
+	if flaw == noFault && !reflect.DeepEqual(results[0], results[1]) {
+		w.t.Fatalf("%s: journaled %+v\nat once    %+v", what, results[0], results[1])
+	}
+	for _, v := range values {
+		if v != nil {
+			w.steps[what]++
+		}
+	}
+	return values
+}
+
+func (w *twins) agent() pat.AgentID { return pat.AgentID("a" + string(rune('0'+w.r.IntN(4)))) }
+
+func (w *twins) request() store.BeginRequest {
+	w.ids++
+	who := w.agent()
+	r := store.BeginRequest{
+		Execution: store.Execution{
+			ID: fmt.Sprintf("%05d", w.ids^w.r.IntN(4)), Service: "s", AgentID: who, Intent: "i", AgreementID: pat.AgreementID("g" + who),
+			Fingerprint: "f", PolicyDigest: "d",
+		},
+		Limits: []store.Reservation{
+			{Principal: pat.Principal(who), Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 40, Period: limit.Hour}}},
+			{Limit: limit.Limit{ID: "all", Rate: limit.Rate{Max: 20, Period: limit.Minute}}},
+		},
+		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: int64(1 + w.r.IntN(5)), Currency: "EUR"}}},
+		Billing:    store.Billing{Credit: money.Amount{Nano: 300, Currency: "EUR"}, Prepaid: who == "a3", Unapproved: who == "a2" && w.r.IntN(5) == 0},
+		Hold:       time.Duration(1+w.r.IntN(90)) * time.Second, KeyFor: time.Minute,
+	}
+	switch w.r.IntN(20) {
+	case 0:
+		r.Execution.IdempotencyKey = fmt.Sprint(w.r.IntN(20))
+	case 1:
+		r.Nonce = &store.Nonce{KeyID: "k", ID: fmt.Sprint(w.r.IntN(30)), Until: w.in.now.Add(time.Minute)}
+	case 2:
+		r.Candidates[0].Charge = money.Amount{}
+	case 3:
+		r.Limits = nil
+	case 4:
+		r.Candidates = append([]store.Candidate{{
+			Rule: "free", Limits: []store.Reservation{
+				{Principal: pat.Principal(who), Limit: limit.Limit{ID: "free", Rate: limit.Rate{Max: 2, Period: limit.Lifetime}}},
+			},
+		}}, r.Candidates...)
+	}
+	return r
+}
+
+func (w *twins) begin() func(s *Store) (any, error) {
+	r := w.request()
+	return func(s *Store) (any, error) { return s.Begin(w.t.Context(), r) }
+}
+
+func (w *twins) settle() func(s *Store) (any, error) {
+	i := w.r.IntN(len(w.open))
+	b := w.open[i]
+	if w.r.IntN(10) > 0 { // else it is settled once more
+		w.open = append(w.open[:i:i], w.open[i+1:]...)
+	}
+	to := []store.Settlement{
+		{State: store.Captured, Outcome: store.Done},
+		{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}},
+		{State: store.Released, Outcome: store.Failed},
+		{State: store.Released, Outcome: store.NotSent},
+		{State: store.Unresolved, Outcome: store.Unknown},
+	}[min(w.r.IntN(8), 4)]
+	return func(s *Store) (any, error) { return s.Settle(w.t.Context(), b, to) }
+}
+
+// calls begins and settles some calls in one transaction.
+func (w *twins) calls() {
+	list := make([]func(s *Store) (any, error), 1+w.r.IntN(6))
+	for i := range list {
+		if len(w.open) > 0 && w.r.IntN(2) == 0 {
+			list[i] = w.settle()
+		} else {
+			list[i] = w.begin()
+		}
+	}
+	for _, v := range w.on("calls", list...) {
+		if b, begun := v.(store.Admission); begun && b.Replay == nil {
+			w.open = append(w.open, b)
+		}
+	}
+}
+
+// others are all other operations, of which each sees what was before.
+func (w *twins) others() {
+	ctx, who := w.t.Context(), w.agent()
+	up := store.TopUp{
+		Service: "s", AgentID: who, Amount: money.Amount{Nano: int64(1 + w.r.IntN(30)), Currency: "EUR"}, Reverse: w.r.IntN(3) == 0,
+		Reference: []string{"", "ref"}[w.r.IntN(2)],
+	}
+	f := store.Filter{Service: "s", AgentID: who, Limit: 500}
+	id := fmt.Sprintf("%05d", w.r.IntN(w.ids+1))
+	lease := store.LeaseRequest{Service: "s", Demands: []store.LeaseDemand{{
+		Reservation: store.Reservation{Principal: pat.Principal(who), Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: 40, Period: limit.Hour}}},
+		Units:       2,
+	}}}
+	none := func(err error) (any, error) { return err == nil, err }
+	all := []struct {
+		what string
+		do   func(s *Store) (any, error)
+	}{
+		{"top-up", func(s *Store) (any, error) { return s.TopUp(ctx, up) }},
+		{"sweep", func(s *Store) (any, error) { return s.Sweep(ctx) }},
+		{"resolve", func(s *Store) (any, error) { return s.Resolve(ctx, "s", id, store.Captured) }},
+		{"reconcile", func(s *Store) (any, error) { return s.Reconcile(ctx, "s", id, store.Released) }},
+		{"purge", func(s *Store) (any, error) { return s.Purge(ctx) }},
+		{"purge the ledger", func(s *Store) (any, error) {
+			s.KeepLedger(10 * time.Minute)
+			defer s.KeepLedger(math.MaxInt64)
+			return s.Purge(ctx)
+		}},
+		{"lease", func(s *Store) (any, error) { return s.Lease(ctx, lease) }},
+		{"ready", func(s *Store) (any, error) { return none(s.Ready(ctx)) }},
+		{"half a change", func(s *Store) (any, error) {
+			return nil, s.update(ctx, func(ctx context.Context, t *tx) error {
+				if _, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'"); err != nil {
+					return err
+				}
+				return store.ErrNotFound
+			})
+		}},
+		{"executions", func(s *Store) (any, error) { return s.Executions(ctx, f) }},
+		{"execution", func(s *Store) (any, error) { return s.Execution(ctx, "s", id) }},
+		{"ledger", func(s *Store) (any, error) { return s.Ledger(ctx, f) }},
+		{"accounts", func(s *Store) (any, error) { return s.Accounts(ctx, store.Filter{Service: "s"}) }},
+		{"statements", func(s *Store) (any, error) { return s.Statements(ctx, store.StatementFilter{Service: "s"}) }},
+		{"charged", func(s *Store) (any, error) {
+			return s.ChargedCalls(ctx, store.StatementFilter{Service: "s", AgentID: who})
+		}},
+		{"key", func(s *Store) (any, error) { return s.KeyedCall(ctx, "s", who, fmt.Sprint(w.ids%20)) }},
+		{"backlog", func(s *Store) (any, error) { return s.Backlog(ctx, "s") }},
+		{"balance", func(s *Store) (any, error) { return none(s.CheckBalance(ctx)) }},
+		{"restored", func(s *Store) (any, error) { return none(s.MarkRestored(ctx)) }},
+	}
+	one := all[w.r.IntN(len(all))]
+	if one.what == "restored" && w.r.IntN(40) > 0 {
+		return
+	}
+	w.on(one.what, one.do)
+}
+
+// beside is what happens to the databases beside their stores.
+func (w *twins) beside() {
+	which, again := w.r.IntN(2), w.r.IntN(4) == 0 // of both twins: a process that begins learns what others have told it before
+	for twin := range w.of {
+		if again { // what is pending stays
+			w.of[twin][which].kill(w.t)
+			w.of[twin][which] = w.start(twin)
+			continue
+		}
+		switch w.r.IntN(3) {
+		case 0: // it is time
+			w.of[twin][which].w.catchUp(w.t.Context())
+		case 1: // another program writes
+			db, err := sql.Open("sqlite", w.path[twin])
+			if err == nil {
+				_, err = db.ExecContext(w.t.Context(), "UPDATE sequences SET n = n WHERE name = 'ready'")
+			}
+			if err := errors.Join(err, db.Close()); err != nil {
+				w.t.Fatal(err)
+			}
+		case 2: // the writer knows too much
+			w.of[twin][which].w.known.counters, w.of[twin][which].w.known.accounts = nil, nil
+		}
+	}
+}
+
+// Whatever is done, in whichever transactions, and whatever fails or ends in between: a store that journals what calls change returns what
+// one returns that writes it into the tables at once, and its tables become the same.
+func TestAJournaledStoreIsTheSame(t *testing.T) {
+	t.Parallel()
+	for range TwinLives {
+		seed := rand.Uint64()
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := &twins{
+				t: t, r: rand.New(rand.NewPCG(seed, 1)), in: &world{now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}, steps: map[string]int{},
+			}
+			for twin := range w.of {
+				w.path[twin] = filepath.Join(t.TempDir(), "state.db")
+				Empty.Copy(t, w.path[twin])
+				for which := range w.of[twin] {
+					w.of[twin][which] = w.start(twin)
+				}
+			}
+			defer func() {
+				for _, p := range append(w.of[0][:], w.of[1][:]...) {
+					p.kill(t)
+				}
+			}()
+			for i := range 4 {
+				who := fmt.Sprint("a", i)
+				w.on("agree", func(s *Store) (any, error) {
+					return s.Agree(t.Context(), pat.NewAgreement{
+						Agreement: pat.Agreement{
+							ID: pat.AgreementID("g" + who), Service: "s", AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PolicyDigest: "d",
+							Assurance: pat.Static,
+						},
+						Policy: pat.PolicyDocument{Service: "s", Digest: "d", Bytes: []byte("{}")},
+					})
+				})
+			}
+			for step := range 400 {
+				switch n := w.r.IntN(20); {
+				case n < 13:
+					w.calls()
+				case n < 16:
+					w.others()
+				case n < 17:
+					w.beside()
+				default:
+					w.in.pass(time.Duration(w.r.IntN(10)) * time.Second)
+				}
+				if step%200 == 199 {
+					a, b := w.of[0][0].dump(t, w.path[0]), w.of[1][0].dump(t, w.path[1])
+					for table := range a {
+						if a[table] != b[table] {
+							t.Fatalf("after %d steps %s has\n%swant\n%s", step, table, a[table], b[table])
+						}
+					}
+				}
+			}
+			if w.steps["calls"] < 50 || w.journaled < 20 {
+				t.Errorf("only %v, and %d records in the journal", w.steps, w.journaled)
+			}
+		})
+	}
+}
