@@ -280,11 +280,9 @@ func freshRequired(e *execution) error {
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
 		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.ID, Now: e.at,
-		Facts: map[string]any{"version": e.intent.Version, "recipient": string(e.claims.Subject)},
 	}
-	e.fromParameters = e.service.Facts(request.Facts, service.Circumstances{
-		Claims: e.claims, Parameters: e.request.Parameters,
-		Caller: e.call.Caller,
+	request.Facts, e.fromParameters = e.service.Facts(service.Circumstances{
+		Claims: e.claims, Version: e.intent.Version, Parameters: e.request.Parameters, Caller: e.call.Caller,
 	})
 	if e.proof == nil {
 		return request, nil

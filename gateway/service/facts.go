@@ -23,25 +23,29 @@ const maxFacts = 64
 // Circumstances are all that facts about one call can come from.
 type Circumstances struct {
 	Claims     *pat.Claims
+	Version    any               // of the intent: Intent.Version
 	Parameters strictjson.Object // as sent
 	Caller     Caller
 }
 
-// Facts adds the configured facts of one call to those given, and returns the operands whose values are the agent's own
-// words.
-func (d *Definition) Facts(facts map[string]any, c Circumstances) (fromParameters []string) {
+// Facts returns the facts of one call that somebody reads, nil where there are none, and the operands whose values are the agent's
+// own words.
+func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameters []string) {
 	for i := range d.facts {
 		f := &d.facts[i]
 		v, sent := f.of(c)
 		if v == nil {
 			continue
 		}
+		if facts == nil {
+			facts = make(map[string]any, len(d.facts))
+		}
 		facts[f.operand] = v
 		if sent {
 			fromParameters = append(fromParameters, f.operand)
 		}
 	}
-	return fromParameters
+	return facts, fromParameters
 }
 
 // A Caller is who calls, as far as the transport can see.
@@ -64,13 +68,23 @@ type source struct {
 	sent   bool // the values are the agent's own words, which the audit stream holds back
 }
 
-// newFacts puts what is configured in the order of the operands.
-func newFacts(configured map[string]config.FactSources) []fact {
-	list := make([]fact, 0, len(configured))
+// newFacts puts what is configured in the order of the operands, with what every call has, as far as the policy reads it; the
+// operator's own Rego may read all of it.
+func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
+	list := make([]fact, 0, len(configured)+2)
+	if extra { // a policy is given that of the intent itself
+		list = append(list, fact{"version", []source{{values: func(c Circumstances) any { return c.Version }}}})
+	}
+	if _, other := configured["recipient"]; !other && (extra || slices.Contains(read, "recipient")) {
+		list = append(list, fact{"recipient", []source{ofAgent}})
+	}
 	for operand, sources := range configured {
 		f := fact{operand: operand}
 		for _, s := range sources {
 			f.sources = append(f.sources, newSource(s))
+		}
+		if operand == "recipient" {
+			f.sources = append(f.sources, ofAgent)
 		}
 		list = append(list, f)
 	}
@@ -78,10 +92,13 @@ func newFacts(configured map[string]config.FactSources) []fact {
 	return list
 }
 
+// ofAgent is who calls.
+var ofAgent = source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
+
 func newSource(s config.FactSource) source {
 	switch {
 	case s.Claim == "sub":
-		return source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
+		return ofAgent
 	case s.Claim != "":
 		return source{values: func(c Circumstances) any { return texts(c.Claims.Declared[s.Claim]) }}
 	case s.Parameter != "":

@@ -78,7 +78,7 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 				didYouMean(nearest.Name(operand, asked))))
 		}
 	}
-	s.facts = newFacts(c.Facts)
+	s.facts = newFacts(c.Facts, asked, c.PolicyRego.Path != "")
 	return ok
 }
 
