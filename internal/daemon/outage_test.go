@@ -158,7 +158,7 @@ func TestADatabaseThatIsFullAtTheStartStopsOnlyWhatWrites(t *testing.T) {
 	state := filepath.Join(first.dir, "data", "state.db")
 	a := first.newAgent("agent-1").agree()
 	first.stop()
-	for _, table := range []string{"policies", "agents", "agreements", "tokens", "executions"} {
+	for _, table := range []string{"policies", "agents", "agreements", "tokens", "executions", "journal"} {
 		for _, writes := range []string{"INSERT", "UPDATE"} {
 			sqlitetest.Alter(t, state, `CREATE TRIGGER full_`+table+writes+` BEFORE `+writes+` ON `+table+` BEGIN SELECT RAISE(FAIL, 'full'); END`)
 		}

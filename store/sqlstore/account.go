@@ -151,6 +151,8 @@ type pool struct {
 	// that moment, faded included.
 	charged bool
 	most    int64
+
+	storedFaded, storedAt int64 // as they were read, without what has faded
 }
 
 // fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
@@ -169,7 +171,7 @@ func (p *pool) fade(now time.Time, credit int64) {
 // enterPool checks that more may be owed by unapproved agents, who may owe credit together: store.ErrCredit.
 func (t *tx) enterPool(ctx context.Context, k poolKey, more, credit int64) error {
 	if t.pools[k] == nil {
-		if err := t.w.send(ctx, t.read(t.readPool(k))); err != nil {
+		if err := t.w.send(ctx, t.read(t.readPool(k)...)); err != nil {
 			return t.failed(err)
 		}
 	}
@@ -189,22 +191,48 @@ const (
 		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed,
 			faded = CASE WHEN excluded.faded < pools.owed THEN excluded.faded ELSE pools.owed END, faded_at = excluded.faded_at`
 	chargeToPoolWithin = chargeToPool + " WHERE pools.owed + excluded.owed <= ?"
-	addToPool          = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
+	setPool            = `INSERT INTO pools (service, currency, owed, faded, faded_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = excluded.owed, faded = excluded.faded, faded_at = excluded.faded_at`
+	addToPool = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
 		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
 	// takeFromPool also takes what has faded where no more than that is left.
 	takeFromPool = `UPDATE pools SET owed = owed + ?, faded = CASE WHEN faded > owed + ? THEN owed + ? ELSE faded END
 		WHERE service = ? AND currency = ?`
 )
 
-func (t *tx) readPool(k poolKey) command {
+// readPool returns the statement that reads a pool, if it has to be read.
+func (t *tx) readPool(k poolKey) []command {
 	p := new(pool)
 	set(&t.pools, k, p)
-	return command{query: selectPool, args: []any{k.service, k.currency}, row: func(scan scan) error {
-		var at int64
-		err := scan(&p.owed, &p.faded, &at)
-		p.fadedAt = fromNanos(at)
+	if was, found := t.w.known.pending.Pools[journal.PoolKey{Service: k.service, Currency: k.currency}]; found && !t.ownStatements {
+		*p = pool{owed: was.Owed, faded: was.Faded, fadedAt: fromNanos(was.FadedAt), storedFaded: was.Faded, storedAt: was.FadedAt}
+		return nil
+	}
+	return []command{{query: selectPool, args: []any{k.service, k.currency}, row: func(scan scan) error {
+		err := scan(&p.owed, &p.storedFaded, &p.storedAt)
+		p.faded, p.fadedAt = p.storedFaded, fromNanos(p.storedAt)
 		return err
-	}}
+	}}}
+}
+
+// keepPool returns a pool as writePool would leave it.
+func (t *tx) keepPool(k poolKey) journal.Pool {
+	more, p := t.owed[k], t.pools[k]
+	out := journal.Pool{
+		PoolKey: journal.PoolKey{Service: k.service, Currency: k.currency}, Owed: p.owed + more, Faded: p.storedFaded, FadedAt: p.storedAt,
+	}
+	switch {
+	case more < 0:
+		out.Faded = min(out.Faded, out.Owed)
+	case p.charged:
+		out.Faded, out.FadedAt = min(p.faded, p.owed), nanos(p.fadedAt)
+	}
+	return out
+}
+
+// upsertPool returns the statement that writes a pool where nobody else writes.
+func upsertPool(p journal.Pool) command {
+	return command{query: setPool, args: []any{p.Service, p.Currency, p.Owed, p.Faded, p.FadedAt}}
 }
 
 // writePool returns the statement that changes a pool. What all unapproved agents share is not compared with what was

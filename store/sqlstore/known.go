@@ -211,6 +211,9 @@ func (t *tx) apply(ctx context.Context) error {
 		rows = append(rows, upsertAccount(a))
 	}
 	list = append(list, together(rows)...)
+	for _, pool := range p.Pools {
+		list = append(list, upsertPool(pool))
+	}
 	for a, at := range p.Used {
 		list = append(list, command{query: markUsed, args: []any{nanos(at), a.Service, a.ID}})
 	}
@@ -248,7 +251,7 @@ func compareAccounts(a, b journal.Account) int {
 // record returns what a transaction of calls changed, if that is all it did beside taking nonces; nil: it is to be written into the
 // tables.
 func (t *tx) record() *journal.Record {
-	if !t.plain || len(t.owed) > 0 || len(t.answers.added) > 0 || len(t.lines) != len(t.begun)+len(t.moves) {
+	if !t.plain || len(t.answers.added) > 0 || len(t.lines) != len(t.begun)+len(t.moves) {
 		return nil
 	}
 	r := &journal.Record{At: t.now}
@@ -264,6 +267,9 @@ func (t *tx) record() *journal.Record {
 		if a.dirty {
 			r.Accounts = append(r.Accounts, keepAccount(k, a))
 		}
+	}
+	for k := range t.owed {
+		r.Pools = append(r.Pools, t.keepPool(k))
 	}
 	for k := range t.used {
 		r.Used = append(r.Used, journal.Agreement{Service: k.service, ID: k.id})
@@ -352,4 +358,4 @@ func (s *Store) settled(ctx context.Context, query string) error {
 }
 
 // journaled are the tables and columns that calls change.
-var journaled = []string{"executions", "ledger", "accounts", "counters", "used_at"}
+var journaled = []string{"executions", "ledger", "accounts", "counters", "pools", "used_at"}

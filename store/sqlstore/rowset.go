@@ -177,7 +177,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		list = append(list, t.readAccount(k)...)
 	}
 	for _, k := range n.pools {
-		list = append(list, t.readPool(k))
+		list = append(list, t.readPool(k)...)
 	}
 	list = append(list, t.readAnswerSizes(n)...)
 	var clock int64

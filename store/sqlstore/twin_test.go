@@ -96,7 +96,7 @@ func (w *twins) request() store.BeginRequest {
 			{Limit: limit.Limit{ID: "all", Rate: limit.Rate{Max: 20, Period: limit.Minute}}},
 		},
 		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: int64(1 + w.r.IntN(5)), Currency: "EUR"}}},
-		Billing:    store.Billing{Credit: money.Amount{Nano: 300, Currency: "EUR"}, Prepaid: who == "a3", Unapproved: who == "a2" && w.r.IntN(5) == 0},
+		Billing:    store.Billing{Credit: money.Amount{Nano: 300, Currency: "EUR"}, Prepaid: who == "a3", Unapproved: who == "a2" && w.r.IntN(4) > 0},
 		Hold:       time.Duration(1+w.r.IntN(90)) * time.Second, KeyFor: time.Minute,
 	}
 	switch w.r.IntN(20) {
@@ -285,6 +285,9 @@ func TestAJournaledStoreIsTheSame(t *testing.T) {
 					w.beside()
 				default:
 					w.in.pass(time.Duration(w.r.IntN(10)) * time.Second)
+					if w.r.IntN(20) == 0 {
+						w.in.pass(time.Duration(w.r.IntN(10)) * time.Hour)
+					}
 				}
 				if step%200 == 199 {
 					a, b := w.of[0][0].dump(t, w.path[0]), w.of[1][0].dump(t, w.path[1])

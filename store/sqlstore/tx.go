@@ -202,6 +202,15 @@ func (w *writer) send(ctx context.Context, list []command) error {
 // effects returns the statements that write what has changed: into the journal, where that is enough.
 func (t *tx) effects(ctx context.Context) ([]command, error) {
 	t.started = t.begun
+	if t.plain {
+		for k := range t.owed {
+			if t.pools[k] == nil {
+				if err := t.w.send(ctx, t.readPool(k)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
 	if r := t.record(); r != nil {
 		if r.Empty() {
 			return t.changes(), nil

@@ -45,6 +45,9 @@ func decode(in []byte) (*Record, error) {
 	r.Lines = each(&d, (*decoder).line)
 	r.Counters = each(&d, (*decoder).counter)
 	r.Accounts = each(&d, (*decoder).account)
+	r.Pools = each(&d, func(d *decoder) Pool {
+		return Pool{PoolKey: PoolKey{Service: d.text(), Currency: d.text()}, Owed: d.int(), Faded: d.int(), FadedAt: d.int()}
+	})
 	r.Used = each(&d, func(d *decoder) Agreement { return Agreement{Service: d.text(), ID: d.text()} })
 	if d.wrong || len(d.in) > 0 || !r.valid() {
 		return nil, ErrDamaged

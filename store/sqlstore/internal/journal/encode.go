@@ -8,9 +8,10 @@ import (
 )
 
 // A record begins with its version and the checksum (CRC-32C, big endian) of what follows: the time, the lines, the counters, the
-// accounts and the agreements, each list after its length. Numbers are varints of encoding/binary. A string is the number of an earlier
-// string of the record, from 1 on, or 0 and the string itself, which then has the next number; ids of executions are strings without a
-// number. Times are nanoseconds: that of the record since 1970 UTC, all others since that of the record, modulo 2^64.
+// accounts, the pools and the agreements, each list after its length. Numbers are varints of encoding/binary. A string is the number of
+// an earlier string of the record, from 1 on, or 0 and the string itself, which then has the next number; ids of executions are strings
+// without a number. Times are nanoseconds: that of the record since 1970 UTC, all others since that of the record, modulo 2^64; but that
+// of a pool as in its table.
 const (
 	version   = 1
 	headerLen = 1 + crc32.Size
@@ -55,6 +56,14 @@ func (e *Encoder) Encode(r *Record) ([]byte, bool) {
 	e.uint(len(r.Accounts))
 	for i := range r.Accounts {
 		e.account(&r.Accounts[i])
+	}
+	e.uint(len(r.Pools))
+	for _, p := range r.Pools {
+		e.text(p.Service)
+		e.text(p.Currency)
+		e.int(p.Owed)
+		e.int(p.Faded)
+		e.int(p.FadedAt)
 	}
 	e.uint(len(r.Used))
 	for _, a := range r.Used {

@@ -16,6 +16,7 @@ type Record struct {
 	Lines    []Line    // in their order
 	Counters []Counter // each once
 	Accounts []Account // each once
+	Pools    []Pool    // each once
 	Used     []Agreement
 }
 
@@ -52,6 +53,17 @@ type Account struct {
 // An AccountKey names a row of accounts.
 type AccountKey struct{ Service, AgentID, Currency string }
 
+// A Pool is a row of pools, as it became; amounts are billionths of a unit.
+type Pool struct {
+	PoolKey
+
+	Owed, Faded int64
+	FadedAt     int64 // as in the table: nanoseconds since 1970 UTC, 0: never
+}
+
+// A PoolKey names a row of pools.
+type PoolKey struct{ Service, Currency string }
+
 // An Agreement was first used.
 type Agreement struct{ Service, ID string }
 
@@ -62,7 +74,9 @@ type Move struct {
 }
 
 // Empty reports whether nothing was changed.
-func (r *Record) Empty() bool { return len(r.Lines)+len(r.Counters)+len(r.Accounts)+len(r.Used) == 0 }
+func (r *Record) Empty() bool {
+	return len(r.Lines)+len(r.Counters)+len(r.Accounts)+len(r.Pools)+len(r.Used) == 0
+}
 
 // valid reports whether a record makes sense: only such are written, and only such are read.
 func (r *Record) valid() bool {
@@ -78,6 +92,11 @@ func (r *Record) valid() bool {
 	}
 	for i := range r.Accounts {
 		if a := &r.Accounts[i]; a.ToppedUp < 0 || a.Held < 0 || a.Captured < 0 || a.Currency == "" {
+			return false
+		}
+	}
+	for i := range r.Pools {
+		if p := &r.Pools[i]; p.Owed < 0 || p.Faded < 0 || p.Currency == "" {
 			return false
 		}
 	}
@@ -119,6 +138,7 @@ type Pending struct {
 	Moved    []Move             // the others that have changed
 	Counters map[CounterKey]Counter
 	Accounts map[AccountKey]Account
+	Pools    map[PoolKey]Pool
 	Used     map[Agreement]time.Time
 	Records  int
 
@@ -130,7 +150,9 @@ type Pending struct {
 func (p *Pending) Empty() bool { return p.Records == 0 }
 
 // Size returns how many rows are to be written, about.
-func (p *Pending) Size() int { return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Used) }
+func (p *Pending) Size() int {
+	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
+}
 
 // Began reports whether an execution began in what is pending.
 func (p *Pending) Began(id string) bool {
@@ -142,7 +164,7 @@ func (p *Pending) Began(id string) bool {
 func (p *Pending) Add(r *Record) {
 	if p.begun == nil {
 		*p = Pending{
-			Counters: map[CounterKey]Counter{}, Accounts: map[AccountKey]Account{}, Used: map[Agreement]time.Time{},
+			Counters: map[CounterKey]Counter{}, Accounts: map[AccountKey]Account{}, Pools: map[PoolKey]Pool{}, Used: map[Agreement]time.Time{},
 			begun: map[string]int{}, moved: map[string]int{},
 		}
 	}
@@ -156,6 +178,9 @@ func (p *Pending) Add(r *Record) {
 	}
 	for _, a := range r.Accounts {
 		p.Accounts[a.AccountKey] = a
+	}
+	for _, pool := range r.Pools {
+		p.Pools[pool.PoolKey] = pool
 	}
 	for _, a := range r.Used {
 		if _, before := p.Used[a]; !before {

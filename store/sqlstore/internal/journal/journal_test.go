@@ -61,6 +61,7 @@ func records() map[string]*Record {
 				{CounterKey{"s", "a", "l", limit.Hour}, 5, 1, -3, []byte{1, 2, 0x80, 1}}, {CounterKey{"s", "", "l", limit.Lifetime}, 0, 0, 0, nil},
 			},
 			Accounts: []Account{{AccountKey{"s", "a", "EUR"}, 1, 2, math.MaxInt64, true}, {AccountKey{"s", "b", "EUR"}, 0, 0, 0, false}},
+			Pools:    []Pool{{PoolKey{"s", "EUR"}, 5, 3, 7}, {PoolKey{"s", "USD"}, 0, 0, 0}},
 			Used:     []Agreement{{"s", "g"}},
 		},
 		"before 1970": {At: time.Unix(-5, 0).UTC(), Used: []Agreement{{"", ""}}},
@@ -142,6 +143,7 @@ func TestARecordThatMakesNoSenseIsNotWritten(t *testing.T) {
 		"a period":             {At: now, Counters: []Counter{{CounterKey: CounterKey{Period: "decade"}}}},
 		"an account below":     {At: now, Accounts: []Account{{AccountKey: AccountKey{Currency: "EUR"}, Held: -1}}},
 		"an account of nobody": {At: now, Accounts: []Account{{}}},
+		"a pool below":         {At: now, Pools: []Pool{{PoolKey: PoolKey{Currency: "EUR"}, Owed: -1}}},
 	} {
 		if _, fits := new(Encoder).Encode(r); fits {
 			t.Errorf("%s: written", name)
@@ -161,17 +163,20 @@ func TestRecordsAreMerged(t *testing.T) {
 	after := account
 	after.Held, after.Captured = 7, 7
 	counter := Counter{CounterKey: CounterKey{"s", "a", "l", limit.Hour}, Slot: 1}
+	pool := Pool{PoolKey: PoolKey{"s", "EUR"}, Owed: 1}
+	more := pool
+	more.Owed = 2
 	next := counter
 	next.Slot = 2
 	p.Add(&Record{
 		At: now, Lines: []Line{{Execution: begun("1")}, {Execution: begun("2")}, {Execution: unresolved("0"), From: store.Held}},
-		Accounts: []Account{account}, Counters: []Counter{counter}, Used: []Agreement{{"s", "g"}},
+		Accounts: []Account{account}, Counters: []Counter{counter}, Used: []Agreement{{"s", "g"}}, Pools: []Pool{pool},
 	})
 	resolved := unresolved("0")
 	resolved.State, resolved.SettledAt = store.Captured, later
 	p.Add(&Record{
 		At: later, Lines: []Line{{Execution: ended("1", later), From: store.Held}, {Execution: resolved, From: store.Unresolved}},
-		Accounts: []Account{after}, Counters: []Counter{next}, Used: []Agreement{{"s", "g"}},
+		Accounts: []Account{after}, Counters: []Counter{next}, Used: []Agreement{{"s", "g"}}, Pools: []Pool{more},
 	})
 	if p.Empty() || !p.Began("1") || p.Began("0") || len(p.Lines) != 5 || p.Records != 2 {
 		t.Errorf("%+v", p)
@@ -187,7 +192,8 @@ func TestRecordsAreMerged(t *testing.T) {
 	if p.Lines[0].Execution.State != store.Held {
 		t.Error("the line of a beginning tells the end")
 	}
-	if p.Accounts[account.AccountKey] != after || p.Counters[counter.CounterKey].Slot != 2 || !p.Used[Agreement{"s", "g"}].Equal(now) {
+	if p.Accounts[account.AccountKey] != after || p.Counters[counter.CounterKey].Slot != 2 || p.Pools[pool.PoolKey] != more ||
+		!p.Used[Agreement{"s", "g"}].Equal(now) {
 		t.Errorf("%+v", p)
 	}
 }
