@@ -2,9 +2,11 @@
 package money
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -70,13 +72,15 @@ func (a Amount) IsZero() bool { return a.Nano == 0 }
 
 // Decimal returns the number alone, with at least two decimal places: 0.01.
 func (a Amount) Decimal() string {
-	d := decimal.New(a.Nano, -places)
-	if -d.Exponent() > 2 {
-		if text := d.String(); strings.Contains(text, ".") && len(text)-strings.IndexByte(text, '.') > 3 {
-			return text
-		}
+	n, out := uint64(a.Nano), make([]byte, 0, 32)
+	if a.Nano < 0 {
+		n, out = -n, append(out, '-')
 	}
-	return d.StringFixed(2)
+	out = strconv.AppendUint(out, n/Unit, 10)
+	point := len(out)
+	out = strconv.AppendUint(out, Unit+n%Unit, 10) // with a digit before the nine
+	out[point] = '.'
+	return string(append(out[:point+3], bytes.TrimRight(out[point+3:], "0")...))
 }
 
 // String returns the form that Parse reads: 0.01 USD. The zero Amount is "0".

@@ -2,7 +2,12 @@ package money_test
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/shopspring/decimal"
 
 	"github.com/uimgate/uimgate/internal/money"
 )
@@ -22,6 +27,27 @@ func TestParse(t *testing.T) {
 			}
 		case err != nil || a.String() != want:
 			t.Errorf("%q: %v, %v; want %v", in, a, err, want)
+		}
+	}
+}
+
+// Decimal writes every number exactly, as the library that reads it would, but with two decimal places at least.
+func TestDecimalIsExact(t *testing.T) {
+	numbers := []int64{0, 1, 9, 10, 1_000_000, 10_000_000, 100_000_000, 120_000_000, 999_999_999, money.Unit, money.Unit + 1, math.MaxInt64}
+	for range 1000 {
+		numbers = append(numbers, rand.Int64()>>rand.N(63))
+	}
+	for _, n := range numbers {
+		for _, nano := range []int64{n, -n, -n - 1} {
+			exact := decimal.New(nano, -9)
+			got := money.Amount{Nano: nano}.Decimal()
+			read, err := decimal.NewFromString(got)
+			if err != nil || !read.Equal(exact) {
+				t.Fatalf("%d billionths are %q", nano, got)
+			}
+			if want := max(2, len(exact.Abs().String())-len(exact.Abs().Truncate(0).String())-1); len(got)-strings.IndexByte(got, '.')-1 != want {
+				t.Errorf("%d billionths are %q, want %d decimal places", nano, got, want)
+			}
 		}
 	}
 }
