@@ -26,12 +26,18 @@ func (c *Conn) Answer() (*Answer, error) {
 		if err != nil {
 			return nil, fromEOF(err)
 		}
-		if h.status >= 200 || h.status == http.StatusSwitchingProtocols {
+		switch {
+		case h.status >= 200 || h.status == http.StatusSwitchingProtocols:
 			c.begin(&h)
 			return &c.answer, nil
+		case h.chunked || h.length > 0: // what follows would be taken for the answer
+			return nil, errInterim
 		}
 	}
 }
+
+// errInterim: nothing of that kind has a body. RFC 9110 15.2.
+var errInterim = errors.New("an informational answer announces a body")
 
 // begin makes ready for the body that follows a head. RFC 9112 6.3.
 func (c *Conn) begin(h *head) {
@@ -43,6 +49,8 @@ func (c *Conn) begin(h *head) {
 		c.ended = io.EOF
 	case h.status < 200 || h.status == http.StatusNoContent || h.status == http.StatusNotModified:
 		c.answer.Length, c.ended = 0, io.EOF
+		// Whoever announces a body with a 204 may well send it, later, too: RFC 9112 6.1 and 6.2.
+		c.keeps = c.keeps && (h.status != http.StatusNoContent || !h.chunked && h.length <= 0)
 	case h.chunked:
 		c.answer.Length, c.chunks = -1, httputil.NewChunkedReader(c.in)
 	case h.length == 0:

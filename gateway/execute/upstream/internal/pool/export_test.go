@@ -7,6 +7,7 @@ var (
 	ErrStatusLine = errStatusLine
 	ErrField      = errField
 	ErrCoding     = errCoding
+	ErrInterim    = errInterim
 )
 
 // NewConn is a connection of a pool, over which a request of a method was sent.

@@ -1,0 +1,41 @@
+package pool_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+)
+
+// What a service sends late behind an answer that has no body, although it announced one, is not taken for the next answer.
+func TestWhatIsSentLateBehindNoContentIsNoAnswer(t *testing.T) {
+	for name, head := range map[string]string{
+		"204 chunked": "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n",
+		"204 length":  "HTTP/1.1 204 No Content\r\nContent-Length: 40\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+				for n := 0; ; n++ {
+					if _, err := http.ReadRequest(in); err != nil {
+						return
+					}
+					if n == 0 {
+						_, _ = io.WriteString(c, head)
+						continue
+					}
+					// What belongs to the first answer, then the second.
+					_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno")
+					_, _ = fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nyes")
+				}
+			}, nil), nil)
+			if _, _, err := ask(t.Context(), p, get()); err != nil {
+				t.Fatal(err)
+			}
+			if _, body, err := ask(t.Context(), p, get()); err != nil || body == "no" {
+				t.Errorf("the next answer: %q, %v", body, err)
+			}
+		})
+	}
+}
