@@ -8,6 +8,7 @@ var (
 	ErrField      = errField
 	ErrCoding     = errCoding
 	ErrInterim    = errInterim
+	ErrTrailer    = errTrailer
 )
 
 // NewConn is a connection of a pool, over which a request of a method was sent.

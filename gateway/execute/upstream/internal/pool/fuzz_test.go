@@ -104,12 +104,29 @@ func stricter(raw []byte, refused error) bool {
 		return other(fieldLine)
 	case errors.Is(refused, pool.ErrInterim):
 		return interim.Match(raw)
+	case errors.Is(refused, pool.ErrTrailer):
+		return slices.ContainsFunc(lastChunk.FindAllIndex(raw, -1), func(at []int) bool { return oddTrailer(raw[at[1]:]) })
 	default:
 		return errors.Is(refused, pool.ErrCoding) && chunksOfOld.Match(raw)
 	}
 }
 
+// oddTrailer reports whether what stands behind the last chunk is not lines of fields, each with its CR LF, of some length at most.
+func oddTrailer(raw []byte) bool {
+	for rest := raw; ; {
+		line, more, found := bytes.Cut(rest, []byte("\r\n"))
+		if found && len(line) == 0 {
+			return len(raw)-len(more) > 4<<10
+		}
+		if !found || !fieldLine.Match(line) {
+			return true
+		}
+		rest = more
+	}
+}
+
 var (
+	lastChunk   = regexp.MustCompile(`(?m)^0+[^\n]*\n`)
 	folded      = regexp.MustCompile(`\n[\t ]`)
 	statusLine  = regexp.MustCompile(`^HTTP/1\.[0-9] [1-9][0-9]{2}( [^\x00-\x08\x0a-\x1f\x7f]*)?$`)
 	fieldLine   = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\\x00-\\x08\\x0a-\\x1f\\x7f]*$")
