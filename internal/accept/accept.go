@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Bounds are how many connections may be open at once. All members but Answer and Park are required.
+// Bounds are how many connections may be open at once. All members but Answer, Park and Trouble are required.
 type Bounds struct {
 	// All is of everybody. Beyond it the oldest connection that nobody was served on makes room for a new one; where there
 	// is none, the new one is refused.
@@ -34,6 +34,9 @@ type Bounds struct {
 	Park time.Duration
 	// Shed is called for each connection that was refused, or closed to make room.
 	Shed func(Cause)
+	// Trouble is called where no connection can be accepted for now, such as without a free file descriptor: with the first error, and
+	// at most once a minute. It must not wait.
+	Trouble func(error)
 }
 
 // A Cause is why a connection was refused or closed.

@@ -23,6 +23,9 @@ type socket struct {
 	raw      syscall.RawConn // of a connection that may be parked; else nil
 	kept     atomic.Bool
 
+	// blanks is how many CR and LF were read over since the last request; under the lock of the Conn that has the socket.
+	blanks int
+
 	// Under the lock of the listener.
 	place     *list.Element
 	forgotten bool
@@ -46,6 +49,8 @@ type Conn struct {
 	stage stage
 	// waits is set as long as nothing of the next request has been read.
 	waits bool
+	// again is set as long as nothing has been read for the server from a socket that was parked.
+	again bool
 	// whole is how much a Read asks for while the buffer of the server is empty: it was when the first one was made. 0: none was.
 	whole int
 	// bounded says that the server has set the deadline until which it waits for the next request.
@@ -67,20 +72,36 @@ const (
 // Read reads what comes. Where nothing does, for so long that the connection is to be parked, the error is io.EOF.
 func (c *Conn) Read(p []byte) (int, error) {
 	mayPark := c.reads(len(p))
-	n, err := c.Conn.Read(p)
-	if !mayPark {
-		return n, err
+	for {
+		n, err := c.Conn.Read(p)
+		if !mayPark {
+			return n, err
+		}
+		if n, done, err := c.waited(p[:n], err); done {
+			return n, err
+		}
 	}
+}
+
+// waited is what a Read returns that has waited for a request. It is not done where all that came is to be read over.
+func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n = len(p)
 	switch {
 	case n > 0:
-		c.waits = false
+		if c.again {
+			n = c.withoutBlanks(p)
+		}
+		if n == 0 && err == nil {
+			return 0, false, nil
+		}
+		c.waits, c.again = false, false
 	case c.short && c.stage == served && errors.Is(err, os.ErrDeadlineExceeded):
 		c.stage = leaving
-		return 0, io.EOF
+		return 0, true, io.EOF
 	}
-	return n, err
+	return n, true, err
 }
 
 // reads prepares reading so many bytes, and reports whether the connection may be parked if none come. It may not once a byte of the
@@ -170,6 +191,7 @@ func State(c net.Conn, state http.ConnState) {
 	accepted.mu.Lock()
 	defer accepted.mu.Unlock()
 	accepted.waits, accepted.bounded = true, false
+	accepted.socket.blanks = 0
 }
 
 type connKey struct{}

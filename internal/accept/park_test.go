@@ -29,6 +29,7 @@ type hall struct {
 	server  *http.Server
 	address string
 	shed    atomic.Int64
+	failed  atomic.Int64      // errors that the server was given while the listener was open
 	open    map[net.Conn]bool // as net/http sees it
 	mu      sync.Mutex
 }
@@ -41,11 +42,16 @@ const (
 // newHall serves what prepare leaves of it: /keep keeps the connection, /hijack takes it and echoes; all else answers with the body.
 func newHall(t *testing.T, prepare func(*accept.Bounds, *http.Server)) *hall {
 	t.Helper()
-	h := &hall{t: t, open: map[net.Conn]bool{}}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return newHallAt(t, ln, prepare)
+}
+
+func newHallAt(t *testing.T, ln net.Listener, prepare func(*accept.Bounds, *http.Server)) *hall {
+	t.Helper()
+	h := &hall{t: t, open: map[net.Conn]bool{}}
 	b := accept.Bounds{
 		All: 10_000, PerAddress: 10_000, Exempt: func(netip.Addr) bool { return false }, Shed: func(accept.Cause) { h.shed.Add(1) },
 		Park: soon,
@@ -66,7 +72,7 @@ func newHall(t *testing.T, prepare func(*accept.Bounds, *http.Server)) *hall {
 	}
 	h.l, h.address = accept.New(ln, b), ln.Addr().String()
 	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(h.l) }()
+	go func() { served <- h.server.Serve(watched{h.l, &h.failed}) }()
 	t.Cleanup(func() {
 		if err := h.server.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
@@ -76,6 +82,20 @@ func newHall(t *testing.T, prepare func(*accept.Bounds, *http.Server)) *hall {
 		}
 	})
 	return h
+}
+
+// A watched listener counts the errors of Accept.
+type watched struct {
+	net.Listener
+	failed *atomic.Int64
+}
+
+func (w watched) Accept() (net.Conn, error) {
+	c, err := w.Listener.Accept()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		w.failed.Add(1)
+	}
+	return c, err
 }
 
 func answer(w http.ResponseWriter, r *http.Request) {

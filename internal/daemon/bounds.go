@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
@@ -35,6 +37,7 @@ func (p *process) bounds() accept.Bounds {
 		PerAddress: p.config.Server.Connections,
 		Exempt:     func(address netip.Addr) bool { return p.directory.Current().Trusts(address) },
 		Shed:       func(cause accept.Cause) { p.metrics.Shed(reason.Cause(cause)) },
+		Trouble:    func(err error) { p.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
 	}
 	if !p.config.Server.TLS.Enabled() {
 		b.Answer = overloaded() // with TLS nobody could read it

@@ -105,6 +105,7 @@ func New(o Options) (*Host, error) {
 	}}
 	h.listener = accept.New(o.Listener, accept.Bounds{
 		All: bounds.all, PerAddress: bounds.perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},
+		Trouble: func(err error) { o.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
 	})
 	if o.Certificate != nil {
 		h.server.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
