@@ -9,6 +9,8 @@ import (
 	"runtime/pprof"
 	"strings"
 	"testing"
+
+	"github.com/uimgate/uimgate/internal/daemon"
 )
 
 // dialed opens a connection to the gateway.
@@ -148,6 +150,20 @@ func parked(t *testing.T, n int) {
 		}
 		if strings.Count(goroutines.String(), "accept.readable(") >= n {
 			return
+		}
+	}
+}
+
+// Memory is given back where many are parked, but not while as many are served.
+func TestMemoryIsGivenBackWhereMostAreParked(t *testing.T) {
+	for _, test := range []struct {
+		parked, open int
+		want         bool
+	}{
+		{0, 0, false}, {999, 999, false}, {1000, 1000, true}, {1000, 1999, true}, {1000, 2000, false}, {5000, 16384, false}, {9000, 16384, true},
+	} {
+		if got := daemon.MostAreParked(test.parked, test.open); got != test.want {
+			t.Errorf("%d of %d are parked: %v", test.parked, test.open, got)
 		}
 	}
 }

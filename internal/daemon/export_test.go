@@ -10,3 +10,6 @@ func (o *Options) Park(d time.Duration) { o.park = d }
 
 // ListenError is the error of a listener that does not start.
 var ListenError = listenError
+
+// MostAreParked says whether memory is given back where so many connections are parked, of those that are open.
+var MostAreParked = mostAreParked

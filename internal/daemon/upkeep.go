@@ -17,7 +17,7 @@ import (
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
-	// Memory is given back once so many connections have been parked, at most every so many sweeps: a minute.
+	// Memory is given back once so many connections have been parked, and are now, at most every so many sweeps: a minute.
 	parkedMany     = 1000
 	giveBackRounds = int(time.Minute/sweepEvery) - 1
 	purgeAgain     = 1000 // rows; a purge that removed as many is followed by another
@@ -80,17 +80,21 @@ func (p *process) purge(ctx context.Context) error {
 }
 
 // giveBack has the runtime return to the system what many connections held before they were parked, until ctx ends. It would keep most
-// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins.
+// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins. Where
+// more are served than are parked, it is left to the collections that come by themselves.
 func (p *process) giveBack(ctx context.Context) error {
 	seen, wait := 0, 0 // connections that were parked; rounds
 	return every(ctx, sweepEvery, func() {
-		_, ever := p.bounded.Parked()
-		if wait--; wait < 0 && ever-seen >= parkedMany {
+		now, ever := p.bounded.Parked()
+		if wait--; wait < 0 && ever-seen >= parkedMany && mostAreParked(now, p.bounded.Open()) {
 			memory.GiveBack()
 			seen, wait = ever, giveBackRounds
 		}
 	})
 }
+
+// mostAreParked reports whether the connections that are parked are many, and more than those that are served.
+func mostAreParked(parked, open int) bool { return parked >= parkedMany && parked > open-parked }
 
 func every(ctx context.Context, d time.Duration, do func()) error {
 	ticker := time.NewTicker(d)
