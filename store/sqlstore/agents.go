@@ -207,7 +207,7 @@ func (t *tx) approve(ctx context.Context, service string, id pat.AgentID) error 
 
 // SetAgent implements pat.Agents.
 func (s *Store) SetAgent(ctx context.Context, c pat.AgentChange) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.unless(c.Approved)(ctx, func(ctx context.Context, t *tx) error {
 		a, exists, err := t.agent(ctx, c.Service, c.ID)
 		if err != nil {
 			return err

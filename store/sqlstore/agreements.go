@@ -66,7 +66,7 @@ func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, e
 		a.CreatedAt = s.now()
 	}
 	result := a
-	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+	err := s.unless(n.Approved)(ctx, func(ctx context.Context, t *tx) error {
 		if err := t.claim(ctx, a, n.Approved); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func scanRegistration(scan scan) (store.Registration, error) {
 // store.ErrOlder where a newer one is there, store.ErrFull where the service has as many as may be, and store.ErrShare where the
 // source has, or all sources around it.
 func (s *Store) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		var attested, until int64
 		found, err := t.row(ctx, "SELECT attested_at, until FROM almanac WHERE service = ? AND address = ? FOR UPDATE",
 			[]any{r.Service, r.Address}, &attested, &until)
@@ -97,7 +97,7 @@ func after(prefix string) string {
 // SetActive notes whether an agent says that it is active, as of the moment at which it signed that; what is older than what is
 // there changes nothing; of two of one moment the last holds. store.ErrNotFound where it has not registered.
 func (s *Store) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		if _, err := t.exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
 			flag(active), nanos(signed), service, address, nanos(signed)); err != nil {
 			return err

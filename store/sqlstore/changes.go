@@ -31,7 +31,7 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	default:
 		return fmt.Errorf("revoking %s: %q is no kind of revocation", r.Subject, r.Kind)
 	}
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		var err error
 		if ended, err := t.revokedBefore(ctx, &r); err != nil || ended {
 			return err
@@ -106,7 +106,7 @@ func (t *tx) coverIssued(ctx context.Context, r *pat.Revocation) error {
 
 // AddSigningKey implements pat.KeyStore. Keys are kept as long as their last PAT; see Purge.
 func (s *Store) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		seq, err := t.nextChange(ctx)
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ const consentColumns = `service, handle, agreement_id, client_id, document, redi
 
 // AddConsent records a consent.
 func (s *Store) AddConsent(ctx context.Context, c store.Consent) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
 			nanos(c.CreatedAt), nanos(c.Until), c.Code, nanos(c.CodeUntil), flag(c.CodeUsed), c.Refresh)
@@ -57,7 +57,7 @@ func (s *Store) Rotate(ctx context.Context, service, handle, refresh, next strin
 
 // changeOne runs a statement that changes one row or none; none is store.ErrUsed.
 func (s *Store) changeOne(ctx context.Context, query string, args ...any) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, query, args...)
 		if err == nil && n == 0 {
 			return store.ErrUsed
@@ -73,7 +73,7 @@ func (s *Store) AddClient(ctx context.Context, c store.Client, most int, before 
 	if err != nil {
 		return err
 	}
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		var n int
 		if _, err := t.row(ctx, "SELECT COUNT(*) FROM clients WHERE service = ?", []any{c.Service}, &n); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (s *Store) Client(ctx context.Context, service, id string) (store.Client, e
 
 // KeepClient keeps a client until a time at least. One that is not there is no error.
 func (s *Store) KeepClient(ctx context.Context, service, id string, until time.Time) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?", nanos(until), service, id, nanos(until))
 		return err
 	})
@@ -121,7 +121,7 @@ func (s *Store) KeepClient(ctx context.Context, service, id string, until time.T
 
 // AddInvitation records an invitation.
 func (s *Store) AddInvitation(ctx context.Context, i store.Invitation) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, "INSERT INTO invitations (service, code, name, created_at, until) VALUES (?, ?, ?, ?, ?)",
 			i.Service, i.Code, i.Name, nanos(i.CreatedAt), nanos(i.Until))
 		return err
@@ -131,7 +131,7 @@ func (s *Store) AddInvitation(ctx context.Context, i store.Invitation) error {
 // TakeInvitation uses up an invitation and returns it; store.ErrNotFound where there is none, or none any more.
 func (s *Store) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
-	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+	err := s.aside(ctx, func(ctx context.Context, t *tx) error {
 		var created, until int64
 		found, err := t.row(ctx, "SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
 			[]any{service, code, nanos(t.now)}, &i.Name, &created, &until)

@@ -22,7 +22,14 @@ import (
 // openWithPragma opens a database whose writer connections have one more pragma.
 func openWithPragma(t *testing.T, dir, pragma string) *Store {
 	t.Helper()
+	return openAs(t, dir, pragma, true)
+}
+
+// openAs is openWithPragma, with a journal or without.
+func openAs(t *testing.T, dir, pragma string, journals bool) *Store {
+	t.Helper()
 	d := sqliteDialect()
+	d.journals = journals
 	d.open = func(ctx context.Context, path string) (write, read *sql.DB, err error) {
 		write, read, err = openSQLite(ctx, path)
 		if err != nil || pragma == "" {

@@ -100,7 +100,8 @@ func (k accountKey) journaled() journal.AccountKey {
 
 // A transaction of calls of which nothing else has to be read or written is one row of the journal: what it changes is written into the
 // tables later, together with what follows, and with the row gone in the same transaction. In between the tables are as
-// they were. So whatever reads or changes them has what is pending written first: every operation that is no call, in its transaction;
+// they were. So whatever reads or changes them has what is pending written first: operations that are no calls, in their transaction, but
+// for those that do not need these tables (Store.aside);
 // calls that read more than counters and accounts, in theirs; readers, by waiting for a transaction that does it.
 //
 // What the writer has of it in memory is what the journal has as long as nobody else has written and no transaction has failed, of which
@@ -154,6 +155,9 @@ func addRecord(p *journal.Pending, scan scan) error {
 // catchUp writes what is pending into the tables where the operations of a transaction read them, or where it is time.
 func (t *tx) catchUp(ctx context.Context, n rowSet, alone bool) error {
 	w, k := t.w, &t.w.known
+	if t.aside {
+		return nil // what is known of the journal, or that nothing is, stays as it is
+	}
 	due := t.ownStatements || len(n.keys) > 0 || len(n.executions) > 0 || k.pending.Size() > mostPending || k.pending.Records > mostRecords
 	if !k.read {
 		due = true
@@ -342,8 +346,7 @@ func nothing(context.Context, *tx) error { return nil }
 
 // settled has the tables have everything that was committed before, where a query reads what may be pending.
 func (s *Store) settled(ctx context.Context, query string) error {
-	reads := func(what string) bool { return strings.Contains(query, what) }
-	if !s.dialect.sole || len(s.lanes) == 0 || !slices.ContainsFunc(journaled, reads) {
+	if !s.dialect.sole || len(s.lanes) == 0 || !touches(query) {
 		return nil
 	}
 	pending := false
@@ -355,6 +358,11 @@ func (s *Store) settled(ctx context.Context, query string) error {
 		err = s.update(ctx, nothing)
 	}
 	return err
+}
+
+// touches reports whether a statement names what calls change.
+func touches(query string) bool {
+	return slices.ContainsFunc(journaled, func(what string) bool { return strings.Contains(query, what) })
 }
 
 // journaled are the tables and columns that calls change.

@@ -64,7 +64,7 @@ func (s *Store) Backlog(ctx context.Context, service string) (b store.Backlog, e
 
 // NameAgent sets what the operator calls an agent; "" takes the name away. The error is pat.ErrNotFound.
 func (s *Store) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		n, err := t.exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
 		if err == nil && n == 0 {
 			err = pat.ErrNotFound
@@ -202,7 +202,7 @@ const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE f
 // OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was
 // offered before becomes the newest again and keeps the time of its first offer.
 func (s *Store) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		at := nanos(p.FirstOffered)
 		if p.FirstOffered.IsZero() {
 			at = nanos(t.now)

@@ -160,12 +160,12 @@ func (t *tx) writeNonces() []command {
 // purgeNonces deletes nonces that have ended, and returns how many.
 func (s *Store) purgeNonces(ctx context.Context) (int, error) {
 	if !s.dialect.sole {
-		return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+		return s.steps(ctx, s.aside, func(ctx context.Context, t *tx) (int, error) {
 			n, err := t.exec(ctx, deleteNonces, nanos(t.now))
 			return int(n), err
 		})
 	}
-	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.aside, func(ctx context.Context, t *tx) (int, error) {
 		now, n, last := nanos(t.now), 0, int64(0)
 		t.after = append(t.after, func() { t.w.spent.set.Drop(now) })
 		err := t.rows(ctx, endedBatches, []any{now + batchSpan, now}, func(scan scan) error {

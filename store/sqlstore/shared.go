@@ -37,9 +37,9 @@ func (x Tx) Rows(ctx context.Context, query string, args []any, each func(scan f
 
 // Update runs one operation inside the next transaction, and returns when that is durable. An error of the operation undoes all that
 // the operation changed, and is returned; others of the same transaction are not affected. It may run more than once, so it sets its
-// results anew. If ctx ends before the operation runs, it does not run.
+// results anew. If ctx ends before the operation runs, it does not run. It must not touch the tables that calls change.
 func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error { return run(ctx, Tx{t}) })
+	return s.aside(ctx, func(ctx context.Context, t *tx) error { return run(ctx, Tx{t}) })
 }
 
 // A Group is operations of another package of store that run together: those that wait at the same time share a transaction, on every
@@ -56,7 +56,8 @@ type kind struct {
 
 // NewGroup makes a group whose operations run runs. It is given at least one, and sets all their results, anew each time: it may run
 // more than once. Its error fails the transaction and is that of all of them; where it is about the data of one, each is tried again by
-// itself. What only one operation is refused for is therefore none, and nothing of that operation may have been written.
+// itself. What only one operation is refused for is therefore none, and nothing of that operation may have been written. It must not touch
+// the tables that calls change.
 func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group[T] {
 	return &Group[T]{s: s, kind: &kind{run: func(ctx context.Context, t *tx, batch []*op) error {
 		all := make([]*T, len(batch))
@@ -70,7 +71,7 @@ func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group
 // Do runs an operation inside the next transaction, and returns when that is durable. bytes is how much it writes, about: a transaction
 // has no more than some MiB. If ctx ends before the operation runs, it does not run.
 func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
-	return g.s.queued(ctx, g.s.groups, &op{kind: g.kind, item: operation, bytes: bytes})
+	return g.s.queued(ctx, g.s.groups, &op{kind: g.kind, aside: true, item: operation, bytes: bytes})
 }
 
 // batchBytes bounds what the operations of a group write in one transaction, but for one that writes more by itself.
@@ -78,7 +79,8 @@ const batchBytes = 4 << 20
 
 // shares reports whether a further operation may share the transaction of others, which write so much already.
 func (o *op) shares(other *op, bytes int) bool {
-	return (o.rowSet == nil) == (other.rowSet == nil) && o.kind == other.kind && (o.kind == nil || bytes+o.bytes <= batchBytes)
+	return (o.rowSet == nil) == (other.rowSet == nil) && o.aside == other.aside && o.kind == other.kind &&
+		(o.kind == nil || bytes+o.bytes <= batchBytes)
 }
 
 // The part of the time of the last batch of a group for which the next one waits, and its bound.
@@ -144,6 +146,11 @@ func commands(list []Command) []command {
 
 // Send runs statements of a group in their order, in one round trip where the database has a server.
 func (x Tx) Send(ctx context.Context, list []Command) error {
+	for _, c := range list {
+		if err := x.t.permit(c.Query); err != nil {
+			return err
+		}
+	}
 	if err := x.t.w.send(ctx, commands(list)); err != nil {
 		return x.t.failed(err)
 	}

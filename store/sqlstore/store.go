@@ -233,7 +233,7 @@ func (s *Store) Changed() <-chan struct{} { return s.changes.next() }
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
+	return s.aside(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'")
 		return err
 	})

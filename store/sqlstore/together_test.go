@@ -50,7 +50,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		mu.Unlock()
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := s.Ready(t.Context()); err != nil {
+			if err := s.update(t.Context(), nothing); err != nil {
 				t.Error(err)
 			}
 		})

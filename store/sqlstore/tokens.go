@@ -71,7 +71,7 @@ func (t *tx) mayIssue(ctx context.Context, k pat.Token) error {
 // Issue implements pat.Tokens. An agreement that is not active (pending, or revoked concurrently) is pat.ErrBlocked as
 // well; one that is not the agent's is pat.ErrNotFound.
 func (s *Store) Issue(ctx context.Context, k pat.Token) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+	return s.aside(ctx, func(ctx context.Context, t *tx) (err error) {
 		if err := t.mayIssue(ctx, k); err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (t *tx) token(ctx context.Context, service string, jti pat.TokenID) (k pat.
 // is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
 func (s *Store) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	result, next := r.Next, r.Next
-	err := s.update(ctx, func(ctx context.Context, t *tx) error {
+	err := s.aside(ctx, func(ctx context.Context, t *tx) error {
 		was, err := t.token(ctx, next.Service, r.Old)
 		if err != nil {
 			return err

@@ -17,6 +17,7 @@ import (
 type tx struct {
 	w             *writer
 	ownStatements bool      // the operations run their own statements
+	aside         bool      // and none on what calls change
 	shared        bool      // by several operations
 	unlocked      bool      // nothing is locked between reading and writing
 	plain         bool      // nothing is read or written, as far as is known, but what may be in the journal
@@ -138,8 +139,44 @@ func (t *tx) save(ctx context.Context) error {
 	return nil
 }
 
+// aside is update for operations that neither read nor change what calls change: the tables executions, ledger, accounts, counters and
+// pools, and when agreements were used. So they need not wait until those tables have what the journal has, and take place where that
+// cannot be written, as on a full disk: then, too, agents can be blocked and tokens revoked. A statement on such a table is an error.
+func (s *Store) aside(ctx context.Context, run func(context.Context, *tx) error) error {
+	return s.queued(ctx, s.others, &op{run: run, aside: true})
+}
+
+// A transact is aside, or alter: update without counters.
+type transact func(ctx context.Context, run func(context.Context, *tx) error) error
+
+func (s *Store) alter(ctx context.Context, run func(context.Context, *tx) error) error {
+	return s.update(ctx, run)
+}
+
+// unless returns aside; or alter where an agent is approved: what it owes leaves the pool then.
+func (s *Store) unless(approved bool) transact {
+	if approved {
+		return s.alter
+	}
+	return s.aside
+}
+
+// errAside is a mistake in the program; see Store.aside.
+var errAside = errors.New("an operation that leaves the journal alone has a statement on what calls change")
+
+// permit returns an error for a statement that an operation must not run.
+func (t *tx) permit(query string) error {
+	if t.aside && touches(query) {
+		return unavailable(errAside)
+	}
+	return nil
+}
+
 // exec runs a statement that writes, and returns how many rows it changed.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := t.permit(query); err != nil {
+		return 0, err
+	}
 	if err := t.save(ctx); err != nil {
 		return 0, err
 	}
@@ -169,6 +206,9 @@ func (t *tx) write(ctx context.Context, query string, args ...any) error {
 
 // row reads one row into dest, if there is one.
 func (t *tx) row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+	if err := t.permit(query); err != nil {
+		return false, err
+	}
 	s, err := t.w.stmt(ctx, query)
 	if err != nil {
 		return false, t.failed(err)
@@ -185,6 +225,9 @@ func (t *tx) row(ctx context.Context, query string, args []any, dest ...any) (bo
 
 // rows calls each with every row.
 func (t *tx) rows(ctx context.Context, query string, args []any, each func(scan) error) error {
+	if err := t.permit(query); err != nil {
+		return err
+	}
 	if err := t.w.query(ctx, query, args, each); err != nil {
 		return t.failed(err)
 	}

@@ -21,7 +21,7 @@ const counterKept = 7 * 24 * time.Hour
 // Sweep makes held records unresolved whose deadline has passed, and returns how many. It does so in steps of 100, each
 // a transaction of its own.
 func (s *Store) Sweep(ctx context.Context) (int, error) {
-	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
 		var due []store.Execution
 		err := t.rows(ctx, "SELECT "+executionColumns+
 			" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
@@ -43,11 +43,11 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 }
 
 // steps repeats a step, each in a transaction of its own, until one finds less than its maximum.
-func (s *Store) steps(ctx context.Context, step func(context.Context, *tx) (int, error)) (int, error) {
+func (s *Store) steps(ctx context.Context, run transact, step func(context.Context, *tx) (int, error)) (int, error) {
 	total := 0
 	for range maxSteps {
 		var n int
-		err := s.update(ctx, func(ctx context.Context, t *tx) (err error) {
+		err := run(ctx, func(ctx context.Context, t *tx) (err error) {
 			n, err = step(ctx, t)
 			return err
 		})
@@ -65,9 +65,8 @@ func (s *Store) steps(ctx context.Context, step func(context.Context, *tx) (int,
 // An expiry deletes rows that have expired: those for which the condition holds, whose argument is now minus keep. The
 // number of rows and their order are part of the statement: otherwise a planner would read the whole table.
 type expiry struct {
-	query   string
-	keep    time.Duration
-	counted bool // on the clock on which limits are counted
+	query string
+	keep  time.Duration
 }
 
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
@@ -83,13 +82,9 @@ type expiry struct {
 //     forward.
 func (s *Store) Purge(ctx context.Context) (int, error) {
 	total := 0
-	for _, f := range s.expiries() {
-		n, err := s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
-			now := t.now
-			if f.counted {
-				now = t.counted
-			}
-			n, err := t.exec(ctx, f.query, nanos(now.Add(-f.keep)))
+	for _, f := range s.expiries() { // and nonces: before what needs the journal written, which on a full disk needs the room they leave
+		n, err := s.steps(ctx, s.aside, func(ctx context.Context, t *tx) (int, error) {
+			n, err := t.exec(ctx, f.query, nanos(t.now.Add(-f.keep)))
 			return int(n), err
 		})
 		total += n
@@ -98,7 +93,7 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 		}
 	}
 	for _, purge := range []func(context.Context) (int, error){
-		s.purgeNonces, s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps,
+		s.purgeNonces, s.purgeCounters, s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps,
 		s.purgeAgreements,
 	} {
 		n, err := purge(ctx)
@@ -113,27 +108,34 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 func (s *Store) expiries() []expiry {
 	return []expiry{
 		{"DELETE FROM answer_sizes WHERE (service, agent_id) IN (SELECT service, agent_id FROM answer_sizes WHERE bytes <= 0 " +
-			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +
-			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
-		{`DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
-			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at ` +
-			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, counterKept, true},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept, false},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", s.opts.TokensKept},
 		{"DELETE FROM consents WHERE (service, handle) IN (SELECT service, handle FROM consents WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM clients WHERE (service, id) IN (SELECT service, id FROM clients WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM almanac WHERE (service, address) IN (SELECT service, address FROM almanac WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM almanac_protocols WHERE (service, protocol, address) IN (SELECT service, protocol, address FROM almanac_protocols " +
-			"WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 		{"DELETE FROM invitations WHERE (service, code) IN (SELECT service, code FROM invitations WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0, false},
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
 	}
+}
+
+// purgeCounters deletes what is expired on the clock on which limits are counted.
+func (s *Store) purgeCounters(ctx context.Context) (int, error) {
+	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
+		n, err := t.exec(ctx, `DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
+			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at `+
+			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, nanos(t.counted.Add(-counterKept)))
+		return int(n), err
+	})
 }
 
 // found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row
@@ -190,7 +192,7 @@ func (s *Store) purgeKeys(ctx context.Context) (int, error) {
 
 // purgeExecutions deletes settled executions that charged nothing, unless their key is kept.
 func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
-	return s.steps(ctx, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
 		n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
 			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+

@@ -21,6 +21,7 @@ type op struct {
 	// rowSet holds the keys that a call reads or changes, determined in advance so that those of a batch are read together
 	// and locked in order. nil: the operation runs its own statements, one after another.
 	rowSet *rowSet
+	aside  bool  // it runs its own statements, and none of them on what calls change; see Store.aside
 	kind   *kind // of a group; nil: it is none of one
 	item   any   // what the group knows of it
 	bytes  int   // that it writes, in a group
@@ -256,7 +257,8 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	if err := w.connect(ctx); err != nil {
 		return nil, unreachable{err}
 	}
-	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, shared: len(batch) > 1 && batch[0].kind == nil, presumes: n == 1}
+	t := &tx{w: w, ownStatements: batch[0].rowSet == nil, aside: batch[0].aside, presumes: n == 1}
+	t.shared = len(batch) > 1 && batch[0].kind == nil
 	t.unlocked = w.s.dialect.unlocked && !t.ownStatements && n <= freeAttempts
 	if err := t.load(ctx, batch); err != nil {
 		switch {
@@ -300,6 +302,9 @@ func (w *writer) learn(t *tx, counters map[counterKey]*counter, accounts map[acc
 		return
 	}
 	w.known.committed(t)
+	if t.aside {
+		return
+	}
 	if t.ownStatements {
 		w.known.counters, w.known.accounts = nil, nil // which they may have changed
 		return

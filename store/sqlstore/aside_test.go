@@ -1,0 +1,162 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+func revocation(kind pat.RevocationKind, subject string, at time.Time) pat.Revocation {
+	return pat.Revocation{Service: "s", Kind: kind, Subject: subject, At: at, Until: at.Add(time.Hour)}
+}
+
+// On a full disk, where the journal cannot be written into the tables, what does not need them goes on as if there was no journal.
+func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
+	t.Parallel()
+	for _, journals := range []bool{false, true} {
+		t.Run(fmt.Sprintf("journal %v", journals), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "state.db")
+			s := openAs(t, dir, "max_page_count(180)", journals)
+			begun := 0
+			for i, denied := 0, 0; denied < 20; i++ {
+				r := paidCall(i)
+				r.Execution.IdempotencyKey = ""
+				switch _, err := s.Begin(t.Context(), r); {
+				case err == nil:
+					begun++
+				case errors.Is(err, store.ErrUnavailable):
+					denied++
+				default:
+					t.Fatal(err)
+				}
+			}
+			if n := rowsIn(t, path, "journal"); journals != (n > 0) {
+				t.Fatalf("%d records in the journal", n)
+			}
+			if _, err := s.Executions(t.Context(), store.Filter{Limit: 1}); journals != errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("listing calls: %v", err)
+			}
+			now := time.Now()
+			for kind, subject := range map[pat.RevocationKind]string{
+				pat.RevokedToken: "t", pat.RevokedAgreement: "g", pat.RevokedAgent: "a", pat.RevokedPolicy: "p",
+			} {
+				if err := s.Revoke(t.Context(), revocation(kind, subject, now)); err != nil {
+					t.Errorf("revoking %s: %v", kind, err)
+				}
+			}
+			if err := s.SetAgent(t.Context(), pat.AgentChange{Service: "s", ID: "a", Status: pat.AgentBlocked, Reason: "again"}); err != nil {
+				t.Errorf("blocking: %v", err)
+			}
+			if a, err := s.Agent(t.Context(), "s", "a"); err != nil || a.Status != pat.AgentBlocked {
+				t.Errorf("%+v, %v", a, err)
+			}
+			if err := s.Ready(t.Context()); err != nil {
+				t.Errorf("ready: %v", err)
+			}
+			if _, _, err := s.Changes(t.Context(), 0); err != nil {
+				t.Errorf("what others have to know: %v", err)
+			}
+			_ = s.Close()
+			s = openAs(t, dir, "", journals)
+			found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
+			if err != nil || len(found) != begun {
+				t.Errorf("%d calls, %v; want %d", len(found), err, begun)
+			}
+		})
+	}
+}
+
+// An operation that leaves the journal alone leaves also what the writer knows of it.
+func TestWhatIsPendingStaysSoBesideOtherOperations(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	p := begin(t, path, &world{now: time.Now()}, true, func() {})
+	defer p.kill(t)
+	calls := 0
+	call := func() {
+		t.Helper()
+		calls++
+		r := paidCall(calls)
+		r.Execution.IdempotencyKey = ""
+		p.together(t.Context(), func() {
+			got, err := p.s.Begin(t.Context(), r)
+			if err != nil || got.Standing[0].Left != 1_000_000-int64(calls) {
+				t.Errorf("call %d: %+v, %v", calls, got.Standing, err)
+			}
+		})
+	}
+	revoke := func(want error) {
+		t.Helper()
+		p.together(t.Context(), func() {
+			err := p.s.Revoke(t.Context(), revocation(pat.RevokedToken, fmt.Sprint(calls), time.Now()))
+			if !errors.Is(err, want) {
+				t.Errorf("%v; want %v", err, want)
+			}
+		})
+	}
+	pending := func(records int, known bool) {
+		t.Helper()
+		if n := rowsIn(t, path, "journal"); n != records || p.w.known.read != known || known && p.w.known.pending.Records != records {
+			t.Errorf("%d records; known: %v, %d", n, p.w.known.read, p.w.known.pending.Records)
+		}
+	}
+	call() // which reads the journal
+	call()
+	pending(2, true)
+	revoke(nil)
+	pending(2, true)
+	call()
+	pending(3, true)
+	p.fault = lostAfter
+	revoke(errFault)
+	pending(3, false)
+	revoke(nil)
+	pending(3, false) // nobody has read it
+	call()            // which reads it, and writes it into the tables
+	pending(1, true)
+	beside(t, path, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'")
+	revoke(nil)
+	pending(1, false)
+	call()
+	if got := p.dump(t, path); got["revocations"] == "" {
+		t.Error("nothing is revoked")
+	}
+	if n := rowsIn(t, path, "executions"); n != calls {
+		t.Errorf("%d calls, want %d", n, calls)
+	}
+}
+
+// What an operation that leaves the journal alone must not touch, it cannot.
+func TestAnOperationBesideTheJournalCannotTouchItsTables(t *testing.T) {
+	t.Parallel()
+	s := openWithPragma(t, t.TempDir(), "")
+	for name, run := range map[string]func(context.Context, *tx) error{
+		"a write": func(ctx context.Context, t *tx) error {
+			_, err := t.exec(ctx, "DELETE FROM counters")
+			return err
+		},
+		"a row": func(ctx context.Context, t *tx) error {
+			_, err := t.row(ctx, "SELECT used_at FROM agreements", nil, new(int64))
+			return err
+		},
+		"rows": func(ctx context.Context, t *tx) error {
+			return t.rows(ctx, "SELECT seq FROM ledger", nil, func(scan) error { return nil })
+		},
+		"several": func(ctx context.Context, t *tx) error {
+			return Tx{t}.Send(ctx, []Command{{Query: "DELETE FROM accounts"}})
+		},
+	} {
+		if err := s.aside(t.Context(), run); !errors.Is(err, errAside) || !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
