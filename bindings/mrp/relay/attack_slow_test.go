@@ -52,19 +52,36 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = memory.NewBudget(4<<20, func() {}) })
 	a := h.agent().known()
-	var held []net.Conn
-	for range 10 {
-		held = append(held, h.raw(a.signedText("POST", "/v1/messages", "", "x", 1_000_000)+strings.Repeat("x", 200_000)))
+	const slow, fit = 10, 5
+	answers := make(chan *http.Response, slow)
+	for range slow {
+		conn := h.raw(a.signedText("POST", "/v1/messages", "", "x", 1_000_000) + strings.Repeat("x", 200_000))
+		go func() {
+			got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- got
+		}()
 	}
+	madeRoom := func(n int) {
+		t.Helper()
+		for range n {
+			got := <-answers
+			if got == nil {
+				t.FailNow()
+			}
+			_ = got.Body.Close()
+			if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
+				t.Errorf("%d %v", got.StatusCode, got.Header)
+			}
+		}
+	}
+	madeRoom(slow - fit) // the relay has begun to read all of them then
 	for range 3 {
 		a.send(a, `"`+strings.Repeat("x", 900_000)+`"`)
 	}
-	got, err := http.ReadResponse(bufio.NewReader(held[0]), nil)
-	h.must(err)
-	_ = got.Body.Close()
-	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %v", got.StatusCode, got.Header)
-	}
+	madeRoom(fit)
 }
 
 // Large pages that are not read are bounded for each client, and nobody else waits for them.
