@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -115,8 +117,9 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	if begun < 20 || denied < 20 {
 		t.Fatalf("%d begun, %d denied: the disk was not full", begun, denied)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+	pending := rowsIn(t, filepath.Join(dir, "state.db"), "journal") > 0
+	if err := s.Close(); errors.Is(err, errLeft) != pending || pending != (sqliteCode(err) == sqlite3.SQLITE_FULL) || !pending && err != nil {
+		t.Fatalf("closed with charges in the journal: %v; %v", pending, err)
 	}
 	s = openWithPragma(t, dir, "")
 	found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})

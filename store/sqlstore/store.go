@@ -75,8 +75,8 @@ type Store struct {
 	groups  chan *op   // operations of groups; the first lane where there is only one writer
 	seed    maphash.Seed
 	work    sync.WaitGroup // writers, and the listener
-	stop    context.CancelFunc
-	closing sync.RWMutex // held for reading while an op is queued
+	stop    func() error   // ends that work, and writes what is left in the journal
+	closing sync.RWMutex   // held for reading while an op is queued
 	closed  bool
 
 	ending     chan struct{}
@@ -166,7 +166,10 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	return nil
 }
 
-// catchUp writes what a process before left in the journal into the tables.
+// errLeft means that a store was closed before the tables had what the journal has.
+var errLeft = errors.New("the last charges are in the journal only: whoever opens the database next writes them into the tables")
+
+// catchUp writes what is in the journal into the tables, while no writer is at work: what a process before left, and what this one leaves.
 func (s *Store) catchUp(ctx context.Context) error {
 	if !s.dialect.sole {
 		return nil
@@ -188,7 +191,13 @@ func (s *Store) catchUp(ctx context.Context) error {
 // start starts the writers. They end with Close.
 func (s *Store) start(ctx context.Context, place string) {
 	s.used, s.seed, s.ending = newRecent(1<<15), maphash.MakeSeed(), make(chan struct{})
-	ctx, s.stop = context.WithCancel(ctx)
+	background := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	s.stop = func() error {
+		cancel()
+		s.work.Wait()
+		return s.catchUp(background)
+	}
 	for range s.dialect.lanes {
 		lane := make(chan *op, queueLength)
 		s.lanes = append(s.lanes, lane)
@@ -239,7 +248,8 @@ func (s *Store) Ready(ctx context.Context) error {
 	})
 }
 
-// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable.
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also tells where the last charges could
+// not be written into their tables; nothing is lost then.
 func (s *Store) Close() error {
 	s.closing.Lock()
 	if s.closed {
@@ -257,10 +267,12 @@ func (s *Store) Close() error {
 		close(s.groups)
 	}
 	s.closing.Unlock()
-	s.stop()
 	close(s.ending)
-	s.work.Wait()
-	return errors.Join(s.read.Close(), s.write.Close())
+	err := s.stop()
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errLeft, err)
+	}
+	return errors.Join(err, s.read.Close(), s.write.Close())
 }
 
 // unavailable wraps an error of the database in store.ErrUnavailable; the caller has to deny.

@@ -135,10 +135,6 @@ func (w *writer) run(ctx context.Context) {
 		w.took = w.s.elapsed() - began
 		w.schedule()
 	}
-	if w.late != nil {
-		w.late.Stop()
-		w.catchUp(ctx)
-	}
 	w.drop()
 }
 
