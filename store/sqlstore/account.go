@@ -278,8 +278,8 @@ const (
 // held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger, as
 // it is at one moment, for as long as that takes; calls go on meanwhile.
 func (s *Store) CheckBalance(ctx context.Context) error {
-	if err := s.settled(ctx, selectUnbalanced); err != nil {
-		return unavailable(err)
+	if err := s.caughtUp(ctx); err != nil {
+		return err
 	}
 	reader, err := s.read.BeginTx(ctx, nil)
 	if err != nil {

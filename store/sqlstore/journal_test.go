@@ -153,7 +153,8 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 			s, err := Open(t.Context(), path, Options{Now: time.Now})
 			if err == nil {
 				err = s.Close()
-			} else if !strings.Contains(err.Error(), path) || errors.Is(err, ErrDamaged) != strings.Contains(err.Error(), "uimgate restore") {
+			} else if !strings.Contains(err.Error(), path) || errors.Is(err, ErrDamaged) != strings.Contains(err.Error(), "uimgate restore") ||
+				errors.Is(err, journal.ErrVersion) != strings.Contains(err.Error(), "stop it in order") {
 				t.Errorf("%v: tells not what to do", err)
 			} else if n := rowsIn(t, path, "journal"); n != before {
 				t.Errorf("%d records are left of %d", n, before)
@@ -162,6 +163,43 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 				t.Errorf("opened: %v; want %v", err, c.open)
 			}
 		})
+	}
+}
+
+// Somebody who changed the tables by SQL while charges were in the journal is told: by whatever needs them, and by what operators look at.
+func TestAStoreIsNotReadyWhereTheJournalDoesNotFit(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	p := begin(t, path, &world{now: time.Now()}, true, func() {})
+	defer p.kill(t)
+	ready := func() (err error) {
+		p.together(t.Context(), func() { err = p.s.Ready(t.Context()) })
+		return err
+	}
+	for i := range 2 {
+		p.w.catchUp(t.Context())
+		r := paidCall(i)
+		r.Execution.IdempotencyKey = ""
+		p.together(t.Context(), func() {
+			if _, err := p.s.Begin(t.Context(), r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	beside(t, path, "UPDATE executions SET id = '000001'")
+	if err := ready(); !errors.Is(err, errMisfit) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "undo") {
+		t.Errorf("ready: %v", err)
+	}
+	if n := rowsIn(t, path, "journal"); n != 1 {
+		t.Errorf("%d records in the journal", n)
+	}
+	beside(t, path, "UPDATE executions SET id = '000000'")
+	if err := ready(); err != nil {
+		t.Errorf("once that is undone: %v", err)
+	}
+	if n, m := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"); n != 0 || m != 2 {
+		t.Errorf("%d records in the journal, %d executions", n, m)
 	}
 }
 

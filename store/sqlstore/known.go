@@ -113,6 +113,9 @@ const (
 	longPending = time.Second
 )
 
+var errMisfit = errors.New("charges that are not yet in their tables do not fit them: undo what somebody changed there by SQL, or take the " +
+	"state back to a backup")
+
 const (
 	insertRecord  = "INSERT INTO journal (effects) VALUES (?)"
 	selectRecords = "SELECT effects FROM journal WHERE id > 0 ORDER BY id"
@@ -146,7 +149,7 @@ func addRecord(p *journal.Pending, scan scan) error {
 	}
 	r, err := journal.Decode(effects)
 	if err != nil {
-		return fmt.Errorf("charges that are not yet in its tables: %w", err)
+		return fmt.Errorf("charges that are not yet in their tables: %w", err)
 	}
 	p.Add(r)
 	return nil
@@ -236,7 +239,7 @@ func (t *tx) apply(ctx context.Context) error {
 	list = append(list, writeLines(insertNumber, lines, func(i int) int64 { return last - int64(len(lines)-1-i) })...)
 	err = t.w.send(ctx, append(list, command{query: deleteRecords}))
 	if err != nil && (errors.Is(err, errUnchanged) || t.w.s.dialect.constraint(err)) {
-		return fmt.Errorf("charges that are not yet in its tables do not fit them: %w: %w", journal.ErrDamaged, err)
+		return fmt.Errorf("%w: %w", errMisfit, err)
 	}
 	return err
 }
@@ -344,16 +347,12 @@ func (w *writer) schedule() {
 // nothing is an operation that only has what is pending written.
 func nothing(context.Context, *tx) error { return nil }
 
-// settled has the tables have everything that was committed before, where a query reads what may be pending.
-func (s *Store) settled(ctx context.Context, query string) error {
-	if !s.dialect.sole || len(s.lanes) == 0 || !touches(query) {
+// caughtUp has the tables have everything that was committed before.
+func (s *Store) caughtUp(ctx context.Context) error {
+	if !s.dialect.sole || len(s.lanes) == 0 {
 		return nil
 	}
-	pending := false
-	err := s.ask(ctx, selectRecord, nil, func(scan scan) error {
-		pending = true
-		return scan(new(int64))
-	})
+	pending, err := s.one(ctx, selectRecord, nil, new(int64))
 	if err == nil && pending {
 		err = s.update(ctx, nothing)
 	}

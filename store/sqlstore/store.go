@@ -121,7 +121,8 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	s.KeepLedger(math.MaxInt64)
 	if err := s.open(ctx, place); err != nil {
 		code := sqliteCode(err)
-		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, journal.ErrDamaged) {
+		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, journal.ErrDamaged) ||
+			errors.Is(err, errMisfit) {
 			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
 		}
 		if sqlState(err) == insufficientPrivilege {
@@ -174,11 +175,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 	if !s.dialect.sole {
 		return nil
 	}
-	pending := false
-	err := s.list(ctx, selectRecord, nil, func(scan scan) error {
-		pending = true
-		return scan(new(int64))
-	})
+	pending, err := s.one(ctx, selectRecord, nil, new(int64))
 	if err != nil || !pending {
 		return err
 	}
@@ -238,14 +235,22 @@ func (s *Store) now() time.Time { return s.Now().UTC().Round(0) }
 // sends notifications; do not rely on it.
 func (s *Store) Changed() <-chan struct{} { return s.changes.next() }
 
-// Ready writes one row. It takes at most two seconds, less where ctx ends sooner.
+// Ready writes one row, and what calls have changed into their tables: where that does not fit them the error says so. A full disk on
+// which only the row can be written is no error, as much goes on there. It takes at most two seconds, less where ctx ends sooner.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return s.aside(ctx, func(ctx context.Context, t *tx) error {
+	err := s.aside(ctx, func(ctx context.Context, t *tx) error {
 		_, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'")
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	if err := s.caughtUp(ctx); sqliteCode(err) != sqlite3.SQLITE_FULL {
+		return err
+	}
+	return nil
 }
 
 // Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also tells where the last charges could

@@ -337,11 +337,12 @@ func (s *Store) list(ctx context.Context, query string, args []any, each func(sc
 		began = true
 		return each(scan)
 	}
-	err := s.settled(ctx, query)
-	if err != nil {
-		return unavailable(err)
+	if touches(query) {
+		if err := s.caughtUp(ctx); err != nil {
+			return err
+		}
 	}
-	err = s.ask(ctx, query, args, counted)
+	err := s.ask(ctx, query, args, counted)
 	if err != nil && !began && s.dialect.lost(err) && ctx.Err() == nil {
 		err = s.ask(ctx, query, args, counted)
 	}

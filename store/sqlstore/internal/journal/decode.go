@@ -21,7 +21,7 @@ var (
 	// ErrDamaged means that bytes are no record, or are not those that were written.
 	ErrDamaged = errors.New("a record of the journal is damaged")
 	// ErrVersion means that a record was written by another version of this program.
-	ErrVersion = errors.New("a record of the journal has another version")
+	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
 )
 
 // Decode reads a record of Encode, all of it or none.
@@ -30,7 +30,7 @@ func Decode(in []byte) (*Record, error) {
 	case len(in) < headerLen || len(in) > MaxRecord:
 		return nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, len(in))
 	case in[0] != version:
-		return nil, fmt.Errorf("%w: %d, and this program writes %d", ErrVersion, in[0], version)
+		return nil, fmt.Errorf("%w: its form is %d, and this program reads %d", ErrVersion, in[0], version)
 	case binary.BigEndian.Uint32(in[1:]) != crc32.Checksum(in[headerLen:], castagnoli):
 		return nil, fmt.Errorf("%w: its checksum is another", ErrDamaged)
 	}
