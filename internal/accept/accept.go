@@ -59,14 +59,14 @@ type Listener struct {
 	networks  map[netip.Prefix]int
 	strangers *list.List // of *socket, the oldest first
 	parked    map[*socket]struct{}
-	parkings  int
-	accepting bool
+	parkings  int  // since the start
+	accepting bool // acceptAll runs
 	closed    bool
 
-	ready   chan *Conn
-	failed  chan error
-	done    chan struct{} // closed with the listener
-	running sync.WaitGroup
+	ready   chan *Conn     // what Accept returns
+	failed  chan error     // likewise
+	done    chan struct{}  // closed with the listener
+	running sync.WaitGroup // acceptAll, and a wait for each socket that is parked
 }
 
 // New bounds what a listener accepts.
@@ -89,7 +89,7 @@ func (l *Listener) SetPerAddress(n int) { l.perAddress.Store(int64(n)) }
 func (l *Listener) acceptOne(c net.Conn) *socket {
 	admitted, evicted, cause := l.admit(c)
 	if evicted != nil {
-		_ = evicted.Close()
+		_ = evicted.Close() // it is forgotten already
 	}
 	if cause != "" {
 		l.b.Shed(cause)

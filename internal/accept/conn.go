@@ -31,8 +31,8 @@ type socket struct {
 	forgotten bool
 }
 
-// close closes the socket and makes room for another.
-func (s *socket) close() error {
+// end closes the socket and makes room for another. Close, of the connection, leaves the counts alone.
+func (s *socket) end() error {
 	s.listener.mu.Lock()
 	s.listener.forget(s)
 	s.listener.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *Conn) Close() error {
 	if stage == left || stage == leaving && c.socket.listener.park(c.socket, until) {
 		return nil
 	}
-	return c.socket.close()
+	return c.socket.end()
 }
 
 // Keep says that somebody was served on the connection: it does not make room for others any more. Of the nil Conn it does

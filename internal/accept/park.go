@@ -12,7 +12,7 @@ func (l *Listener) hand(s *socket, again bool) {
 	select {
 	case l.ready <- &Conn{Conn: s.Conn, socket: s, waits: true, again: again}:
 	case <-l.done:
-		_ = s.close()
+		_ = s.end()
 	}
 }
 
@@ -39,7 +39,7 @@ func (l *Listener) wait(s *socket) {
 		l.hand(s, true)
 		return
 	}
-	_ = s.close()
+	_ = s.end()
 }
 
 // Parked is how many connections are parked now, and how many times one was since the start.
@@ -64,7 +64,7 @@ func (l *Listener) Close() error {
 		close(l.done)
 	}
 	for s := range l.parked {
-		_ = s.Close() // wait does the rest
+		_ = s.Close() // with it ends its wait, which counts it no more
 	}
 	l.mu.Unlock()
 	err := l.Listener.Close()
