@@ -17,10 +17,10 @@ import (
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
-	// Memory is given back once so many connections have been parked, and are now, at most every so many sweeps: a minute.
-	parkedMany     = 1000
-	giveBackRounds = int(time.Minute/sweepEvery) - 1
-	purgeAgain     = 1000 // rows; a purge that removed as many is followed by another
+	purgeAgain = 1000 // rows; a purge that removed as many is followed by another
+	// Memory is given back where so many connections have been parked since the last time, and are now; not more often than that.
+	parkedMany    = 1000
+	giveBackEvery = time.Minute
 )
 
 // sweep turns forgotten calls into unresolved ones, until ctx ends.
@@ -80,15 +80,17 @@ func (p *process) purge(ctx context.Context) error {
 }
 
 // giveBack has the runtime return to the system what many connections held before they were parked, until ctx ends. It would keep most
-// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins. Where
-// more are served than are parked, it is left to the collections that come by themselves.
+// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins. Where more are served than are parked, it
+// is left to the collections that come by themselves.
 func (p *process) giveBack(ctx context.Context) error {
-	seen, wait := 0, 0 // connections that were parked; rounds
+	before := 0 // how many times a connection had been parked when memory was given back last
+	rest := 0   // sweeps until it may be again
 	return every(ctx, sweepEvery, func() {
+		rest = max(0, rest-1)
 		now, ever := p.bounded.Parked()
-		if wait--; wait < 0 && ever-seen >= parkedMany && mostAreParked(now, p.bounded.Open()) {
+		if rest == 0 && ever-before >= parkedMany && mostAreParked(now, p.bounded.Open()) {
 			memory.GiveBack()
-			seen, wait = ever, giveBackRounds
+			before, rest = ever, int(giveBackEvery/sweepEvery)
 		}
 	})
 }
