@@ -79,3 +79,24 @@ func BenchmarkValidate(b *testing.B) {
 		}
 	}
 }
+
+// What an answer is compared with is made when the intent is read, and not for each answer.
+func BenchmarkFit(b *testing.B) {
+	var outputs []string
+	body := map[string]any{}
+	for i := range 100 {
+		outputs = append(outputs, fmt.Sprintf(`{"name": "o%d", "type": "string"}`, i))
+		body[fmt.Sprintf("o%d", i)] = "x"
+	}
+	c, problems := intents.Parse([]byte(one(`"output_parameters": [`+strings.Join(outputs, ",")+`]`)), intents.Options{Strict: true})
+	if c == nil {
+		b.Fatal(problems)
+	}
+	in := c.Intents()[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := in.Fit(body, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -362,27 +362,6 @@ func TestNamesOfCredentials(t *testing.T) {
 	}
 }
 
-// What an answer is compared with is made when the intent is read, and not for each answer.
-func BenchmarkFit(b *testing.B) {
-	var outputs []string
-	body := map[string]any{}
-	for i := range 100 {
-		outputs = append(outputs, fmt.Sprintf(`{"name": "o%d", "type": "string"}`, i))
-		body[fmt.Sprintf("o%d", i)] = "x"
-	}
-	c, problems := intents.Parse([]byte(one(`"output_parameters": [`+strings.Join(outputs, ",")+`]`)), intents.Options{Strict: true})
-	if c == nil {
-		b.Fatal(problems)
-	}
-	in := c.Intents()[0]
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := in.Fit(body, false); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // A long text costs what finding out its length does: nothing where its bytes say that it fits, or cannot.
 func TestLongTextsThatFit(t *testing.T) {
 	in := with(t, `[{"name": "a", "type": "string", "minLength": 2, "maxLength": 10000000}]`)
