@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
 // beside runs a statement on a database beside its stores.
@@ -111,6 +114,52 @@ func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
 		if n := rowsIn(t, path, "executions WHERE state = 'captured' AND settled_at = 1795341601000000000"); n != 1 {
 			t.Errorf("%d executions ended as the journal says", n)
 		}
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the first version with a journal left is written into the tables by every later one.
+func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	db := AtVersion(t, path, schema.Journal)
+	for _, record := range []string{ // one call of an agent that is not approved begins and is captured, another begins
+		"012C6F28DD8080DAE789EBAAEA3101010630303030303100017300016100016900000200035553440400016704040480E0BA84BF0301010200016C00086C69666574" +
+			"696D650000000101010102050002000101010502008080DAE789EBAAEA31010106",
+		"01901FCA4C8080DAE789EBAAEA310102063030303030310001730001610001690000020003555344000468656C64000863617074757265640004646F6E6501000000" +
+			"01010205000002010000",
+		"010288D0568080DAE789EBAAEA3101010630303030303200017300016100016900000200035553440400016704040480E0BA84BF0301010200016C00086C69666574" +
+			"696D650000000102010102050002020101010504008080DAE789EBAAEA3100",
+	} {
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO journal (effects) VALUES (unhex(?))", record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, path, time.Now, sqliteDialect())
+	if n := rowsIn(t, path, "journal"); n != 0 {
+		t.Errorf("%d records are left", n)
+	}
+	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	charged := func(id string) store.Execution {
+		return store.Execution{
+			ID: id, Service: "s", AgentID: "a", Intent: "i", AgreementID: "g", Charge: money.Amount{Nano: 1, Currency: "USD"}, State: store.Held,
+			BegunAt: at, Deadline: at.Add(time.Minute),
+		}
+	}
+	first := charged("000001")
+	first.State, first.Outcome, first.SettledAt = store.Captured, store.Done, at
+	for _, want := range []store.Execution{first, charged("000002")} {
+		if got, err := s.Execution(t.Context(), "s", want.ID); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	if n, m := rowsIn(t, path, "counters WHERE slot = 0 AND counts <> x''"), rowsIn(t, path, "pools WHERE owed = 2"); n != 1 || m != 1 {
+		t.Errorf("%d counters, %d pools", n, m)
 	}
 	if err := s.CheckBalance(t.Context()); err != nil {
 		t.Error(err)

@@ -138,16 +138,20 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	if s.write, s.read, err = s.dialect.open(ctx, place); err != nil {
 		return err
 	}
+	// A migration finds in the tables what the journal has. Where that cannot be written, the version that left it can still be started.
+	before := func(ctx context.Context, version int64) error {
+		if version < schema.Journal {
+			return nil
+		}
+		return s.catchUp(ctx)
+	}
 	upgrade := func(ctx context.Context, db *sql.DB) error {
-		return schema.Migrate(ctx, db, s.dialect.goose, s.dialect.schema)
+		return schema.Migrate(ctx, db, s.dialect.goose, s.dialect.schema, before)
 	}
 	if s.dialect.upgrade == nil {
 		err = upgrade(ctx, s.write)
 	} else {
 		err = s.dialect.upgrade(ctx, place, upgrade)
-	}
-	if err == nil {
-		err = s.catchUp(ctx)
 	}
 	if err == nil {
 		_, err = s.newest(ctx) // which also reads the clock

@@ -47,15 +47,18 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// journal is a migration for SQLite alone.
-const journal = 19
+// Journal is the migration that makes the table journal, on SQLite alone.
+const Journal = 19
 
 // ErrNewer means that the database was made by a later version of this program.
 var ErrNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
 
 // Migrate brings the schema to the version of this program. rewrite converts a migration to the SQL of the dialect; nil: unchanged.
-// Of several processes one may do this at a time. A database of a later version returns ErrNewer.
-func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite func(string) string) error {
+// Of several processes one may do this at a time. A database of a later version returns ErrNewer. Else before is called first, with the
+// version that there is, 0 where the database is new; after its error nothing is migrated.
+func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite func(string) string,
+	before func(ctx context.Context, version int64) error,
+) error {
 	p, err := Provider(db, dialect, rewrite)
 	if err != nil {
 		return err
@@ -66,6 +69,9 @@ func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite fun
 	}
 	if current > known {
 		return fmt.Errorf("schema version %d, of which this program knows %d: %w", current, known, ErrNewer)
+	}
+	if err := before(ctx, current); err != nil {
+		return err
 	}
 	if current == known {
 		return nil
@@ -111,7 +117,7 @@ func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*
 			query = rewrite(query)
 		}
 		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			if (version == nonceBatches || version == journal) && dialect != goose.DialectSQLite3 {
+			if (version == nonceBatches || version == Journal) && dialect != goose.DialectSQLite3 {
 				return nil
 			}
 			if _, err := tx.ExecContext(ctx, query); err != nil || version != nonceBatches {

@@ -1,0 +1,80 @@
+package schema_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// What has to be done before tables change is done at the version that they have, however old that is; not where it is too new.
+func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
+	t.Parallel()
+	errNo := errors.New("no")
+	newest := schema.Newest()
+	for name, c := range map[string]struct {
+		made   int64 // by an earlier program
+		marked int64 // as of this version, beside that
+		before error
+		called bool
+		want   error
+		is     int64
+	}{
+		"a new database":                {called: true, is: newest},
+		"one of an earlier version":     {made: schema.Journal - 1, called: true, is: newest},
+		"of the version of the journal": {made: schema.Journal, called: true, is: newest},
+		"of this version":               {made: newest, called: true, is: newest},
+		"an error":                      {made: schema.Journal - 1, before: errNo, called: true, want: errNo, is: schema.Journal - 1},
+		"an error in a new database":    {before: errNo, called: true, want: errNo},
+		"an error at this version":      {made: newest, before: errNo, called: true, want: errNo, is: newest},
+		"a database of a later version": {made: newest, marked: newest + 1, want: schema.ErrNewer, is: newest + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "state.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = db.Close() }()
+			db.SetMaxOpenConns(1)
+			p, err := schema.Provider(db, goose.DialectSQLite3, nil)
+			if err == nil && c.made > 0 {
+				_, err = p.UpTo(t.Context(), c.made)
+			}
+			if err == nil && c.marked > 0 {
+				_, err = db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)", c.marked)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			version := func() int64 {
+				t.Helper()
+				n, err := p.GetDBVersion(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				return n
+			}
+			called := false
+			err = schema.Migrate(t.Context(), db, goose.DialectSQLite3, nil, func(_ context.Context, told int64) error {
+				called = true
+				if n := version(); told != c.made || n != c.made {
+					t.Errorf("told %d, and it is %d; want %d", told, n, c.made)
+				}
+				return c.before
+			})
+			if !errors.Is(err, c.want) || called != c.called {
+				t.Errorf("%v, called: %v; want %v", err, called, c.want)
+			}
+			if n := version(); n != c.is {
+				t.Errorf("it is of version %d then; want %d", n, c.is)
+			}
+		})
+	}
+}
