@@ -2,9 +2,9 @@ package service
 
 import (
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -71,25 +71,32 @@ type source struct {
 // newFacts puts what is configured in the order of the operands, with what every call has, as far as the policy reads it; the
 // operator's own Rego may read all of it.
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
-	list := make([]fact, 0, len(configured)+2)
-	if extra { // a policy is given that of the intent itself
-		list = append(list, fact{"version", []source{{values: func(c Circumstances) any { return c.Version }}}})
+	operands := slices.Collect(maps.Keys(configured))
+	for operand := range ofCall {
+		if extra || !fixed(operand) && slices.Contains(read, operand) { // what is fixed a policy knows by itself
+			operands = append(operands, operand)
+		}
 	}
-	if _, other := configured["recipient"]; !other && (extra || slices.Contains(read, "recipient")) {
-		list = append(list, fact{"recipient", []source{ofAgent}})
-	}
-	for operand, sources := range configured {
+	slices.Sort(operands)
+	operands = slices.Compact(operands)
+	list := make([]fact, 0, len(operands))
+	for _, operand := range operands {
 		f := fact{operand: operand}
-		for _, s := range sources {
+		for _, s := range configured[operand] {
 			f.sources = append(f.sources, newSource(s))
 		}
-		if operand == "recipient" {
-			f.sources = append(f.sources, ofAgent)
+		if s, ok := ofCall[operand]; ok {
+			f.sources = append(f.sources, s)
 		}
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b fact) int { return strings.Compare(a.operand, b.operand) })
 	return list
+}
+
+// ofCall are the operands that every call has, from what is configured for them or else from here.
+var ofCall = map[string]source{
+	"recipient": ofAgent,
+	"version":   {values: func(c Circumstances) any { return c.Version }},
 }
 
 // ofAgent is who calls.
