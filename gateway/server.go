@@ -140,7 +140,7 @@ func (x *exchange) Value(key any) any {
 	}
 }
 
-// exchangeOf returns the exchange of a request; nil: guard has not seen it.
+// exchangeOf returns the exchange of a request, which guard has made.
 func exchangeOf(c echo.Context) *exchange {
 	x, _ := c.Request().Context().Value(exchangeKey{}).(*exchange)
 	return x
@@ -174,7 +174,7 @@ func (s *Server) guard(c echo.Context) {
 			err = reason.Internal.Refusal("")
 		}
 		if err != nil {
-			s.fail(c, err)
+			s.fail(c, x, err)
 		} else {
 			accept.Of(x.Context).Keep()
 		}
@@ -203,18 +203,17 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 }
 
 // fail answers with the one envelope, whatever went wrong.
-func (s *Server) fail(c echo.Context, err error) {
+func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if c.Response().Committed {
 		return
 	}
-	x := exchangeOf(c)
 	f := refusal.For(routerError(err))
-	issuer, about := "", wire.About{}
-	if x != nil {
-		x.Refusal = f
-		about.RequestID = string(x.requestID)
+	x.Refusal = f
+	issuer, about := "", wire.About{RequestID: string(x.requestID)}
+	served := x.service
+	if served == nil { // it was refused before that was asked, or there is none
+		served = s.serviceFor(c.Request())
 	}
-	served := s.serviceOf(c, x)
 	if served != nil {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
@@ -233,14 +232,6 @@ func (s *Server) fail(c echo.Context, err error) {
 	if _, err := c.Response().Write(body); err != nil {
 		s.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
 	}
-}
-
-// serviceOf is the service that a request is for, also where it was refused before that was asked; nil: none.
-func (s *Server) serviceOf(c echo.Context, x *exchange) *service.Service {
-	if x != nil && x.service != nil {
-		return x.service
-	}
-	return s.serviceFor(c.Request())
 }
 
 // routerError translates the router's own errors.
