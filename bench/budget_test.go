@@ -26,16 +26,11 @@ func TestMain(m *testing.M) {
 const budget = 58
 
 func TestAFreeCallAllocatesWithinItsBudget(t *testing.T) {
-	up, err := start(t.Context(), roleUpstream, "")
+	gate, agents, stop, err := startServed(t.Context(), plan{agents: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer up.stop()
-	gate, agents, err := startGateway(t.Context(), plan{agents: 2}, up.addresses.Upstream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gate.stop()
+	defer stop()
 	for _, kind := range []string{"passed", "declared"} {
 		free := target{
 			name: kind, url: gate.addresses.Gateway + "/api/intents/execute", body: callOf(kind, sizes[0].products), of: gate,

@@ -104,6 +104,19 @@ func startGateway(ctx context.Context, p plan, upstream string, more ...string) 
 	return gate, agents, nil
 }
 
+// startServed starts a service, and a gateway before it as startGateway does. stop ends both.
+func startServed(ctx context.Context, p plan) (gate *child, agents []agent, stop func(), err error) {
+	up, err := start(ctx, roleUpstream, "")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if gate, agents, err = startGateway(ctx, p, up.addresses.Upstream); err != nil {
+		up.stop()
+		return nil, nil, nil, err
+	}
+	return gate, agents, func() { gate.stop(); up.stop() }, nil
+}
+
 func (c *child) stop() {
 	_ = c.command.Process.Signal(os.Interrupt)
 	_ = c.command.Wait()

@@ -9,16 +9,11 @@ import (
 // doors measures the same call by each protocol, on answers whose outputs are declared. A2A keeps each call under the key that its
 // message is, uAgents under the envelope, and AEA under the message, as a call over HTTP with a key does.
 func doors(ctx context.Context, p plan) error {
-	up, err := start(ctx, roleUpstream, "")
+	gate, agents, stop, err := startServed(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer up.stop()
-	gate, agents, err := startGateway(ctx, p, up.addresses.Upstream)
-	if err != nil {
-		return err
-	}
-	defer gate.stop()
+	defer stop()
 	if err := agreeInEnvelopes(ctx, agents, gate.addresses); err != nil {
 		return err
 	}

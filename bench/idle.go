@@ -32,16 +32,11 @@ func idle(ctx context.Context, p plan) error {
 		fmt.Fprintln(os.Stderr, "idle: only Linux tells how much memory of a process is resident")
 		return nil
 	}
-	up, err := start(ctx, roleUpstream, "")
+	gate, agents, stop, err := startServed(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer up.stop()
-	gate, agents, err := startGateway(ctx, p, up.addresses.Upstream)
-	if err != nil {
-		return err
-	}
-	defer gate.stop()
+	defer stop()
 	var connections []net.Conn
 	defer func() {
 		for _, c := range connections {
