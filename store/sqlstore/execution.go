@@ -240,10 +240,10 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 		if len(back) == 0 {
 			return e, nil
 		}
-		return e, s.update(ctx, func(_ context.Context, t *tx) error {
+		return e, s.call(ctx, &rowSet{agentID: string(e.AgentID), counters: keys}, func(_ context.Context, t *tx) error {
 			t.give(e.Service, back)
 			return nil
-		}, keys...)
+		})
 	}
 	n := &rowSet{agentID: string(e.AgentID), counters: keys}
 	if e.State == store.Held && e.Deadline.After(s.now()) {

@@ -156,7 +156,7 @@ func addRecord(p *journal.Pending, scan scan) error {
 }
 
 // catchUp writes what is pending into the tables where the operations of a transaction read them, or where it is time.
-func (t *tx) catchUp(ctx context.Context, n rowSet, alone bool) error {
+func (t *tx) catchUp(ctx context.Context, n rowSet) error {
 	w, k := t.w, &t.w.known
 	if t.aside {
 		return nil // what is known of the journal, or that nothing is, stays as it is
@@ -177,7 +177,7 @@ func (t *tx) catchUp(ctx context.Context, n rowSet, alone bool) error {
 	if !due || k.pending.Empty() {
 		return nil
 	}
-	t.shared = t.shared || alone && t.ownStatements // where it fails the rest is committed
+	t.shared = t.shared || t.ownStatements // where an operation fails this is committed
 	return t.apply(ctx)
 }
 

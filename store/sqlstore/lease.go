@@ -33,15 +33,15 @@ var (
 // be sent again.
 func (s *Store) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	l := leasing{service: r.Service, returns: r.Returns, asked: s.opts.Now()}
-	keys, err := l.prepare(r.Demands)
+	n, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
 	}
 	// Returns are part of the end of calls, and are accepted like it.
-	if len(r.Demands) > 0 && s.full(keys[0].agentID) {
+	if len(r.Demands) > 0 && s.full(n.agentID) {
 		return nil, unavailable(store.ErrQueueFull)
 	}
-	if err := s.update(ctx, l.run, keys...); err != nil {
+	if err := s.call(ctx, n, l.run); err != nil {
 		return nil, err
 	}
 	return l.result, nil
@@ -57,9 +57,10 @@ type leasing struct {
 	result       []store.Lease
 }
 
-func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
+// prepare checks the request and lists all counters that it may change.
+func (l *leasing) prepare(demands []store.LeaseDemand) (*rowSet, error) {
 	l.demands = demands
-	keys := make([]counterKey, 0, len(demands)+len(l.returns))
+	n := &rowSet{counters: make([]counterKey, 0, len(demands)+len(l.returns))}
 	reservations := make([]store.Reservation, 0, len(demands))
 	for _, a := range demands {
 		if !a.Period.Rolling() {
@@ -75,15 +76,18 @@ func (l *leasing) prepare(demands []store.LeaseDemand) ([]counterKey, error) {
 		return nil, errLeasedOnce
 	}
 	for _, w := range l.reservations {
-		keys = append(keys, w.key)
+		n.counters = append(n.counters, w.key)
 	}
 	for _, b := range l.returns {
 		if b.Units < 1 || b.Units > limit.MaxCount {
 			return nil, fmt.Errorf("limit %s, %d units: %w", b.LimitID, b.Units, errReturn)
 		}
-		keys = append(keys, counterKey{l.service, string(b.Principal), b.LimitID, b.Period})
+		n.counters = append(n.counters, counterKey{l.service, string(b.Principal), b.LimitID, b.Period})
 	}
-	return keys, nil
+	if len(n.counters) > 0 {
+		n.agentID = n.counters[0].agentID
+	}
+	return n, nil
 }
 
 // run changes counters only where nothing can fail any more, so that nothing has to be undone.

@@ -148,7 +148,7 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		if err := t.w.known.begin(ctx, t.w); err != nil {
 			return err
 		}
-		if err := t.catchUp(ctx, n, batch[0].kind == nil); err != nil {
+		if err := t.catchUp(ctx, n); err != nil {
 			return err
 		}
 		list = append(list, t.findBegun(n)...)

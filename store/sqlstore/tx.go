@@ -67,6 +67,19 @@ func (t *tx) since(requested, at time.Time) time.Duration {
 	return max(0, t.asked.Sub(requested)) + at.Sub(t.counted)
 }
 
+// run runs the operations of a batch. An error ends the transaction.
+func (t *tx) run(ctx context.Context, batch []*op) error {
+	if len(batch) > 0 && batch[0].kind != nil {
+		return t.group(ctx, batch)
+	}
+	for _, o := range batch {
+		if err := t.one(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error
 // returned here ends the transaction.
 func (t *tx) one(ctx context.Context, o *op) error {
@@ -146,17 +159,13 @@ func (s *Store) aside(ctx context.Context, run func(context.Context, *tx) error)
 	return s.queued(ctx, s.others, &op{run: run, aside: true})
 }
 
-// A transact is aside, or alter: update without counters.
+// A transact is update or aside.
 type transact func(ctx context.Context, run func(context.Context, *tx) error) error
 
-func (s *Store) alter(ctx context.Context, run func(context.Context, *tx) error) error {
-	return s.update(ctx, run)
-}
-
-// unless returns aside; or alter where an agent is approved: what it owes leaves the pool then.
+// unless returns aside; or update where an agent is approved: what it owes leaves the pool then.
 func (s *Store) unless(approved bool) transact {
 	if approved {
-		return s.alter
+		return s.update
 	}
 	return s.aside
 }

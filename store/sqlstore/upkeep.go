@@ -21,7 +21,7 @@ const counterKept = 7 * 24 * time.Hour
 // Sweep makes held records unresolved whose deadline has passed, and returns how many. It does so in steps of 100, each
 // a transaction of its own.
 func (s *Store) Sweep(ctx context.Context) (int, error) {
-	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.update, func(ctx context.Context, t *tx) (int, error) {
 		var due []store.Execution
 		err := t.rows(ctx, "SELECT "+executionColumns+
 			" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
@@ -130,7 +130,7 @@ func (s *Store) expiries() []expiry {
 
 // purgeCounters deletes what is expired on the clock on which limits are counted.
 func (s *Store) purgeCounters(ctx context.Context) (int, error) {
-	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.update, func(ctx context.Context, t *tx) (int, error) {
 		n, err := t.exec(ctx, `DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
 			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at `+
 			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, nanos(t.counted.Add(-counterKept)))
@@ -192,7 +192,7 @@ func (s *Store) purgeKeys(ctx context.Context) (int, error) {
 
 // purgeExecutions deletes settled executions that charged nothing, unless their key is kept.
 func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
-	return s.steps(ctx, s.alter, func(ctx context.Context, t *tx) (int, error) {
+	return s.steps(ctx, s.update, func(ctx context.Context, t *tx) (int, error) {
 		n, err := t.exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
 			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+

@@ -42,12 +42,8 @@ const (
 var errClosed = errors.New("the store is closed")
 
 // update runs one operation inside the next transaction, and returns when that is durable, with the operation's own
-// error if it had one. If ctx ends first the operation does not run at all; once it runs, update waits for its end. An
-// operation that names counters changes nothing else by statements of its own.
-func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error, keys ...counterKey) error {
-	if len(keys) > 0 {
-		return s.call(ctx, &rowSet{agentID: keys[0].agentID, counters: keys}, run)
-	}
+// error if it had one. If ctx ends first the operation does not run at all; once it runs, update waits for its end.
+func (s *Store) update(ctx context.Context, run func(context.Context, *tx) error) error {
 	return s.queued(ctx, s.others, &op{run: run})
 }
 
@@ -269,20 +265,8 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
 		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
 	})
-	if len(batch) > 0 && batch[0].kind != nil {
-		if err := t.group(ctx, batch); err != nil {
-			return nil, err
-		}
-		err := t.end(ctx)
-		if err == nil {
-			w.known.committed(t)
-		}
-		return t, err
-	}
-	for _, o := range batch {
-		if err := t.one(ctx, o); err != nil {
-			return nil, err
-		}
+	if err := t.run(ctx, batch); err != nil {
+		return nil, err
 	}
 	counters, accounts := t.counters, t.accounts // of calls
 	if err := t.end(ctx); err != nil {
@@ -294,13 +278,10 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 
 // learn keeps what is known after a transaction.
 func (w *writer) learn(t *tx, counters map[counterKey]*counter, accounts map[accountKey]*cachedAccount) {
-	if !w.s.dialect.sole {
+	if !w.s.dialect.sole || t.aside {
 		return
 	}
 	w.known.committed(t)
-	if t.aside {
-		return
-	}
 	if t.ownStatements {
 		w.known.counters, w.known.accounts = nil, nil // which they may have changed
 		return
