@@ -40,8 +40,10 @@ func (r *Route) setFixed(f Fixed) error {
 		}
 	}
 	for _, q := range r.query {
-		if len(q.value) > 1 {
-			b.fillable(q.value)
+		for _, p := range q.value {
+			if _, ok := f.Parameters[p.param]; ok && len(q.value) > 1 {
+				b.scalar(p.param)
+			}
 		}
 	}
 	if len(b.violations) > 0 {

@@ -198,19 +198,24 @@ func (b *builder) query() {
 // out.
 func (b *builder) fillable(value []piece) bool {
 	for _, p := range value {
-		if p.param == "" {
-			continue
-		}
-		v := b.parameters[p.param]
-		if v == nil {
-			return false
-		}
-		if _, ok := strictjson.ScalarText(v); !ok {
-			b.violate(p.param, "is part of a text in the address: want a string, number or boolean")
+		if p.param != "" && !b.scalar(p.param) {
 			return false
 		}
 	}
 	return true
+}
+
+// scalar reports whether a parameter has a value for its place in a text of the query; null is none.
+func (b *builder) scalar(name string) bool {
+	v := b.parameters[name]
+	if v == nil {
+		return false
+	}
+	_, ok := strictjson.ScalarText(v)
+	if !ok {
+		b.violate(name, "is part of a text in the address: want a string, number or boolean")
+	}
+	return ok
 }
 
 // fill builds a query value that is fillable.
