@@ -54,8 +54,7 @@ func left(t *testing.T) (path string) {
 		p.together(t.Context(), func() {
 			var err error
 			if to == "" {
-				r := paidCall(i)
-				r.Execution.IdempotencyKey = ""
+				r := journaledCall(i)
 				begun[i], err = p.s.Begin(t.Context(), r)
 			} else {
 				outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Unresolved: store.Unknown}[to]
@@ -228,8 +227,7 @@ func TestAStoreIsNotReadyWhereTheJournalDoesNotFit(t *testing.T) {
 	}
 	for i := range 2 {
 		p.w.catchUp(t.Context())
-		r := paidCall(i)
-		r.Execution.IdempotencyKey = ""
+		r := journaledCall(i)
 		p.together(t.Context(), func() {
 			if _, err := p.s.Begin(t.Context(), r); err != nil {
 				t.Error(err)
@@ -261,8 +259,7 @@ func TestTheJournalIsEmptyAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	call := func(i int) {
-		r := paidCall(i)
-		r.Execution.IdempotencyKey = ""
+		r := journaledCall(i)
 		if _, err := s.Begin(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -294,8 +291,8 @@ func TestWhatIsPendingIsBounded(t *testing.T) {
 	defer p.kill(t)
 	most := 0
 	for i := range mostPending + 10 {
-		r := paidCall(i)
-		r.Execution.IdempotencyKey, r.Execution.Intent = "", "i"
+		r := journaledCall(i)
+		r.Execution.Intent = "i"
 		p.together(t.Context(), func() {
 			if _, err := p.s.Begin(t.Context(), r); err != nil {
 				t.Error(err)
@@ -306,8 +303,8 @@ func TestWhatIsPendingIsBounded(t *testing.T) {
 	if most > mostPending+10 || most < mostPending/2 {
 		t.Errorf("%d rows were pending", most)
 	}
-	r := paidCall(1 << 20)
-	r.Execution.IdempotencyKey, r.Execution.Intent = "", strings.Repeat("x", journal.MaxRecord)
+	r := journaledCall(1 << 20)
+	r.Execution.Intent = strings.Repeat("x", journal.MaxRecord)
 	p.together(t.Context(), func() {
 		if _, err := p.s.Begin(t.Context(), r); err != nil {
 			t.Error(err)

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -62,13 +61,7 @@ func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.do != "" {
-				db, err := sql.Open("sqlite", sqliteSource(path, false))
-				if err == nil {
-					_, err = db.ExecContext(t.Context(), c.do)
-				}
-				if err := errors.Join(err, db.Close()); err != nil {
-					t.Fatal(err)
-				}
+				beside(t, path, c.do)
 			}
 			if c.by != nil {
 				if err := c.by(s); err != nil {

@@ -34,12 +34,13 @@ type takenNonce struct {
 
 const (
 	selectNonce  = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
-	deleteNonces = "DELETE FROM nonces WHERE (service, key_id, id) IN (SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 " +
-		"FOR UPDATE SKIP LOCKED)"
+	deleteNonces = "DELETE FROM nonces WHERE (service, key_id, id) IN " +
+		"(SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)"
 
 	selectBatches = "SELECT until, digests FROM nonce_batches WHERE id >= ?"
 	// insertBatch takes the next id of the second that begins with its end.
-	insertBatch   = "INSERT INTO nonce_batches (id, until, digests) SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
+	insertBatch = "INSERT INTO nonce_batches (id, until, digests) " +
+		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
 	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
 	deleteBatches = "DELETE FROM nonce_batches WHERE id <= ? AND until <= ?"
 	batchSpan     = int64(time.Second) // in which the id of a row is, from its end on

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 	"path/filepath"
@@ -185,13 +184,7 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := opened(t, path, time.Now, sqliteDialect())
 	begun(t, s, "n")
-	db, err := sql.Open("sqlite", sqliteSource(path, false))
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), "UPDATE nonce_batches SET digests = x'00'")
-	}
-	if err := errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	beside(t, path, "UPDATE nonce_batches SET digests = x'00'")
 	for _, nonce := range []string{"n", "another"} {
 		if _, err := s.Begin(t.Context(), proved(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {
 			t.Errorf("%s: %v", nonce, err)

@@ -5,13 +5,10 @@ import (
 	"database/sql"
 	"errors"
 	"hash/maphash"
-	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/uimgate/uimgate/store"
 )
 
 // A process is a store whose transactions a test makes: it chooses which operations share one, and what becomes of it.
@@ -58,17 +55,14 @@ func begin(t *testing.T, path string, in *world, journals bool, told func()) *pr
 		}
 		return errors.Join(send(ctx, w, list), errFault)
 	}
-	now := func() time.Time { return in.now }
-	elapsed := func() time.Duration { return in.up }
-	lane := make(chan *op, 256)
-	p.s = &Store{
-		dialect: d, opts: Options{Now: now, Elapsed: elapsed, TokensKept: leastTokensKept}, clock: clock{local: now}, elapsed: elapsed,
-		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers}, nonceRoom: mostNonces, used: newRecent(8), seed: maphash.MakeSeed(), ending: make(chan struct{}),
-	}
-	p.s.KeepLedger(math.MaxInt64)
+	p.s = newStore(Options{
+		Now: func() time.Time { return in.now }, Elapsed: func() time.Duration { return in.up }, TokensKept: leastTokensKept,
+	}, d)
+	p.s.used, p.s.seed, p.s.ending = newRecent(8), maphash.MakeSeed(), make(chan struct{})
 	if err := p.s.open(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
+	lane := make(chan *op, 256)
 	p.s.lanes, p.s.others, p.s.groups = []chan *op{lane}, lane, lane
 	p.w = &writer{s: p.s, lane: lane}
 	return p

@@ -114,11 +114,7 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		start := opts.Now()
 		opts.Elapsed = func() time.Duration { return opts.Now().Sub(start) }
 	}
-	s := &Store{
-		dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed,
-		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers}, nonceRoom: mostNonces,
-	}
-	s.KeepLedger(math.MaxInt64)
+	s := newStore(opts, d)
 	if err := s.open(ctx, place); err != nil {
 		code := sqliteCode(err)
 		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, journal.ErrDamaged) ||
@@ -132,6 +128,16 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 	}
 	s.start(context.WithoutCancel(ctx), place)
 	return s, nil
+}
+
+// newStore returns a store that has no database yet. Its options are whole.
+func newStore(opts Options, d *dialect) *Store {
+	s := &Store{
+		dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed,
+		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers}, nonceRoom: mostNonces,
+	}
+	s.KeepLedger(math.MaxInt64)
+	return s
 }
 
 func (s *Store) open(ctx context.Context, place string) (err error) {

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -227,13 +225,7 @@ func (w *twins) beside() {
 		case 0: // it is time
 			w.of[twin][which].w.catchUp(w.t.Context())
 		case 1: // another program writes
-			db, err := sql.Open("sqlite", w.path[twin])
-			if err == nil {
-				_, err = db.ExecContext(w.t.Context(), "UPDATE sequences SET n = n WHERE name = 'ready'")
-			}
-			if err := errors.Join(err, db.Close()); err != nil {
-				w.t.Fatal(err)
-			}
+			beside(w.t, w.path[twin], "UPDATE sequences SET n = n WHERE name = 'ready'")
 		case 2: // the writer knows too much
 			w.of[twin][which].w.known.counters, w.of[twin][which].w.known.accounts = nil, nil
 		}
