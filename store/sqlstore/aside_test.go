@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +29,7 @@ func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
 			s := openAs(t, dir, "max_page_count(180)", journals)
 			begun := 0
 			for i, denied := 0, 0; denied < 20; i++ {
-				r := paidCall(i)
-				r.Execution.IdempotencyKey = ""
+				r := journaledCall(i)
 				switch _, err := s.Begin(t.Context(), r); {
 				case err == nil:
 					begun++
@@ -85,8 +86,7 @@ func TestWhatIsPendingStaysSoBesideOtherOperations(t *testing.T) {
 	call := func() {
 		t.Helper()
 		calls++
-		r := paidCall(calls)
-		r.Execution.IdempotencyKey = ""
+		r := journaledCall(calls)
 		p.together(t.Context(), func() {
 			got, err := p.s.Begin(t.Context(), r)
 			if err != nil || got.Standing[0].Left != 1_000_000-int64(calls) {
@@ -154,9 +154,62 @@ func TestAnOperationBesideTheJournalCannotTouchItsTables(t *testing.T) {
 		"several": func(ctx context.Context, t *tx) error {
 			return Tx{t}.Send(ctx, []Command{{Query: "DELETE FROM accounts"}})
 		},
+		"what comes last": func(_ context.Context, t *tx) error {
+			Tx{t}.Last([]Command{{Query: "DELETE FROM pools"}})
+			return nil
+		},
 	} {
 		if err := s.aside(t.Context(), run); !errors.Is(err, errAside) || !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Whatever the journal is written into is known as such, so that whoever reads it waits for that; and nothing else is.
+func TestWhatTheJournalIsWrittenIntoIsKnown(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	p := begin(t, path, &world{now: time.Now()}, true, func() {})
+	defer p.kill(t)
+	seen := Statements(p.s)
+	for i := range 2 {
+		r := journaledCall(i)
+		r.Execution.AgreementID, r.Billing.Unapproved = "g", true
+		var begun store.Admission
+		var err error
+		p.together(t.Context(), func() { begun, err = p.s.Begin(t.Context(), r) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 { // its end is a change of what the table has
+			p.w.catchUp(t.Context())
+		}
+		p.together(t.Context(), func() {
+			_, err = p.s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.w.catchUp(t.Context())
+	written := map[string]bool{}
+	for _, query := range seen() {
+		verb, of, _ := strings.Cut(query, " ")
+		if !slices.Contains([]string{"INSERT", "UPDATE", "DELETE"}, verb) ||
+			strings.Contains(of, "journal") || strings.Contains(of, "sequences") {
+			continue
+		}
+		if !touches(query) {
+			t.Errorf("who reads what this writes does not wait: %s", query)
+		}
+		for _, what := range journaled {
+			written[what] = written[what] || strings.Contains(query, what)
+		}
+	}
+	for _, what := range journaled {
+		if !written[what] {
+			t.Errorf("%s is waited for, and not written", what)
 		}
 	}
 }

@@ -113,8 +113,8 @@ const (
 	longPending = time.Second
 )
 
-var errMisfit = errors.New("charges that are not yet in their tables do not fit them: undo what somebody changed there by SQL, or take the " +
-	"state back to a backup")
+var errMisfit = errors.New("charges that are not yet in their tables do not fit them: " +
+	"undo what somebody changed there by SQL, or take the state back to a backup")
 
 const (
 	insertRecord  = "INSERT INTO journal (effects) VALUES (?)"
@@ -364,5 +364,6 @@ func touches(query string) bool {
 	return slices.ContainsFunc(journaled, func(what string) bool { return strings.Contains(query, what) })
 }
 
-// journaled are the tables and columns that calls change.
+// journaled are the tables and columns that calls change. No view and no trigger hides them, so that a statement which reads or changes
+// one names it; one that only looks as if it did waits for nothing.
 var journaled = []string{"executions", "ledger", "accounts", "counters", "pools", "used_at"}

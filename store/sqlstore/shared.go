@@ -158,7 +158,14 @@ func (x Tx) Send(ctx context.Context, list []Command) error {
 }
 
 // Last runs statements of a group with the end of the transaction, after all others.
-func (x Tx) Last(list []Command) { x.t.closing = append(x.t.closing, commands(list)...) }
+func (x Tx) Last(list []Command) {
+	for _, c := range list {
+		if err := x.t.permit(c.Query); err != nil {
+			x.t.fatal = err
+		}
+	}
+	x.t.closing = append(x.t.closing, commands(list)...)
+}
 
 // Rows reads outside of transactions: it waits for no writer, and sees what was committed.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
