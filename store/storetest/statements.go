@@ -1,11 +1,9 @@
 package storetest
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -273,134 +271,5 @@ func statementPages(b *suite) {
 	}
 	if got := b.statements(store.StatementFilter{Service: "another"}); len(got) != 0 {
 		b.Fatalf("%+v", got)
-	}
-}
-
-const (
-	kept  = LedgerKept
-	month = 30 * 24 * time.Hour
-)
-
-func retention(b *suite) {
-	b.topUp(agent, usd(1000))
-	captured, released, unknown, late := b.begin(b.paid(5)), b.begin(b.paid(7)), b.begin(b.paid(11)), b.begin(b.paid(13))
-	b.settle(captured, store.Captured, store.Done)
-	b.settle(released, store.Released, store.Failed)
-	b.settle(unknown, store.Unresolved, store.Unknown)
-	b.settle(late, store.Unresolved, store.Unknown)
-	b.clock.Advance(month)
-	_, err := b.Resolve(b.Context(), service, late.Execution.ID, store.Captured)
-	b.must(err)
-	before := b.account()
-	is := func(begun store.Admission, want error) {
-		b.Helper()
-		_, err := b.Execution(b.Context(), service, begun.Execution.ID)
-		b.want(err, want)
-	}
-	b.clock.Advance(kept - month - time.Nanosecond)
-	b.purge()
-	is(captured, nil)
-	b.clock.Advance(time.Nanosecond)
-	if n := b.purge(); n != 3 { // two charges and the top-up
-		b.Fatalf("%d went", n)
-	}
-	is(captured, store.ErrNotFound)
-	is(released, store.ErrNotFound)
-	is(unknown, nil)
-	is(late, nil)
-	entries, err := ledger(b.Context(), b)
-	b.must(err)
-	if len(entries) != 5 { // held and unresolved of two calls, one of them captured
-		b.Fatalf("%+v", entries)
-	}
-	if after := b.account(); after != before {
-		b.Fatalf("%+v, before %+v", after, before)
-	}
-	b.must(b.CheckBalance(b.Context()))
-	b.clock.Advance(month)
-	b.purge()
-	is(late, store.ErrNotFound)
-	b.clock.Advance(10 * kept)
-	b.purge()
-	is(unknown, nil)
-	_, err = b.Resolve(b.Context(), service, unknown.Execution.ID, store.Captured)
-	b.must(err)
-	b.clock.Advance(kept)
-	b.purge()
-	is(unknown, store.ErrNotFound)
-	if a := b.account(); a.ToppedUp != usd(1000) || a.Held != usd(0) || a.Captured != usd(29) {
-		b.Fatalf("%+v", a)
-	}
-	b.must(b.CheckBalance(b.Context()))
-	if entries, err := ledger(b.Context(), b); err != nil || len(entries) != 0 {
-		b.Fatalf("%+v, %v", entries, err)
-	}
-	if n := b.purge(); n != 0 {
-		b.Fatalf("%d went the second time", n)
-	}
-	if st := b.statement(time.Time{}, time.Time{}); st.Opening != st.Closing || st.Opening.Captured != usd(29) || len(st.Lines) != 0 {
-		b.Fatalf("%+v", st)
-	}
-	b.overCredit(agent, 972, store.Billing{Prepaid: true})
-	b.mustCharge(agent, 971, store.Billing{Prepaid: true})
-}
-
-func retainMany(b *suite) {
-	rng := rand.New(rand.NewPCG(7, 7))
-	for range randomCharges + 10 {
-		b.randomCharge(rng)
-	}
-	last := b.clock.Now()
-	accounts := func() []store.Account {
-		list, err := b.Accounts(b.Context(), store.Filter{Service: service})
-		b.must(err)
-		slices.SortFunc(list, func(x, y store.Account) int {
-			return cmp.Or(cmp.Compare(x.AgentID, y.AgentID), strings.Compare(x.Currency, y.Currency))
-		})
-		return list
-	}
-	before := accounts()
-	for b.clock.Now().Before(last.Add(kept + time.Hour)) {
-		b.clock.Advance(kept / 7)
-		b.purge()
-		b.must(b.CheckBalance(b.Context()))
-	}
-	if after := accounts(); !gocmp.Equal(before, after) {
-		b.Fatal(gocmp.Diff(before, after))
-	}
-	left, err := executions(b.Context(), b)
-	b.must(err)
-	for _, e := range left {
-		if e.State == store.Captured || e.State == store.Released {
-			b.Errorf("%+v is still there", e)
-		}
-	}
-	if len(left) == 0 {
-		b.Error("calls of unknown outcome went too")
-	}
-}
-
-func statementsAfterRetention(b *suite) {
-	b.settle(b.begin(b.paid(5)), store.Captured, store.Done)
-	ended := b.clock.Now()
-	b.clock.Advance(month)
-	second := b.clock.Now()
-	b.settle(b.begin(b.paid(7)), store.Captured, store.Done)
-	b.clock.Advance(kept - month)
-	b.purge()
-	for _, from := range []time.Time{start.Add(-time.Hour), ended} {
-		_, err := b.Statements(b.Context(), store.StatementFilter{Service: service, From: from, To: second})
-		b.want(err, store.ErrForgotten)
-	}
-	first := ended.Add(time.Nanosecond)
-	for _, from := range []time.Time{{}, first} {
-		st := b.statement(from, time.Time{})
-		if !st.From.Equal(first) || st.Opening.Captured != usd(5) || st.Closing.Captured != usd(12) || len(st.Lines) != 1 ||
-			st.Lines[0].Captured != charges(1, 7) {
-			b.Fatalf("%+v", st)
-		}
-	}
-	if list := b.statements(store.StatementFilter{Service: "another", From: start}); len(list) != 0 {
-		b.Fatalf("%+v", list)
 	}
 }

@@ -1,0 +1,99 @@
+package lease_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/lease"
+	"github.com/uimgate/uimgate/store/storetest"
+)
+
+// start is inside a slot of every period, not at an edge.
+var start = time.Date(2026, 3, 14, 15, 9, 26, 35_897_932, time.UTC)
+
+// A rig is a holder on a store of its own, with clocks that are set by hand. wall and steady are the offsets of the two
+// clocks of the holder; truth is the clock of the store.
+type rig struct {
+	*testing.T
+	*lease.Holder
+	store               *countingStore
+	truth, wall, steady *storetest.Clock
+	opts                lease.Options
+}
+
+func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
+	t.Helper()
+	r := &rig{T: t, truth: storetest.NewClock(start), wall: storetest.NewClock(start), steady: storetest.NewClock(start)}
+	r.store = &countingStore{Store: openSQLite(t, t.TempDir(), r.truth.Now)}
+	r.opts = lease.Options{Now: r.wall.Now, Elapsed: func() time.Duration { return r.steady.Now().Sub(start) }, Sole: true}
+	for _, f := range change {
+		f(&r.opts)
+	}
+	r.Holder = lease.New(r.store, r.opts)
+	return r
+}
+
+// advance moves all clocks.
+func (r *rig) advance(d time.Duration) {
+	for _, c := range []*storetest.Clock{r.truth, r.wall, r.steady} {
+		c.Advance(d)
+	}
+}
+
+func rate(id string, most int64, p limit.Period) store.Reservation {
+	return store.Reservation{Principal: "agent", Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
+}
+
+func free(limits ...store.Reservation) store.BeginRequest {
+	return store.BeginRequest{
+		Execution: store.Execution{ID: "id", Service: "shop", AgentID: "agent"}, Hold: time.Minute, KeyFor: 24 * time.Hour,
+		Candidates: []store.Candidate{{Rule: "rule", Limits: limits}},
+	}
+}
+
+func (r *rig) begin(q store.BeginRequest) store.Admission {
+	r.Helper()
+	b, err := r.Begin(r.Context(), q)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return b
+}
+
+// full checks that a limit refuses the call.
+func (r *rig) full(q store.BeginRequest) {
+	r.Helper()
+	_ = r.refused(q)
+}
+
+func (r *rig) refused(q store.BeginRequest) *store.LimitError {
+	r.Helper()
+	_, err := r.Begin(r.Context(), q)
+	e, ok := errors.AsType[*store.LimitError](err)
+	if !ok {
+		r.Fatalf("%v; want a LimitError", err)
+	}
+	return e
+}
+
+// costs checks the number of transactions of a function.
+func (r *rig) costs(want int64, what func()) {
+	r.Helper()
+	before := r.store.transactions()
+	what()
+	if got := r.store.transactions() - before; got != want {
+		r.Fatalf("%d transactions; want %d", got, want)
+	}
+}
+
+// warm makes calls until there are units on lease.
+func (r *rig) warm(q store.BeginRequest) {
+	r.Helper()
+	for range 20 {
+		r.begin(q)
+	}
+	r.costs(0, func() { r.begin(q) })
+}
