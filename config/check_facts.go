@@ -3,11 +3,11 @@ package config
 import (
 	"maps"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
@@ -15,9 +15,9 @@ import (
 const maxPointer = 256
 
 var (
-	operandName = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9]{0,63}|[a-z][a-z0-9+.-]{1,15}:[\x21-\x7e]{1,300})$`) // a local name, or an IRI
-	claimName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	jsonPointer = regexp.MustCompile(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
+	operandName = regex.Lazy(`^([A-Za-z][A-Za-z0-9]{0,63}|[a-z][a-z0-9+.-]{1,15}:[\x21-\x7e]{1,300})$`) // a local name, or an IRI
+	claimName   = regex.Lazy(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
+	jsonPointer = regex.Lazy(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
 )
 
 // agentsOwn are headers that mean something else, so that no proxy sends a fact in them.
@@ -27,7 +27,7 @@ var agentsOwn = []string{"Authorization", "Cookie", "Idempotency-Key", "X-Forwar
 func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
-		if !operandName.MatchString(operand) {
+		if !operandName().MatchString(operand) {
 			l.Errorf(at, "the key is no left operand: want its local name, such as purpose, or the IRI of a term of a profile")
 		}
 		if len(s.Facts[operand]) == 0 && !l.Failed(at) {
@@ -58,9 +58,9 @@ func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 		return
 	}
 	switch {
-	case f.Claim != "" && !claimName.MatchString(f.Claim):
+	case f.Claim != "" && !claimName().MatchString(f.Claim):
 		l.Errorf(at+".claim", "%s is no claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
-	case f.Parameter != "" && (len(f.Parameter) > maxPointer || !jsonPointer.MatchString(f.Parameter)):
+	case f.Parameter != "" && (len(f.Parameter) > maxPointer || !jsonPointer().MatchString(f.Parameter)):
 		l.Errorf(at+".parameter", "%s is no JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
 	case f.Header != "":
 		l.checkFactHeader(at+".header", f, c)
@@ -85,7 +85,7 @@ func gave(given []string) string {
 func (l *loader) checkFactHeader(at string, f *FactSource, c *Config) {
 	name := textproto.CanonicalMIMEHeaderKey(f.Header)
 	switch {
-	case !fieldName.MatchString(f.Header):
+	case !fieldName().MatchString(f.Header):
 		l.Errorf(at, "%s is no header name: want letters, digits and -", yamlconf.Quote(f.Header))
 	case slices.Contains(notOurs, name) || slices.Contains(agentsOwn, name) || strings.HasPrefix(name, "Uim-"):
 		l.Errorf(at, "the header %s has a meaning of its own: use another", name)

@@ -4,20 +4,20 @@ import (
 	"maps"
 	"net"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
 var (
-	serviceID = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
-	fieldName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$") // RFC 9110 5.6.2
-	issuer    = regexp.MustCompile(`^[\x21-\x7e]{1,253}$`)
-	uid       = regexp.MustCompile(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
+	serviceID = regex.Lazy(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+	fieldName = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$") // RFC 9110 5.6.2
+	issuer    = regex.Lazy(`^[\x21-\x7e]{1,253}$`)
+	uid       = regex.Lazy(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
 )
 
 // claims maps a name that only one service may have ("host", "id", "issuer") to the service that has it.
@@ -33,7 +33,7 @@ func (l *loader) checkServices(c *Config) {
 	for i := range c.Services {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
 		named := l.Has(path + ".id")
-		if !serviceID.MatchString(s.ID) {
+		if !serviceID().MatchString(s.ID) {
 			l.Errorf(path+".id", "%s is no service id: want lower-case letters, digits, and . _ - between them, at most 63", yamlconf.Quote(s.ID))
 		}
 		if len(c.Services) > 1 {
@@ -47,7 +47,7 @@ func (l *loader) checkServices(c *Config) {
 		l.readProfiles(path+".profiles", s.Profiles)
 		l.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
-			if !issuer.MatchString(s.Issuer) {
+			if !issuer().MatchString(s.Issuer) {
 				l.Errorf(path+".issuer", "is no issuer: want a name or URL without spaces, at most 253 characters")
 			}
 			l.claim(taken, "issuer", s.Issuer, path+".issuer", i, true)
@@ -176,7 +176,7 @@ var notOurs = []string{
 
 // header checks a header name and returns its canonical form.
 func (l *loader) header(path, name string) (string, bool) {
-	if !fieldName.MatchString(name) {
+	if !fieldName().MatchString(name) {
 		l.Errorf(path, "holds no header name: want letters, digits and -")
 		return "", false
 	}
@@ -278,7 +278,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 func (l *loader) checkIntents(path string, s *Service) {
 	for _, id := range slices.Sorted(maps.Keys(s.Intents)) {
 		at := path + "[" + strconv.Quote(id) + "]"
-		if !uid.MatchString(id) || len(id) > yamlconf.MaxText {
+		if !uid().MatchString(id) || len(id) > yamlconf.MaxText {
 			l.Errorf(at, "the key is no intent uid: want namespace:name:version")
 		}
 		if ceiling := s.Intents[id].Ceiling; ceiling != (limit.Rate{}) && ceiling.Period == limit.Lifetime {

@@ -223,7 +223,7 @@ func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
 	if err != nil {
 		return Secret{}, fmt.Errorf("the key of %s for %s: %w", door, service, err)
 	}
-	if !privateKey.MatchString(text) {
+	if !privateKey().MatchString(text) {
 		return Secret{}, fmt.Errorf("%s holds no private key: want 64 hexadecimal digits", path)
 	}
 	return newSecret(text), nil

@@ -3,12 +3,13 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // dataLine is the key data of a configuration that cannot be read as a whole.
-var dataLine = regexp.MustCompile(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
+var dataLine = regex.Lazy(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
 
 // DataOf returns the data directory of a configuration that cannot be loaded: what its line of data says; where there is
 // none, what is usual beside that file. It need not be there.
@@ -18,7 +19,7 @@ func DataOf(path string) string {
 	}
 	dir := "data"
 	if text, err := os.ReadFile(path); err == nil {
-		if m := dataLine.FindSubmatch(text); m != nil {
+		if m := dataLine().FindSubmatch(text); m != nil {
 			dir = strings.Trim(strings.TrimSpace(string(m[1])), `"'`)
 		}
 	}

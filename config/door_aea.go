@@ -2,12 +2,12 @@ package config
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // An AEADoor is where agents of the AEA framework come in. An address without a host is that of this machine alone.
@@ -60,9 +60,9 @@ func (d *AEADoor) Open() (open []AEAConnection) {
 }
 
 var (
-	privateKey = regexp.MustCompile(`^(0x)?[0-9a-fA-F]{64}$`)
+	privateKey = regex.Lazy(`^(0x)?[0-9a-fA-F]{64}$`)
 	// protocolID is the form of a specification id.
-	protocolID = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]{0,127}/[a-zA-Z_][a-zA-Z0-9_]{0,127}:[0-9]+\.[0-9]+\.[0-9]+$`)
+	protocolID = regex.Lazy(`^[a-zA-Z_][a-zA-Z0-9_]{0,127}/[a-zA-Z_][a-zA-Z0-9_]{0,127}:[0-9]+\.[0-9]+\.[0-9]+$`)
 )
 
 // aeaListener checks one address to listen on, and that it is that of no other listener.
@@ -98,7 +98,7 @@ func (l *loader) checkAEA(at string, d *AEADoor, listeners map[string]string) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(d.DefaultRouting)) {
 		entry := at + ".default_routing[" + strconv.Quote(id) + "]"
-		if !protocolID.MatchString(id) {
+		if !protocolID().MatchString(id) {
 			l.Errorf(entry, "is no specification id of a protocol, such as fetchai/default:1.0.0")
 		}
 		if !slices.Contains(open, AEAConnection(d.DefaultRouting[id])) {
@@ -116,7 +116,7 @@ func (l *loader) checkAEA(at string, d *AEADoor, listeners map[string]string) {
 	d.KeyFile.Data, d.KeyFile.SHA256 = nil, ""
 	switch {
 	case !read:
-	case !privateKey.MatchString(key):
+	case !privateKey().MatchString(key):
 		l.Errorf(at+".key_file", "%s holds no private key: want 64 hexadecimal digits", d.KeyFile.Path)
 	default:
 		d.Key = newSecret(strings.TrimPrefix(key, "0x"))

@@ -58,7 +58,7 @@ func (l *loader) checkMRP(at string, d *MRPDoor) {
 	case !read:
 	case len(seed) == mrpSeed:
 		d.Seed = newSecret(hex.EncodeToString(seed))
-	case len(text) == hex.EncodedLen(mrpSeed) && privateKey.Match(text):
+	case len(text) == hex.EncodedLen(mrpSeed) && privateKey().Match(text):
 		d.Seed = newSecret(strings.ToLower(string(text)))
 	default:
 		l.Errorf(at+".key_file", "%s holds no key: want the 32 bytes of a seed, or 64 hexadecimal digits", d.KeyFile.Path)

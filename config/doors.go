@@ -5,13 +5,13 @@ import (
 	"maps"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
@@ -90,7 +90,7 @@ func (e *Endpoints) SetTree(tree any) error {
 var (
 	errEndpoints = fmt.Errorf("want an http:// or https:// URL without user, query and fragment, or a list of 1 to %d", maxEndpoints)
 	// agentAddress is the form of an address; its checksum is not looked at.
-	agentAddress = regexp.MustCompile(`^agent1[02-9ac-hj-np-z]{59}$`)
+	agentAddress = regex.Lazy(`^agent1[02-9ac-hj-np-z]{59}$`)
 )
 
 // Bounds of a seed, in bytes.
@@ -149,7 +149,7 @@ func (l *loader) checkUAgents(at string, d *Doors) {
 		l.Errorf(at+".path", "%s is a path of the Almanac", yamlconf.Quote(u.Path))
 	}
 	for _, address := range slices.Sorted(maps.Keys(u.Rules)) {
-		if !agentAddress.MatchString(address) {
+		if !agentAddress().MatchString(address) {
 			l.Errorf(at+".rules["+strconv.Quote(address)+"]", "is no address of an agent: want agent1 and 59 characters more")
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
@@ -38,7 +38,7 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[Sign](): {
 		Want: `statuses such as 200 or "200, 201", or a JSON pointer such as /done or /state=paid`, Number: true, Pattern: signPattern,
 		Parse: func(s string) (any, error) {
-			if !sign.MatchString(s) || len(s) > yamlconf.MaxText {
+			if !sign().MatchString(s) || len(s) > yamlconf.MaxText {
 				return nil, errScalar
 			}
 			return Sign(s), nil
@@ -89,7 +89,7 @@ func amountHint(text string) string {
 
 const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]*$`
 
-var sign = regexp.MustCompile(signPattern)
+var sign = regex.Lazy(signPattern)
 
 // parsePrefix reads a CIDR or one address. Bits beyond the mask are refused: they are mostly a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {
@@ -147,7 +147,7 @@ func parseStore(s string) (Store, error) {
 	return Store{Engine: Postgres, URL: newSecret(s)}, nil
 }
 
-var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)
+var hostName = regex.Lazy(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)
 
 // parseHost reads a host name (RFC 1123 2.1, underscores tolerated) or an IP address, in brackets or
 // not. It comes back in lower case, without a dot at the end, an address in canonical form.
@@ -157,7 +157,7 @@ func parseHost(s string) (string, error) {
 		return a.Unmap().String(), nil
 	}
 	host := strings.TrimSuffix(strings.ToLower(s), ".")
-	if len(host) > 253 || !hostName.MatchString(host) {
+	if len(host) > 253 || !hostName().MatchString(host) {
 		return "", errScalar
 	}
 	return host, nil

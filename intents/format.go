@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // maxRegexText bounds a value of format regex, in bytes: reading one costs more than its length.
@@ -20,18 +22,18 @@ const maxRegexText = 1000
 // formats are the values of the format keyword, all asserted (validation 7.3, and those of OpenAPI). They replace those
 // of the library, which accept signs in times and addresses, leading hyphens in host names and spaces in URIs.
 var formats = map[string]func(any) bool{
-	"date": text(isDate), "time": text(isTime), "date-time": text(isDateTime), "duration": text(durationForm.MatchString),
+	"date": text(isDate), "time": text(isTime), "date-time": text(isDateTime), "duration": matching(durationForm),
 	"email": text(isEmail), "idn-email": text(isEmail), "hostname": text(isHostname),
 	"ipv4":          text(func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && a.Is4() }),
 	"ipv6":          text(func(s string) bool { a, err := netip.ParseAddr(s); return err == nil && !a.Is4() && a.Zone() == "" }),
-	"uuid":          text(uuidForm.MatchString),
+	"uuid":          matching(uuidForm),
 	"uri":           text(func(s string) bool { return isURI(s, true, true) }),
 	"iri":           text(func(s string) bool { return isURI(s, true, false) }),
 	"uri-reference": text(func(s string) bool { return isURI(s, false, true) }),
 	"iri-reference": text(func(s string) bool { return isURI(s, false, false) }),
 	"uri-template":  text(isURITemplate), "json-pointer": text(isJSONPointer),
 	"relative-json-pointer": text(func(s string) bool {
-		m := relativeForm.FindStringSubmatch(s)
+		m := relativeForm().FindStringSubmatch(s)
 		return m != nil && (m[1] == "#" || isJSONPointer(m[1]))
 	}),
 	"regex": text(func(s string) bool {
@@ -51,19 +53,24 @@ var formats = map[string]func(any) bool{
 }
 
 var (
-	uuidForm     = regexp.MustCompile(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
-	relativeForm = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(#|(?:/.*)?)$`)
-	timeForm     = regexp.MustCompile(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$`)
+	uuidForm     = regex.Lazy(`^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$`)
+	relativeForm = regex.Lazy(`^(?:0|[1-9][0-9]*)(#|(?:/.*)?)$`)
+	timeForm     = regex.Lazy(`^([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))$`)
 	// RFC 3339 appendix A.
-	durationForm = regexp.MustCompile(`^P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T` + durationTime +
+	durationForm = regex.Lazy(`^P(?:[0-9]+W|(?:[0-9]+Y(?:[0-9]+M(?:[0-9]+D)?)?|[0-9]+M(?:[0-9]+D)?|[0-9]+D)(?:T` + durationTime +
 		`)?|T` + durationTime + `)$`)
-	templateForm = regexp.MustCompile(`^(?:[^{}\x00-\x20"'<>\\^` + "`" +
+	templateForm = regex.Lazy(`^(?:[^{}\x00-\x20"'<>\\^` + "`" +
 		`|]|\{[+#./;?&=,!@|]?[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?(?:,[A-Za-z0-9_.%]+(?::[1-9][0-9]{0,3}|\*)?)*\})*$`)
 )
 
 const durationTime = `(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-9]+S)`
 
 func accepted(any) bool { return true }
+
+// matching makes a format of the strings that a pattern matches.
+func matching(form func() *regexp.Regexp) func(any) bool {
+	return text(func(s string) bool { return form().MatchString(s) })
+}
 
 // text makes a format of strings; values of other types pass (validation 7.2.1).
 func text(valid func(string) bool) func(any) bool {
@@ -98,7 +105,7 @@ func isDateTime(s string) bool {
 
 // isTime reports whether s is an RFC 3339 full-time. A leap second is valid only at 23:59:60 UTC.
 func isTime(s string) bool {
-	m := timeForm.FindStringSubmatch(s)
+	m := timeForm().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}
@@ -180,7 +187,7 @@ func isURI(s string, absolute, ascii bool) bool {
 }
 
 // isURITemplate reports whether s follows RFC 6570.
-func isURITemplate(s string) bool { return templateForm.MatchString(s) }
+func isURITemplate(s string) bool { return templateForm().MatchString(s) }
 
 // isJSONPointer reports whether s follows RFC 6901.
 func isJSONPointer(s string) bool {

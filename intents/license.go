@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A License is the value of uim-license where it is a name of the UIM licensing scheme:
@@ -50,7 +51,7 @@ var licenseArtifacts = []struct {
 
 const maxLicense = 200 // bytes of a name; longer than all elements together
 
-var licenseForm = regexp.MustCompile(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)` +
+var licenseForm = regex.Lazy(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)` +
 	`-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)
 
 // ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one, in any case.
@@ -73,7 +74,7 @@ func ParseLicense(s string) (License, error) {
 	if len(name) > maxLicense {
 		return License{}, fmt.Errorf("longer than %d bytes: %w", maxLicense, ErrLicense)
 	}
-	m := licenseForm.FindStringSubmatch(name)
+	m := licenseForm().FindStringSubmatch(name)
 	if m == nil {
 		return License{}, fmt.Errorf("not of the form [Open-][artifacts-]UIM-<elements>-v<version>: %w", ErrLicense)
 	}

@@ -3,12 +3,12 @@ package intents
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -152,8 +152,8 @@ var (
 	reads       = methods[:2] // change nothing (RFC 9110 section 9.2.1)
 	withBody    = methods[2:5]
 	bodies      = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data", wholeBody}
-	mediaRange  = regexp.MustCompile(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
-	placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
+	mediaRange  = regex.Lazy(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
+	placeholder = regex.Lazy(`\{([^{}]*)\}`)
 )
 
 const (
@@ -191,7 +191,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	if !slices.Contains(methods, e.Method) {
 		b.hard("endpoint", at+"/method", "method %s is not one of %s", excerpt(e.Method), strings.Join(methods, ", "))
 	}
-	if media := e.Media(); !slices.Contains(bodies, media) && (!mediaRange.MatchString(media) || !strings.HasSuffix(media, "+json")) {
+	if media := e.Media(); !slices.Contains(bodies, media) && (!mediaRange().MatchString(media) || !strings.HasSuffix(media, "+json")) {
 		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s, nor ends in +json", excerpt(e.ContentType),
 			strings.Join(bodies, ", "))
 	}
@@ -211,7 +211,7 @@ func (b *builder) accept(at string, m strictjson.Object) string {
 		one = strings.ToLower(strings.TrimSpace(one))
 		switch {
 		case one == "" || slices.Contains(out, one):
-		case !mediaRange.MatchString(one):
+		case !mediaRange().MatchString(one):
 			b.soft("endpoint", at+"/accept", "accept must be media types such as application/pdf or image/*, with commas between them; %s is none",
 				excerpt(one))
 		case len(out) == maxAccept:
@@ -249,7 +249,7 @@ func badEndpoint(s string) string {
 	if len(s) > maxURL {
 		return fmt.Sprintf("is longer than %d bytes", maxURL)
 	}
-	plain := placeholder.ReplaceAllString(s, "x")
+	plain := placeholder().ReplaceAllString(s, "x")
 	if strings.ContainsAny(plain, "{} \\\"<>") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "holds characters that do not belong there: a placeholder is {name}, blanks are written %20"
 	}
@@ -284,7 +284,7 @@ func badEndpoint(s string) string {
 // placeholders checks that each placeholder names an input that is always present.
 func (b *builder) placeholders(at string, e *Endpoint, i *Intent) {
 	path, _, _ := strings.Cut(e.URL, "?")
-	for _, m := range placeholder.FindAllStringSubmatch(e.URL, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(e.URL, -1) {
 		p, ok := i.Input(m[1])
 		switch {
 		case !ok:

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A UID names one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero UID names
@@ -24,9 +25,9 @@ var ErrUID = errors.New("want namespace:intent-name:version such as example.com:
 const maxUID = 400
 
 var (
-	namespaceForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
-	nameForm      = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
-	versionForm   = regexp.MustCompile(`^v(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,2}$`)
+	namespaceForm = regex.Lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+	nameForm      = regex.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
+	versionForm   = regex.Lazy(`^v(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,2}$`)
 )
 
 // ParseUID reads a UID. It also reads names outside the canonical alphabet that occur in practice (searchProducts,
@@ -41,11 +42,11 @@ func ParseUID(s string) (UID, error) {
 	}
 	u := UID{parts[0], parts[1], parts[2]}
 	switch {
-	case len(u.Namespace) > 253 || !namespaceForm.MatchString(u.Namespace):
+	case len(u.Namespace) > 253 || !namespaceForm().MatchString(u.Namespace):
 		return UID{}, fmt.Errorf("the namespace of %q is no DNS name in lower case: %w", s, ErrUID)
-	case !nameForm.MatchString(u.Name):
+	case !nameForm().MatchString(u.Name):
 		return UID{}, fmt.Errorf("the name in %q may hold letters, digits and hyphens, at most 100: %w", s, ErrUID)
-	case !versionForm.MatchString(u.Version):
+	case !versionForm().MatchString(u.Version):
 		return UID{}, fmt.Errorf("the version of %q is not like v1, v2.1 or v1.2.3: %w", s, ErrUID)
 	}
 	return u, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -81,7 +82,7 @@ var statuses = map[reason.Code][]int{
 	reason.CodeGatewayTimeout:       {http.StatusGatewayTimeout},
 }
 
-var symbol = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
+var symbol = regex.Lazy(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 
 func (v *verification) errorCodes(context.Context) finding {
 	var bad []string
@@ -91,7 +92,7 @@ func (v *verification) errorCodes(context.Context) finding {
 			continue
 		}
 		code, _ := inner["code"].(string)
-		if fits, known := statuses[reason.Code(code)]; !symbol.MatchString(code) {
+		if fits, known := statuses[reason.Code(code)]; !symbol().MatchString(code) {
 			bad = append(bad, fmt.Sprintf("%s: %.40q is no symbol", e.name(), code))
 		} else if known && !slices.Contains(fits, e.status) {
 			bad = append(bad, fmt.Sprintf("%s: %s is answered %d", e.name(), code, e.status))
@@ -118,17 +119,17 @@ func (v *verification) errorFailures(context.Context) finding {
 // internals are forms of text that only the operator of a service should see.
 var internals = []struct {
 	what string
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 }{
-	{"a stack of Go", regexp.MustCompile(`goroutine \d+ \[|[/\w-]+\.go:\d+`)},
-	{"a stack of Python", regexp.MustCompile(`Traceback \(most recent call last\)|File \\?"[^"\n]+\\?", line \d+`)},
-	{"a stack of Java", regexp.MustCompile(`\bat [\w.$]+\([\w$]+\.(java|kt):\d+\)`)},
-	{"a stack of JavaScript", regexp.MustCompile(`\bat [^\n]{0,200}\.[cm]?[jt]s:\d+:\d+`)},
-	{"a stack of PHP or Ruby", regexp.MustCompile(`[/\w-]+\.(php|rb):\d+|on line <b>\d+`)},
-	{"SQL", regexp.MustCompile(`SQLSTATE|ORA-\d{5}|syntax error at or near|\bSELECT\b.{1,200}\bFROM\b|\bINSERT INTO\b`)},
-	{"a path of its file system", regexp.MustCompile(
+	{"a stack of Go", regex.Lazy(`goroutine \d+ \[|[/\w-]+\.go:\d+`)},
+	{"a stack of Python", regex.Lazy(`Traceback \(most recent call last\)|File \\?"[^"\n]+\\?", line \d+`)},
+	{"a stack of Java", regex.Lazy(`\bat [\w.$]+\([\w$]+\.(java|kt):\d+\)`)},
+	{"a stack of JavaScript", regex.Lazy(`\bat [^\n]{0,200}\.[cm]?[jt]s:\d+:\d+`)},
+	{"a stack of PHP or Ruby", regex.Lazy(`[/\w-]+\.(php|rb):\d+|on line <b>\d+`)},
+	{"SQL", regex.Lazy(`SQLSTATE|ORA-\d{5}|syntax error at or near|\bSELECT\b.{1,200}\bFROM\b|\bINSERT INTO\b`)},
+	{"a path of its file system", regex.Lazy(
 		`/(home|var/www|var/lib|usr/(local/)?lib|opt|root|srv)/[\w.-]+/|[A-Z]:\\\\?(Users|Windows|inetpub)`)},
-	{"an address of its own network", regexp.MustCompile(
+	{"an address of its own network", regex.Lazy(
 		`\b(dial tcp|connect ECONNREFUSED)\b|\b(10\.\d{1,3}|192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(:\d+)?\b`)},
 }
 
@@ -153,7 +154,7 @@ func (v *verification) errorInternals(context.Context) finding {
 func internalsIn(body string) []string {
 	var whats []string
 	for _, in := range internals {
-		if in.form.MatchString(body) {
+		if in.form().MatchString(body) {
 			whats = append(whats, in.what)
 		}
 	}

@@ -3,11 +3,11 @@ package verify
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 func (v *verification) serviceName(context.Context) finding {
@@ -118,7 +118,7 @@ func isNoText(v any) bool {
 }
 
 // licenseForm is [Open-][DAMPS-]UIM-<elements>-v<version>.
-var licenseForm = regexp.MustCompile(`^(?i)(Open-)?(DAMPS-)?UIM((?:-[A-Za-z]+)+)-v[0-9]+(\.[0-9]+){0,2}$`)
+var licenseForm = regex.Lazy(`^(?i)(Open-)?(DAMPS-)?UIM((?:-[A-Za-z]+)+)-v[0-9]+(\.[0-9]+){0,2}$`)
 
 // licenseElements are the elements of UIM licenses.
 var licenseElements = []string{"BY", "SA", "NC", "ND", "EAU", "IO", "AIATTR", "NODM", "NOMT", "NOLTS", "BACP", "PD"}
@@ -136,7 +136,7 @@ func (v *verification) license(context.Context) finding {
 		name = strings.TrimSuffix(name, "/")
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
-	m := licenseForm.FindStringSubmatch(name)
+	m := licenseForm().FindStringSubmatch(name)
 	if m == nil {
 		return wrong("%s is not [Open-][DAMPS-]UIM-<elements>-v<version>", fmt.Sprintf("%.80q", name))
 	}

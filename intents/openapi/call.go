@@ -141,7 +141,7 @@ func (c *call) description() string {
 	var out string
 	switch {
 	case summary == "" && more == "":
-		shown := pathParameter.ReplaceAllString(line(c.op.key, 200), "…") // agents do not see parameters that are fixed
+		shown := pathParameter().ReplaceAllString(line(c.op.key, 200), "…") // agents do not see parameters that are fixed
 		out = title(operationName(c.op.id, c.op.method, c.op.path)) + " (" + shown + ")"
 	case more == "" || strings.HasPrefix(more, strings.TrimSuffix(summary, ".")):
 		out = more

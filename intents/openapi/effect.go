@@ -35,7 +35,7 @@ func wordSet(s string) map[string]bool {
 
 // effectOf judges one operation: by its method, its names, its answers and what the document says of it in so many words.
 func (w *work) effectOf(op *operation) effect {
-	name, segments := words(op.id), strings.Split(pathParameter.ReplaceAllString(op.path, ""), "/")
+	name, segments := words(op.id), strings.Split(pathParameter().ReplaceAllString(op.path, ""), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
 	var route []string
 	for _, segment := range segments {

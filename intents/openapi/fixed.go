@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A Given is a value that the service wants and that is the operator's to give, not the agents': a proposal for
@@ -26,17 +26,17 @@ const (
 )
 
 var (
-	givenName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+	givenName = regex.Lazy(`^[A-Za-z0-9_.-]{1,100}$`)
 	// accountNames are names of parameters as intents.BareName has them.
 	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
 	// callHeaders are of one call, or the gateway's own: no value holds for all of them.
-	callHeaders = regexp.MustCompile(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
+	callHeaders = regex.Lazy(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
 		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
 )
 
 // fixable reports whether an operator can give a header once and for all.
 func fixable(header string) bool {
-	return givenName.MatchString(header) && !callHeaders.MatchString(http.CanonicalHeaderKey(header))
+	return givenName().MatchString(header) && !callHeaders().MatchString(http.CanonicalHeaderKey(header))
 }
 
 // givens looks through what is offered for values that are the operator's: required headers, parameters that are named like
@@ -59,7 +59,7 @@ func (w *work) givens() {
 		for _, v := range list(in.Tree["input_parameters"]) {
 			p := object(v)
 			name := text(p["name"])
-			if !givenName.MatchString(name) {
+			if !givenName().MatchString(name) {
 				continue
 			}
 			inPath := strings.Contains(address, "{"+name+"}")

@@ -3,11 +3,11 @@ package openapi
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A Group is all findings that say the same, but for the names in quotation marks.
@@ -16,7 +16,7 @@ type Group struct {
 	Findings []Finding
 }
 
-var quoted = regexp.MustCompile(`"[^"]*"`)
+var quoted = regex.Lazy(`"[^"]*"`)
 
 // Groups puts findings that are alike together, the largest group first; else they stay in their order. Findings about the
 // document as a whole are groups of their own.
@@ -24,7 +24,7 @@ func Groups(all []Finding) []Group {
 	var out []Group
 	at := map[string]int{}
 	for _, f := range all {
-		kind := quoted.ReplaceAllString(f.Message, `"…"`)
+		kind := quoted().ReplaceAllString(f.Message, `"…"`)
 		i, have := at[kind]
 		if !have || f.Operation == "" {
 			if f.Operation != "" {
@@ -45,9 +45,9 @@ func Groups(all []Finding) []Group {
 
 // common returns a, with … in place of each quoted name that b has not.
 func common(a, b string) string {
-	names := quoted.FindAllString(b, -1)
+	names := quoted().FindAllString(b, -1)
 	i := -1
-	return quoted.ReplaceAllStringFunc(a, func(name string) string {
+	return quoted().ReplaceAllStringFunc(a, func(name string) string {
 		if i++; i < len(names) && names[i] == name {
 			return name
 		}
@@ -57,11 +57,11 @@ func common(a, b string) string {
 
 // Items are the operations of the group, each once, with the names, as its Message, that differ between them.
 func (g *Group) Items() []Finding {
-	shared := quoted.FindAllString(g.Message, -1)
+	shared := quoted().FindAllString(g.Message, -1)
 	var out []Finding
 	for _, f := range g.Findings {
 		var own []string
-		for i, name := range quoted.FindAllString(f.Message, -1) {
+		for i, name := range quoted().FindAllString(f.Message, -1) {
 			if i < len(shared) && shared[i] != name && !slices.Contains(own, name) {
 				own = append(own, name)
 			}

@@ -3,9 +3,10 @@ package openapi
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 const maxName = 80 // characters of an intent's name
@@ -50,13 +51,13 @@ func title(name string) string {
 	return b.String()
 }
 
-var pathParameter = regexp.MustCompile(`\{([^{}]*)\}`)
+var pathParameter = regex.Lazy(`\{([^{}]*)\}`)
 
 // operationName names an operation by its operationId, else by method and path.
 func operationName(operationID, method, path string) string {
 	name := kebab(operationID)
 	if name == "" {
-		name = kebab(method + " " + pathParameter.ReplaceAllString(path, " by $1 "))
+		name = kebab(method + " " + pathParameter().ReplaceAllString(path, " by $1 "))
 	}
 	if len(name) > maxName {
 		name = strings.TrimRight(name[:maxName-7], "-") + "-" + short(name)
@@ -70,13 +71,13 @@ func short(s string) string {
 	return hex.EncodeToString(sum[:3])
 }
 
-var leadingNumbers = regexp.MustCompile(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
+var leadingNumbers = regex.Lazy(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
 // versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 where there is no
 // number. A date, such as 2020-09-14 or 2024.5, says when and not what changed, so it is v1 as well: else every intent would
 // be replaced by another each year.
 func versionOf(s string) string {
-	m := leadingNumbers.FindStringSubmatch(strings.TrimSpace(s))
+	m := leadingNumbers().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || isYear(m[1]) {
 		return "v1"
 	}
@@ -87,10 +88,10 @@ func versionOf(s string) string {
 	return out
 }
 
-var yearFirst = regexp.MustCompile(`^(19|20)[0-9]{2}([0-9]{2}([0-9]{2})?)?$`)
+var yearFirst = regex.Lazy(`^(19|20)[0-9]{2}([0-9]{2}([0-9]{2})?)?$`)
 
 // isYear reports whether the first number of a version is a year, or a year with month and day.
-func isYear(number string) bool { return yearFirst.MatchString(number) }
+func isYear(number string) bool { return yearFirst().MatchString(number) }
 
 func noZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {

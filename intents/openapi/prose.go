@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"html"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"golang.org/x/net/html/atom"
 
 	tokens "golang.org/x/net/html"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // trimmed makes plain text of a description in Markdown, HTML or MDX, and shortens it to most characters.
@@ -45,10 +46,10 @@ func cut(s string, most int) string {
 }
 
 var (
-	codePlace = regexp.MustCompile(`\x{e000}[0-9]+\x{e001}`) // private characters, in place of code
-	codePart  = regexp.MustCompile("(?s)```.*?(?:```|\\z)|`[^`\n]+`")
-	blanks    = regexp.MustCompile(`[ \t]+\n`)
-	newlines  = regexp.MustCompile(`\n{3,}`)
+	codePlace = regex.Lazy(`\x{e000}[0-9]+\x{e001}`) // private characters, in place of code
+	codePart  = regex.Lazy("(?s)```.*?(?:```|\\z)|`[^`\n]+`")
+	blanks    = regex.Lazy(`[ \t]+\n`)
+	newlines  = regex.Lazy(`\n{3,}`)
 )
 
 // prose removes markup whose text says the same: elements of HTML, components and comments of JSX, and the addresses of
@@ -59,13 +60,13 @@ func prose(s string) string {
 	}
 	var code []string // put aside
 	s = strings.NewReplacer("\ue000", "", "\ue001", "").Replace(s)
-	s = codePart.ReplaceAllStringFunc(s, func(part string) string {
+	s = codePart().ReplaceAllStringFunc(s, func(part string) string {
 		code = append(code, part)
 		return "\ue000" + strconv.Itoa(len(code)-1) + "\ue001"
 	})
 	s = withoutLinks(withoutHTML(withoutJSX(s)))
-	s = newlines.ReplaceAllString(blanks.ReplaceAllString(s, "\n"), "\n\n")
-	return codePlace.ReplaceAllStringFunc(s, func(place string) string {
+	s = newlines().ReplaceAllString(blanks().ReplaceAllString(s, "\n"), "\n\n")
+	return codePlace().ReplaceAllStringFunc(s, func(place string) string {
 		n, err := strconv.Atoi(strings.Trim(place, "\ue000\ue001"))
 		if err != nil || n >= len(code) {
 			return ""
@@ -75,16 +76,16 @@ func prose(s string) string {
 }
 
 var (
-	jsxComment   = regexp.MustCompile(`(?s)\{/\*.*?\*/\}`)
-	jsxComponent = regexp.MustCompile(`</?[A-Z][A-Za-z0-9.]*(?:\s+[A-Za-z][\w-]*(?:=(?:"[^"]*"|'[^']*'|\{[^{}]*\}))?)*\s*/?>`)
-	jsxName      = regexp.MustCompile(`^</?([A-Z][A-Za-z0-9.]*)`)
+	jsxComment   = regex.Lazy(`(?s)\{/\*.*?\*/\}`)
+	jsxComponent = regex.Lazy(`</?[A-Z][A-Za-z0-9.]*(?:\s+[A-Za-z][\w-]*(?:=(?:"[^"]*"|'[^']*'|\{[^{}]*\}))?)*\s*/?>`)
+	jsxName      = regex.Lazy(`^</?([A-Z][A-Za-z0-9.]*)`)
 )
 
 // withoutJSX removes components: with attributes, closed, or closing. <Name> alone is a placeholder of the author.
 func withoutJSX(s string) string {
-	s = jsxComment.ReplaceAllString(s, "")
-	return jsxComponent.ReplaceAllStringFunc(s, func(tag string) string {
-		name := jsxName.FindStringSubmatch(tag)[1]
+	s = jsxComment().ReplaceAllString(s, "")
+	return jsxComponent().ReplaceAllStringFunc(s, func(tag string) string {
+		name := jsxName().FindStringSubmatch(tag)[1]
 		if strings.HasPrefix(tag, "</") || strings.HasSuffix(tag, "/>") || strings.Contains(tag, "=") || strings.Contains(s, "</"+name+">") {
 			return ""
 		}
@@ -164,13 +165,13 @@ func lineBreak(name atom.Atom, end bool) string {
 
 var (
 	target   = `\((?:[^()\s]|\([^()\s]*\))*(?:\s+(?:"[^"]*"|'[^']*'))?\)`
-	image    = regexp.MustCompile(`!\[[^\[\]]*\]` + target)
-	link     = regexp.MustCompile(`(^|[^\w\])])\[([^\[\]]+)\]` + target)
-	autolink = regexp.MustCompile(`<((?:https?://|mailto:)[^<>\s]+)>`)
+	image    = regex.Lazy(`!\[[^\[\]]*\]` + target)
+	link     = regex.Lazy(`(^|[^\w\])])\[([^\[\]]+)\]` + target)
+	autolink = regex.Lazy(`<((?:https?://|mailto:)[^<>\s]+)>`)
 )
 
 // withoutLinks keeps the texts of Markdown's links.
 func withoutLinks(s string) string {
-	s = link.ReplaceAllString(image.ReplaceAllString(s, ""), "$1$2")
-	return autolink.ReplaceAllString(s, "$1")
+	s = link().ReplaceAllString(image().ReplaceAllString(s, ""), "$1$2")
+	return autolink().ReplaceAllString(s, "$1")
 }

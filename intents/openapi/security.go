@@ -5,10 +5,11 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // A Credential is what the gateway has to send to the service. The operator fills in the secret.
@@ -23,9 +24,9 @@ type Credential struct {
 }
 
 var (
-	fieldName   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-	plainText   = regexp.MustCompile("^[A-Za-z0-9!%&()*+,./:;=?@_~-]{1,500}$") // no quotation mark, and no $, which expands
-	notVariable = regexp.MustCompile(`[^A-Z0-9]+`)
+	fieldName   = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+	plainText   = regex.Lazy("^[A-Za-z0-9!%&()*+,./:;=?@_~-]{1,500}$") // no quotation mark, and no $, which expands
+	notVariable = regex.Lazy(`[^A-Z0-9]+`)
 )
 
 // credentials reads the security schemes.
@@ -59,7 +60,7 @@ func (w *work) credentials() {
 
 // variableOf names a variable of the environment.
 func variableOf(name string) string {
-	variable := strings.Trim(notVariable.ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
+	variable := strings.Trim(notVariable().ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
 	if variable == "" || variable[0] >= '0' && variable[0] <= '9' {
 		variable = "API_" + variable
 	}
@@ -70,9 +71,9 @@ func credential(name string, s map[string]any) Credential {
 	c := Credential{Name: line(name, 60), Variable: variableOf(name)}
 	header, in := text(s["name"]), text(s["in"])
 	switch kind, scheme := text(s["type"]), strings.ToLower(text(s["scheme"])); {
-	case kind == "apiKey" && in == "header" && fieldName.MatchString(header):
+	case kind == "apiKey" && in == "header" && fieldName().MatchString(header):
 		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
-	case kind == "apiKey" && in == "query" && givenName.MatchString(header):
+	case kind == "apiKey" && in == "query" && givenName().MatchString(header):
 		c.query, c.Remark = header, "it stands in the query: fixed, below, sends it"
 	case kind == "apiKey":
 		c.Remark = "the gateway sends credentials in one header, not in a " + line(in, 20)
@@ -103,7 +104,7 @@ func clientCredentials(s map[string]any) string {
 	}
 	address := text(flow["tokenUrl"])
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL || !plainText.MatchString(address) {
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL || !plainText().MatchString(address) {
 		return ""
 	}
 	out := "token_url: " + strconv.Quote(address)
@@ -113,7 +114,7 @@ func clientCredentials(s map[string]any) string {
 		return out
 	}
 	for i, scope := range scopes {
-		if !plainText.MatchString(scope) {
+		if !plainText().MatchString(scope) {
 			return out
 		}
 		scopes[i] = strconv.Quote(scope)

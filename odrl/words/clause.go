@@ -225,7 +225,7 @@ func used(c *model.Constraint) string {
 		return ""
 	}
 	n := c.Status
-	if !model.DecimalForm.MatchString(n) {
+	if !model.DecimalForm().MatchString(n) {
 		n = model.Quote(n)
 	}
 	return ", of which " + n + " are used already"

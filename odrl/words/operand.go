@@ -44,7 +44,7 @@ func worded(c *model.Constraint, s string) string {
 			return words
 		}
 	case left.Percent():
-		if model.DecimalForm.MatchString(s) && c.Unit.IRI == "" {
+		if model.DecimalForm().MatchString(s) && c.Unit.IRI == "" {
 			return s + " %"
 		}
 	}
@@ -56,7 +56,7 @@ func worded(c *model.Constraint, s string) string {
 	switch {
 	case left.IsCode(s):
 		return left.Spelling(s)
-	case model.DecimalForm.MatchString(s):
+	case model.DecimalForm().MatchString(s):
 		return s + unitWord(c)
 	default:
 		return model.Quote(s) + unitWord(c)
@@ -86,7 +86,7 @@ func currencyCode(unit string) (string, bool) {
 
 // spellDuration words a duration such as P1DT12H: 1 day and 12 hours.
 func spellDuration(s string) (string, bool) {
-	m := model.DurationForm.FindStringSubmatch(s)
+	m := model.DurationForm().FindStringSubmatch(s)
 	if m == nil || m[1] != "" || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
 		return "", false
 	}

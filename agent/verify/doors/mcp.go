@@ -3,7 +3,6 @@ package doors
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -96,8 +96,8 @@ func (d *Doors) mcpEndpoint(ctx context.Context) point.Finding {
 }
 
 var (
-	metadataParameter = regexp.MustCompile(`(?i)[\s,]resource_metadata\s*=\s*"([^"]*)"`)
-	bearerScheme      = regexp.MustCompile(`(?i)(^|,\s*)bearer\s`)
+	metadataParameter = regex.Lazy(`(?i)[\s,]resource_metadata\s*=\s*"([^"]*)"`)
+	bearerScheme      = regex.Lazy(`(?i)(^|,\s*)bearer\s`)
 )
 
 // challenge returns what an answer asks for, and the URL of metadata in it.
@@ -106,10 +106,10 @@ func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	switch {
 	case text == "":
 		return "", point.Missing.Because("there is no WWW-Authenticate")
-	case !bearerScheme.MatchString(text):
+	case !bearerScheme().MatchString(text):
 		return "", point.Wrong.Because("it asks for another scheme than Bearer")
 	}
-	if m := metadataParameter.FindStringSubmatch(text); m != nil {
+	if m := metadataParameter().FindStringSubmatch(text); m != nil {
 		metadata = m[1]
 	}
 	return metadata, point.Pass

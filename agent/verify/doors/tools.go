@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
+	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -85,12 +85,12 @@ func (d *Doors) take(page strictjson.Object, listed map[string]bool) point.Findi
 	return point.Pass
 }
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+var toolName = regex.Lazy(`^[A-Za-z0-9_.-]{1,128}$`)
 
 func (d *Doors) mcpToolNames(context.Context) point.Finding {
 	var bad []string
 	for _, t := range d.mcp.tools {
-		if !toolName.MatchString(t.name) {
+		if !toolName().MatchString(t.name) {
 			bad = append(bad, fmt.Sprintf("%.128q", t.name))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 const heading = `# What agents are offered of the OpenAPI document: edit this, then run uimgate init again. It is yours: init adds the
@@ -123,13 +124,13 @@ func listText(all []string) string {
 }
 
 // plain are texts that mean themselves in every place of YAML: they begin with a letter, and are no other word of it.
-var plain = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._/-]*(:[A-Za-z0-9][A-Za-z0-9._/-]*)*$`)
+var plain = regex.Lazy(`^[A-Za-z][A-Za-z0-9._/-]*(:[A-Za-z0-9][A-Za-z0-9._/-]*)*$`)
 
 func scalarText(s string) string {
 	switch strings.ToLower(s) {
 	case "true", "false", "null", "yes", "no", "on", "off", "y", "n":
 	default:
-		if plain.MatchString(s) {
+		if plain().MatchString(s) {
 			return s
 		}
 	}

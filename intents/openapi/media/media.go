@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"maps"
 	"mime"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // The content types that an endpoint's body may have.
@@ -188,14 +189,14 @@ func Accept(names []string) (accept []string, text, none bool) {
 // Type is a media type, or a range such as image/*, in lower case without parameters; of several the first. Empty where it is none.
 func Type(name string) string {
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))
-	if err != nil || !form.MatchString(kind) {
+	if err != nil || !form().MatchString(kind) {
 		return ""
 	}
 	return kind
 }
 
 // form is that of RFC 6838 section 4.2.
-var form = regexp.MustCompile(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
+var form = regex.Lazy(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
 
 func isFile(kind string) bool {
 	switch kind {

@@ -3,10 +3,11 @@ package model
 import (
 	"math"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 const (
@@ -67,8 +68,8 @@ type Interval struct {
 func (i Interval) Beyond() bool { return i.From == math.MinInt64 || i.To == math.MaxInt64 }
 
 var (
-	farForm      = regexp.MustCompile(`^(-?)([1-9][0-9]{4,}|[0-9]{4})(-[0-9]{2}-[0-9]{2}(?:T.*|Z|[+-][0-9]{2}:[0-9]{2})?)$`)
-	midnightForm = regexp.MustCompile(`T24:00:00(\.0+)?`)
+	farForm      = regex.Lazy(`^(-?)([1-9][0-9]{4,}|[0-9]{4})(-[0-9]{2}-[0-9]{2}(?:T.*|Z|[+-][0-9]{2}:[0-9]{2})?)$`)
+	midnightForm = regex.Lazy(`T24:00:00(\.0+)?`)
 )
 
 // ParseInstant reads xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it
@@ -79,7 +80,7 @@ func ParseInstant(s string) (Interval, bool) {
 	if len(s) > most || strings.Contains(s, ",") { // time.Parse takes a comma for a fraction; xsd does not
 		return Interval{}, false
 	}
-	if m := farForm.FindStringSubmatch(s); m != nil && (m[1] != "" || len(m[2]) > 4) {
+	if m := farForm().FindStringSubmatch(s); m != nil && (m[1] != "" || len(m[2]) > 4) {
 		at, ok := ParseInstant("2000" + m[3])
 		at.From, at.To = math.MaxInt64, math.MaxInt64
 		if m[1] != "" {
@@ -88,8 +89,8 @@ func ParseInstant(s string) (Interval, bool) {
 		return at, ok
 	}
 	later := time.Duration(0)
-	if midnightForm.MatchString(s) {
-		s, later = midnightForm.ReplaceAllString(s, "T00:00:00"), Day
+	if midnightForm().MatchString(s) {
+		s, later = midnightForm().ReplaceAllString(s, "T00:00:00"), Day
 	}
 	if t, err := time.Parse(time.RFC3339Nano, s); err == nil && fits(s) {
 		t = t.Add(later)
@@ -113,11 +114,11 @@ func fits(s string) bool {
 	return zone[0] != '+' && zone[0] != '-' || zone <= zone[:1]+"14:00"
 }
 
-var clockForm = regexp.MustCompile(`^([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9])(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
+var clockForm = regex.Lazy(`^([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9])(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
 
 // ParseClock reads a time of day as nanoseconds after midnight UTC; 24:00 is the end of the day.
 func ParseClock(s string) (at int64, zoneless, ok bool) {
-	m := clockForm.FindStringSubmatch(s)
+	m := clockForm().FindStringSubmatch(s)
 	if m == nil {
 		return 0, false, false
 	}
@@ -151,12 +152,12 @@ func ParseClock(s string) (at int64, zoneless, ok bool) {
 	return at, m[5] == "", true
 }
 
-var versionForm = regexp.MustCompile(`^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?$`)
+var versionForm = regex.Lazy(`^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?$`)
 
 // ParseVersion reads v2, v2.1 or 1.2.3; what is left out is 0.
 func ParseVersion(s string) ([3]int64, bool) {
 	var v [3]int64
-	m := versionForm.FindStringSubmatch(s)
+	m := versionForm().FindStringSubmatch(s)
 	if m == nil {
 		return v, false
 	}

@@ -2,11 +2,12 @@ package model
 
 import (
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/text/language"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // regionNamespaces are those, without scheme, in which the last name of an IRI is an ISO 3166 code.
@@ -89,10 +90,10 @@ ZA Q258 South_Africa`) {
 }()
 
 var (
-	regionForm   = regexp.MustCompile(`^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$`)       // ISO 3166-1 alpha-2, ISO 3166-2
-	alpha3Form   = regexp.MustCompile(`^[A-Z]{3}$`)                              // ISO 3166-1 alpha-3
-	languageForm = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}$`) // BCP 47
-	hostForm     = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]\.?$`)
+	regionForm   = regex.Lazy(`^[A-Za-z]{2}(-[A-Za-z0-9]{1,3})?$`)       // ISO 3166-1 alpha-2, ISO 3166-2
+	alpha3Form   = regex.Lazy(`^[A-Z]{3}$`)                              // ISO 3166-1 alpha-3
+	languageForm = regex.Lazy(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,8}$`) // BCP 47
+	hostForm     = regex.Lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]\.?$`)
 )
 
 // regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
@@ -139,19 +140,19 @@ func region(s string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if alpha3Form.MatchString(name) && name != s { // a bare word of three capitals may be any
+	if alpha3Form().MatchString(name) && name != s { // a bare word of three capitals may be any
 		if r, err := language.ParseRegion(name); err == nil && r.IsCountry() {
 			name = r.String()
 		}
 	}
 	name = strings.ToUpper(name)
-	return name, regionForm.MatchString(name) && !slices.Contains(regionGroups, name)
+	return name, regionForm().MatchString(name) && !slices.Contains(regionGroups, name)
 }
 
 // tongue reads BCP 47 language tags and the IRIs of languages.
 func tongue(s string) (string, bool) {
 	name, ok := inNamespace(s, languageNamespaces)
-	if !ok || !languageForm.MatchString(name) {
+	if !ok || !languageForm().MatchString(name) {
 		return "", false
 	}
 	base, rest, _ := strings.Cut(name, "-")
@@ -179,7 +180,7 @@ func network(s string) (string, bool) {
 	}
 	name := strings.ToLower(s)
 	const longest = 253
-	if len(name) > longest || !hostForm.MatchString(name) {
+	if len(name) > longest || !hostForm().MatchString(name) {
 		return "", false
 	}
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")

@@ -286,7 +286,7 @@ func (r *reader) profile(iri, pointer string) {
 	rest, _ := Bare(iri)
 	switch {
 	case slices.Contains(profiles, rest) || slices.Contains(r.added.profiles, iri):
-	case slices.Contains(r.profiles, iri) || modelProfiles.MatchString(rest) && !r.Served:
+	case slices.Contains(r.profiles, iri) || modelProfiles().MatchString(rest) && !r.Served:
 		r.open = true
 	default:
 		r.Problems.Errorf("unknown-profile", pointer, "the profile %s is not known%s", Quote(iri), r.suggestProfile(iri))

@@ -3,14 +3,15 @@ package model
 import (
 	"encoding/json"
 	"math/big"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // DecimalForm is the form of an xsd:decimal, integer or double.
-var DecimalForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`)
+var DecimalForm = regex.Lazy(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`)
 
 // maxDigits bounds the characters of a number that is compared.
 const maxDigits = 400
@@ -18,7 +19,7 @@ const maxDigits = 400
 // ParseDecimal reads an xsd:decimal, integer or double exactly. NaN and INF are no numbers.
 func ParseDecimal(s string) (*big.Rat, bool) {
 	s = strings.TrimSpace(s)
-	if len(s) > maxDigits || !DecimalForm.MatchString(s) {
+	if len(s) > maxDigits || !DecimalForm().MatchString(s) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(strings.TrimPrefix(s, "+"))
@@ -67,7 +68,7 @@ func digitsOf(x *big.Rat) (digits string, exponent int64, ok bool) {
 }
 
 // DurationForm is the form of an xsd:duration, or one in weeks.
-var DurationForm = regexp.MustCompile(`^(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})W)?(?:([0-9]{1,9})D)?(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(\.[0-9]{1,9})?S)?)?$`)
+var DurationForm = regex.Lazy(`^(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})W)?(?:([0-9]{1,9})D)?(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(\.[0-9]{1,9})?S)?)?$`)
 
 // durationStarts are the instants to which XML Schema 1.0 part 2, 3.2.6.2, adds durations to compare them.
 var durationStarts = []time.Time{
@@ -78,7 +79,7 @@ var durationStarts = []time.Time{
 // ParseDuration reads an xsd:duration, or one in weeks, of at most 5,000 years, as the four lengths by
 // which durations compare: each as seconds and nanoseconds in one integer of 10⁻⁹ s where it fits.
 func ParseDuration(s string) ([]any, bool) {
-	m := DurationForm.FindStringSubmatch(s)
+	m := DurationForm().FindStringSubmatch(s)
 	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
 		return nil, false
 	}
@@ -116,12 +117,12 @@ func nanosIn(digits string) int64 {
 	return n
 }
 
-var semverForm = regexp.MustCompile(`^[vV]?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
+var semverForm = regex.Lazy(`^[vV]?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
 
 // ParseSemver reads v2, 2.1 or 1.2.3-rc.1 as a list that sorts as Semantic Versioning 2.0.0 section 11 defines.
 func ParseSemver(s string) ([]any, bool) {
 	const most = 128
-	m := semverForm.FindStringSubmatch(s)
+	m := semverForm().FindStringSubmatch(s)
 	if m == nil || len(s) > most {
 		return nil, false
 	}

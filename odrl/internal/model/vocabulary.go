@@ -2,9 +2,10 @@ package model
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/internal/regex"
 )
 
 // The namespaces a term may stand in, without scheme: http and https are the same here.
@@ -33,7 +34,7 @@ var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/
 
 // modelProfiles are the profiles that the examples of ODRL IM 2.2 name. No one has defined their terms:
 // they are taken as they are.
-var modelProfiles = regexp.MustCompile(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
+var modelProfiles = regex.Lazy(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
 
 // prefixes are those of the ODRL context and of common use; a document may declare more.
 var prefixes = map[string]string{
