@@ -172,8 +172,8 @@ func wantedType(sent string) string {
 
 // freshAgreement reads the payload of a JWS whose signature has verified.
 func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, error) {
-	if inHeader, ok := j.header["jwk"]; ok {
-		jwk, isObject := inHeader.(map[string]any)
+	if j.jwk != nil {
+		jwk, isObject := j.publicKey()
 		if !isObject {
 			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is no object")
 		}

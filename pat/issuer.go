@@ -81,7 +81,7 @@ func IssueRequestOf(agreement string) (IssueRequest, error) {
 	if err != nil || j.typ != TypeAgreement {
 		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is no compact JWS of typ %s", TypeAgreement)
 	}
-	jwk, isObject := j.header["jwk"].(map[string]any)
+	jwk, isObject := j.publicKey()
 	payload, err := strictjson.DecodeObject(j.payload)
 	if !isObject || err != nil {
 		return IssueRequest{}, errorOfKind(ErrBadSignature, "the header must hold the agent's public key as jwk")

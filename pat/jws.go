@@ -36,9 +36,10 @@ var errMalformedJWS = errors.New("not a compact JWS")
 
 // A jws holds the parts of a compact JWS whose signature is not verified. RFC 7515 7.1.
 type jws struct {
-	header    map[string]any
 	alg, kid  string
+	sentTyp   string
 	typ       string // lower case, without application/
+	jwk       []byte // as it is in the header; nil: it is not
 	payload   []byte
 	signature []byte
 	input     string // what the signature covers
@@ -59,19 +60,25 @@ func parseJWS(text string, limit int) (jws, error) {
 		return jws{}, errMalformedJWS
 	}
 	j := jws{input: text[:last]}
-	if j.header, err = strictjson.DecodeObject(raw); err != nil {
+	extended := false
+	read := strictjson.Members(raw, func(name, value []byte) {
+		switch string(name) {
+		case "alg":
+			j.alg, _ = strictjson.Text(value)
+		case "kid":
+			j.kid, _ = strictjson.Text(value)
+		case "typ":
+			j.sentTyp, _ = strictjson.Text(value)
+		case "jwk":
+			j.jwk = value
+		case "crit", "b64", "zip", "enc": // no extension is supported, nor an unencoded payload (RFC 7797)
+			extended = true
+		}
+	})
+	if !read || extended {
 		return jws{}, errMalformedJWS
 	}
-	// No extension is supported, nor an unencoded payload (RFC 7797).
-	for _, name := range []string{"crit", "b64", "zip", "enc"} {
-		if _, ok := j.header[name]; ok {
-			return jws{}, errMalformedJWS
-		}
-	}
-	j.alg, _ = j.header["alg"].(string)
-	j.kid, _ = j.header["kid"].(string)
-	typ, _ := j.header["typ"].(string)
-	j.typ = strings.TrimPrefix(strings.ToLower(typ), "application/") // RFC 7515 4.1.9
+	j.typ = strings.TrimPrefix(strings.ToLower(j.sentTyp), "application/") // RFC 7515 4.1.9
 	if j.payload, err = decodeSegment(body); err != nil {
 		return jws{}, errMalformedJWS
 	}
@@ -79,6 +86,12 @@ func parseJWS(text string, limit int) (jws, error) {
 		return jws{}, errMalformedJWS
 	}
 	return j, nil
+}
+
+// publicKey returns the header's jwk; false where it is no object.
+func (j jws) publicKey() (map[string]any, bool) {
+	jwk, err := strictjson.DecodeObject(j.jwk)
+	return jwk, err == nil
 }
 
 // decodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that one

@@ -44,24 +44,37 @@ func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof
 	case !j.verifies(key):
 		return Proof{}, &ProofError{"signature", "it does not verify with the agreed key, or alg is not that key's", ErrBadSignature}
 	}
-	payload, err := strictjson.DecodeObject(j.payload)
-	if err != nil {
+	var issuedAt, aud any
+	var nonce, token, digest string
+	if !strictjson.Members(j.payload, func(name, value []byte) {
+		switch string(name) {
+		case "iat":
+			issuedAt, _ = strictjson.Decode(value)
+		case "aud":
+			aud, _ = strictjson.Decode(value)
+		case "jti":
+			nonce, _ = strictjson.Text(value)
+		case "pat":
+			token, _ = strictjson.Text(value)
+		case "digest":
+			digest, _ = strictjson.Text(value)
+		}
+	}) {
 		return Proof{}, misfit("payload", "want one JSON object")
 	}
-	issued, err := numericDate(payload["iat"])
+	issued, err := numericDate(issuedAt)
 	if err != nil {
 		return Proof{}, misfit("iat", "want seconds since 1970")
 	}
-	nonce, _ := payload["jti"].(string)
-	audience, _ := soleAudience(payload["aud"])
+	audience, _ := soleAudience(aud)
 	switch {
 	case !validNonce(nonce):
 		return Proof{}, misfit("jti", "want %d to %d visible ASCII characters", minNonce, maxNonce)
 	case want.Audience == "" || audience != want.Audience:
 		return Proof{}, misfit("aud", "want this service's issuer, %s", want.Audience)
-	case want.TokenID == "" || payload["pat"] != string(want.TokenID):
+	case want.TokenID == "" || token != string(want.TokenID):
 		return Proof{}, misfit("pat", "want the jti of the PAT it is sent with")
-	case want.Digest == "" || payload["digest"] != want.Digest:
+	case want.Digest == "" || digest != want.Digest:
 		return Proof{}, misfit("digest", "want base64url, without prefix and padding, of SHA-256 over the canonical JSON (RFC 8785) of "+
 			`{"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal`)
 	case now.Sub(issued).Abs() > ProofWindow:

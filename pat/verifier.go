@@ -148,7 +148,7 @@ func digestToken(token string) [sha256.Size]byte {
 
 func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (c *Claims, until time.Time, err error) {
 	j, err := parseJWS(token, MaxToken)
-	if err != nil || j.header["typ"] != TypePAT {
+	if err != nil || j.sentTyp != TypePAT {
 		return nil, until, ErrInvalid
 	}
 	key, ok := v.c.Keys.lookup(ctx, KeyID(j.kid), now)

@@ -220,8 +220,8 @@ func (c *Cursor) Long() bool { return c.long }
 func Scalar(raw []byte) any {
 	switch raw[0] {
 	case '"':
-		s := span{start: 1, end: uint32(len(raw) - 1), escaped: bytes.IndexByte(raw, '\\') >= 0}
-		return string(s.content(raw))
+		s, _ := Text(raw)
+		return s
 	case 't':
 		return true
 	case 'f':
@@ -231,4 +231,27 @@ func Scalar(raw []byte) any {
 	default:
 		return json.Number(raw)
 	}
+}
+
+// Text returns a string, from the bytes that Value returned, as Decode makes it; false where they are no string.
+func Text(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	s := span{start: 1, end: uint32(len(raw) - 1), escaped: bytes.IndexByte(raw, '\\') >= 0}
+	return string(s.content(raw)), true
+}
+
+// Members tells the members of a document that is one object, in their order, each with the bytes of its value. It accepts what
+// DecodeObject accepts, and builds nothing; where the document turns out not to be acceptable it returns false, after any of them.
+func Members(document []byte, each func(name, value []byte)) bool {
+	c := Begin(document)
+	defer c.End()
+	for c.Open('{'); c.Member(); {
+		name := c.Name()
+		if value := c.Value(); value != nil {
+			each(name, value)
+		}
+	}
+	return c.Complete()
 }
