@@ -65,15 +65,15 @@ func (b *beginning) prepare() (*rowSet, error) {
 		return nil, errHold
 	}
 	e := b.Execution
-	n := &rowSet{agentID: string(e.AgentID)}
+	n := newRowSet(string(e.AgentID))
 	if e.ID != "" {
-		n.begins = []string{e.ID}
+		n.begins = append(n.begins, e.ID)
 	}
 	if e.IdempotencyKey != "" {
 		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
 	}
 	if b.Nonce != nil {
-		n.nonces = []nonceKey{{e.Service, string(b.Nonce.KeyID), b.Nonce.ID}}
+		n.nonces = append(n.nonces, nonceKey{e.Service, string(b.Nonce.KeyID), b.Nonce.ID})
 	}
 	b.reservations = make([][]reservation, len(b.Candidates))
 	for i, c := range b.Candidates {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/bulk"
 )
 
 // A dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR
@@ -119,18 +121,34 @@ func rowsOf(query string, same []command) command {
 	if len(same) == 1 {
 		return same[0]
 	}
-	query = strings.Replace(query, "INSERT ", "INSERT {whole}", 1)
-	query, rest, _ := strings.Cut(query, "VALUES ")
-	row, conflict, _ := strings.Cut(rest, " ON CONFLICT ")
 	args := make([]any, 0, len(same)*len(same[0].args))
 	for _, c := range same {
 		args = append(args, c.args...)
 	}
-	query += "VALUES " + row + strings.Repeat(", "+row, len(same)-1)
+	query, conflict, _ := strings.Cut(whole(query), " ON CONFLICT ")
+	query = bulk.Insertion(query, len(same))
 	if conflict != "" {
 		query += " ON CONFLICT " + conflict
 	}
 	return command{query: query, args: args}
+}
+
+// whole makes an insertion one that ends the transaction where it fails.
+func whole(query string) string { return strings.Replace(query, "INSERT ", "INSERT {whole}", 1) }
+
+// inserted returns the insertions of rows; j is nil where every value is bound by itself.
+func inserted(j *bulk.Joiner, query string, rows *bulk.Rows) (list []command) {
+	rows.Each(chunks, func(n int, values []any) {
+		text := query
+		switch {
+		case n > 1 && j != nil:
+			text, values = j.Join(whole(query), n, values)
+		case n > 1:
+			text = bulk.Insertion(whole(query), n)
+		}
+		list = append(list, command{query: text, args: values})
+	})
+	return list
 }
 
 // Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.

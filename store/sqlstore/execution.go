@@ -12,6 +12,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/bulk"
 )
 
 // The origin of a change of an execution, in the ledger.
@@ -28,18 +29,41 @@ type began struct {
 	forget int64
 }
 
-// insertExecution returns the statement that records an execution.
-func insertExecution(e *store.Execution, forget int64) command {
-	return command{
-		query: "INSERT INTO executions (" + executionColumns + `, forget_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		args: []any{
-			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
-			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), nanos(e.BegunAt),
-			nanos(e.Deadline), nanos(e.SettledAt), e.ContextID, nanos(e.UnresolvedAt), forget,
-		},
+// insertExecution records one.
+const insertExecution = "INSERT INTO executions (" + executionColumns + ", forget_at) VALUES (" + executionRow + ")"
+
+// writeExecutions returns the statements that record executions; j may be nil.
+func writeExecutions(j *bulk.Joiner, list []began) []command {
+	rows := bulk.NewRows(executionWidth, len(list))
+	for _, e := range list {
+		rows.Text(e.ID)
+		rows.Text(e.Service)
+		rows.Text(string(e.AgentID))
+		rows.Text(e.IdempotencyKey)
+		rows.Text(e.Fingerprint)
+		rows.Text(e.Intent)
+		rows.Text(string(e.AgreementID))
+		rows.Text(string(e.TokenID))
+		rows.Text(e.PolicyDigest)
+		rows.Text(e.Rule)
+		rows.Int(e.Charge.Nano)
+		rows.Text(e.Charge.Currency)
+		rows.Text(string(e.State))
+		rows.Text(string(e.Outcome))
+		rows.Int(nanos(e.BegunAt))
+		rows.Int(nanos(e.Deadline))
+		rows.Int(nanos(e.SettledAt))
+		rows.Text(e.ContextID)
+		rows.Int(nanos(e.UnresolvedAt))
+		rows.Int(e.forget)
 	}
+	return inserted(j, insertExecution, rows)
 }
+
+const (
+	executionWidth = 20
+	executionRow   = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+)
 
 const executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
@@ -224,13 +248,9 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	if err := checkSettlement(to); err != nil {
 		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
 	}
-	var keys []counterKey
 	var back []store.CounterSlot
 	if to.Outcome == store.NotSent {
 		back = b.Taken
-		for _, slot := range back {
-			keys = append(keys, counterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
-		}
 	}
 	if !b.Recorded {
 		e.State, e.Outcome = to.State, to.Outcome
@@ -240,19 +260,24 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 		if len(back) == 0 {
 			return e, nil
 		}
-		return e, s.call(ctx, &rowSet{agentID: string(e.AgentID), counters: keys}, func(_ context.Context, t *tx) error {
+	}
+	n := newRowSet(string(e.AgentID))
+	for _, slot := range back {
+		n.counters = append(n.counters, counterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
+	}
+	if !b.Recorded {
+		return e, s.call(ctx, n, func(_ context.Context, t *tx) error {
 			t.give(e.Service, back)
 			return nil
 		})
 	}
-	n := &rowSet{agentID: string(e.AgentID), counters: keys}
 	if e.State == store.Held && e.Deadline.After(s.now()) {
-		n.presumed = []*store.Execution{&e}
+		n.presumed = append(n.presumed, &e)
 	} else {
 		n.executions = []executionKey{{e.Service, e.ID}}
 	}
 	if e.Charge.Nano > 0 {
-		n.accounts = []accountKey{{e.Service, string(e.AgentID), e.Charge.Currency}}
+		n.accounts = append(n.accounts, accountKey{e.Service, string(e.AgentID), e.Charge.Currency})
 	}
 	if e.IdempotencyKey != "" && to.Answer != nil {
 		n.answers = []agentKey{{e.Service, string(e.AgentID)}}

@@ -200,11 +200,11 @@ func (t *tx) findBegun(n rowSet) (list []command) {
 func (t *tx) apply(ctx context.Context) error {
 	t.applied = true
 	p := &t.w.known.pending
-	list := make([]command, 0, len(p.Begun)+len(p.Lines))
-	for _, e := range p.Begun {
-		list = append(list, insertExecution(e, 0))
+	begins := make([]began, len(p.Begun))
+	for i, e := range p.Begun {
+		begins[i] = began{Execution: e}
 	}
-	list = together(list)
+	list := writeExecutions(&t.w.joiner, begins)
 	moves := make([]line, len(p.Moved))
 	for i, m := range p.Moved {
 		moves[i] = line{m.To, m.From, m.To.State, byAgent}
@@ -236,7 +236,7 @@ func (t *tx) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list = append(list, writeLines(insertNumber, lines, func(i int) int64 { return last - int64(len(lines)-1-i) })...)
+	list = append(list, writeLines(&t.w.joiner, insertNumber, lines, func(i int) int64 { return last - int64(len(lines)-1-i) })...)
 	err = t.w.send(ctx, append(list, command{query: deleteRecords}))
 	if err != nil && (errors.Is(err, errUnchanged) || t.w.s.dialect.constraint(err)) {
 		return fmt.Errorf("%w: %w", errMisfit, err)

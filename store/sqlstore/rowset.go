@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/bulk"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
@@ -76,6 +77,23 @@ type rowSet struct {
 	accounts   []accountKey
 	pools      []poolKey
 	answers    []agentKey // whose answers are to be kept
+
+	// Most calls have one of each of these: room for them, in the same piece of memory.
+	room struct {
+		begins   [1]string
+		presumed [1]*store.Execution
+		nonces   [1]nonceKey
+		accounts [1]accountKey
+		counters [2]counterKey
+	}
+}
+
+// newRowSet returns the empty row set of a call.
+func newRowSet(agentID string) *rowSet {
+	n := &rowSet{agentID: agentID}
+	n.begins, n.presumed, n.nonces = n.room.begins[:0], n.room.presumed[:0], n.room.nonces[:0]
+	n.accounts, n.counters = n.room.accounts[:0], n.room.counters[:0]
+	return n
 }
 
 // mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
@@ -302,11 +320,7 @@ const (
 // changes returns the statements that write what has changed; the rows that all writers use come last. A row that was
 // missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (t *tx) changes() []command {
-	records := make([]command, len(t.begun))
-	for i, b := range t.begun {
-		records[i] = insertExecution(b.Execution, b.forget)
-	}
-	list := append(together(records), together(t.writes)...)
+	list := append(writeExecutions(nil, t.begun), together(t.writes)...)
 	list = append(list, writeMoves(t.moves)...)
 	var rows []command
 	for _, k := range order(t.counters, counterKey.compare) {
@@ -332,23 +346,33 @@ func (t *tx) changes() []command {
 	list = append(list, t.writeAnswerSizes()...)
 	if n := len(t.lines); n > 0 {
 		list = append(list, command{query: bumpLedger, args: []any{n}})
-		list = append(list, writeLines(insertEntry, t.lines, func(i int) int64 { return int64(n - 1 - i) })...)
+		list = append(list, writeLines(nil, insertEntry, t.lines, func(i int) int64 { return int64(n - 1 - i) })...)
 	}
 	t.forget()
 	return list
 }
 
-// writeLines returns the statements that write lines of the ledger, whose numbers are told as the query takes them.
-func writeLines(query string, lines []line, number func(i int) int64) []command {
-	entries := make([]command, len(lines))
+// writeLines returns the statements that write lines of the ledger, whose numbers are told as the query takes them; j may be nil.
+func writeLines(j *bulk.Joiner, query string, lines []line, number func(i int) int64) []command {
+	rows := bulk.NewRows(lineWidth, len(lines))
 	for i, l := range lines {
-		entries[i] = command{query: query, args: []any{
-			number(i), nanos(l.at()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule, l.Charge.Nano, l.Charge.Currency,
-			string(l.from), string(l.to), l.by,
-		}}
+		rows.Int(number(i))
+		rows.Int(nanos(l.at()))
+		rows.Text(l.Service)
+		rows.Text(string(l.AgentID))
+		rows.Text(l.ID)
+		rows.Text(l.Intent)
+		rows.Text(l.Rule)
+		rows.Int(l.Charge.Nano)
+		rows.Text(l.Charge.Currency)
+		rows.Text(string(l.from))
+		rows.Text(string(l.to))
+		rows.Text(l.by)
 	}
-	return together(entries)
+	return inserted(j, query, rows)
 }
+
+const lineWidth = 12
 
 // forget drops what was read and changed.
 func (t *tx) forget() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/bulk"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/direct"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
 )
@@ -116,6 +117,7 @@ type writer struct {
 
 	direct  direct.Runner
 	encoder journal.Encoder
+	joiner  bulk.Joiner
 }
 
 // run works until the lane is closed and empty.
