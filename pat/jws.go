@@ -114,8 +114,14 @@ func (j jws) verifies(k Key) bool {
 	if alg == "Ed25519" { // RFC 9864
 		alg = EdDSA
 	}
+	if alg != k.algorithm {
+		return false
+	}
+	if public, is := k.public.(ed25519.PublicKey); is {
+		return verifyEd25519(public, []byte(j.input), j.signature)
+	}
 	method, ok := methods[k.algorithm]
-	return ok && alg == k.algorithm && method.Verify(j.input, j.signature, k.public) == nil
+	return ok && method.Verify(j.input, j.signature, k.public) == nil
 }
 
 // signJWS makes a compact JWS. The signer's public key must be one that NewKey accepts.
