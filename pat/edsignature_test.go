@@ -47,8 +47,11 @@ func unhex(texts ...string) (out [][]byte) {
 func sameDecision(t testing.TB, public, message, signature []byte) bool {
 	t.Helper()
 	want := ed25519.Verify(public, message, signature)
-	if got := verifyEd25519(public, message, signature); got != want {
-		t.Errorf("key %x, message %x, signature %x: %v, want %v", public, message, signature, got, want)
+	key := Key{public: ed25519.PublicKey(public)}
+	for _, key := range []Key{key, key.Prepared()} {
+		if got := verifyEd25519(public, key.prepared, message, signature); got != want {
+			t.Errorf("key %x (prepared: %v), message %x, signature %x: %v, want %v", public, key.prepared != nil, message, signature, got, want)
+		}
 	}
 	return want
 }
@@ -154,7 +157,12 @@ func BenchmarkVerifyEd25519(b *testing.B) {
 	}
 	message := make([]byte, 500)
 	signature := ed25519.Sign(private, message)
-	for name, verify := range map[string]func(ed25519.PublicKey, []byte, []byte) bool{"ours": verifyEd25519, "standard": ed25519.Verify} {
+	key := Key{public: public}.Prepared()
+	for name, verify := range map[string]func(ed25519.PublicKey, []byte, []byte) bool{
+		"prepared": func(k ed25519.PublicKey, m, s []byte) bool { return verifyEd25519(k, key.prepared, m, s) },
+		"any key":  func(k ed25519.PublicKey, m, s []byte) bool { return verifyEd25519(k, nil, m, s) },
+		"standard": ed25519.Verify,
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -118,7 +118,7 @@ func (j jws) verifies(k Key) bool {
 		return false
 	}
 	if public, is := k.public.(ed25519.PublicKey); is {
-		return verifyEd25519(public, []byte(j.input), j.signature)
+		return verifyEd25519(public, k.prepared, []byte(j.input), j.signature)
 	}
 	method, ok := methods[k.algorithm]
 	return ok && method.Verify(j.input, j.signature, k.public) == nil
