@@ -44,7 +44,7 @@ func unhex(texts ...string) (out [][]byte) {
 }
 
 // sameDecision fails unless both verify, or neither.
-func sameDecision(t testing.TB, public, message, signature []byte) bool {
+func sameDecision(t *testing.T, public, message, signature []byte) bool {
 	t.Helper()
 	want := ed25519.Verify(public, message, signature)
 	key := Key{public: ed25519.PublicKey(public)}

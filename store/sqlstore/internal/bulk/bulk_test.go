@@ -30,11 +30,13 @@ func TestJoin(t *testing.T) {
 	}{
 		"nothing in common": {
 			rowsOf([3]any{1, "a", "x"}, [3]any{2, "b", "y"}),
-			"INSERT INTO t (a, b, c) VALUES ({n} - ?, ?, ?), ({n} - ?, ?, ?)", []any{int64(1), "a", "x", int64(2), "b", "y"},
+			"INSERT INTO t (a, b, c) VALUES ({n} - ?, ?, ?), ({n} - ?, ?, ?)",
+			[]any{int64(1), "a", "x", int64(2), "b", "y"},
 		},
 		"one column": {
 			rowsOf([3]any{1, "a", "x"}, [3]any{2, "a", "y"}),
-			"INSERT INTO t (a, b, c) VALUES ({n} - ?2, ?1, ?3), ({n} - ?4, ?1, ?5)", []any{"a", int64(1), "x", int64(2), "y"},
+			"INSERT INTO t (a, b, c) VALUES ({n} - ?2, ?1, ?3), ({n} - ?4, ?1, ?5)",
+			[]any{"a", int64(1), "x", int64(2), "y"},
 		},
 		"a column in some rows": {
 			rowsOf([3]any{1, "a", "x"}, [3]any{1, "b", "x"}, [3]any{2, "b", "x"}),
@@ -43,11 +45,13 @@ func TestJoin(t *testing.T) {
 		},
 		"all": {
 			rowsOf([3]any{1, "a", "x"}, [3]any{1, "a", "x"}),
-			"INSERT INTO t (a, b, c) VALUES ({n} - ?1, ?2, ?3), ({n} - ?1, ?2, ?3)", []any{int64(1), "a", "x"},
+			"INSERT INTO t (a, b, c) VALUES ({n} - ?1, ?2, ?3), ({n} - ?1, ?2, ?3)",
+			[]any{int64(1), "a", "x"},
 		},
 		"the same text in other columns": {
 			rowsOf([3]any{1, "a", "b"}, [3]any{2, "b", "a"}),
-			"INSERT INTO t (a, b, c) VALUES ({n} - ?, ?, ?), ({n} - ?, ?, ?)", []any{int64(1), "a", "b", int64(2), "b", "a"},
+			"INSERT INTO t (a, b, c) VALUES ({n} - ?, ?, ?), ({n} - ?, ?, ?)",
+			[]any{int64(1), "a", "b", int64(2), "b", "a"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
