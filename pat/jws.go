@@ -20,6 +20,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
@@ -118,7 +119,7 @@ func (j jws) verifies(k Key) bool {
 		return false
 	}
 	if public, is := k.public.(ed25519.PublicKey); is {
-		return verifyEd25519(public, k.prepared, []byte(j.input), j.signature)
+		return eddsa.Verify(public, k.prepared, []byte(j.input), j.signature)
 	}
 	method, ok := methods[k.algorithm]
 	return ok && method.Verify(j.input, j.signature, k.public) == nil

@@ -16,7 +16,7 @@ import (
 	"fmt"
 	"math/big"
 
-	voi "github.com/oasisprotocol/curve25519-voi/primitives/ed25519"
+	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // The signature algorithms of PATs, agreements and proofs. RFC 7518 3.1, RFC 8037 3.1.
@@ -40,7 +40,7 @@ type Key struct {
 	algorithm  string
 	thumbprint KeyID
 	spki       []byte
-	prepared   *voi.ExpandedPublicKey // nil: not
+	prepared   *eddsa.Prepared // nil: not
 }
 
 // NewKey accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey or
@@ -91,7 +91,7 @@ func (k Key) Algorithm() string { return k.algorithm }
 // Prepared returns the key with 1.5 KiB more where that makes verifying quicker, for keys that are kept to verify many signatures.
 func (k Key) Prepared() Key {
 	if public, is := k.public.(ed25519.PublicKey); is && k.prepared == nil {
-		k.prepared, _ = voi.NewExpandedPublicKey(voi.PublicKey(public)) // an error leaves it as it is
+		k.prepared = eddsa.Prepare(public)
 	}
 	return k
 }

@@ -1,4 +1,4 @@
-package pat
+package eddsa_test
 
 import (
 	"crypto/ed25519"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"filippo.io/edwards25519"
+
+	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // torsion are the encodings of the points of small order, also those that RFC 8032 5.1.3 has no point for and some libraries do.
@@ -47,10 +49,9 @@ func unhex(texts ...string) (out [][]byte) {
 func sameDecision(t *testing.T, public, message, signature []byte) bool {
 	t.Helper()
 	want := ed25519.Verify(public, message, signature)
-	key := Key{public: ed25519.PublicKey(public)}
-	for _, key := range []Key{key, key.Prepared()} {
-		if got := verifyEd25519(public, key.prepared, message, signature); got != want {
-			t.Errorf("key %x (prepared: %v), message %x, signature %x: %v, want %v", public, key.prepared != nil, message, signature, got, want)
+	for _, prepared := range []*eddsa.Prepared{nil, eddsa.Prepare(public)} {
+		if got := eddsa.Verify(public, prepared, message, signature); got != want {
+			t.Errorf("key %x (prepared: %v), message %x, signature %x: %v, want %v", public, prepared != nil, message, signature, got, want)
 		}
 	}
 	return want
@@ -119,8 +120,8 @@ func mixed(t *testing.T, seed byte, small, message []byte) (public, signature []
 	return public, append(point, edwards25519.NewScalar().MultiplyAdd(k, a, r).Bytes()...)
 }
 
-// FuzzEd25519 holds what verifies a signature against the standard library: as it is made, and changed in one place.
-func FuzzEd25519(f *testing.F) {
+// FuzzVerify holds what verifies a signature against the standard library: as it is made, and changed in one place.
+func FuzzVerify(f *testing.F) {
 	f.Add([]byte("seed"), []byte("message"), uint16(0), byte(0))
 	f.Add([]byte("seed"), []byte("message"), uint16(7), byte(0x80))
 	f.Add([]byte("seed"), []byte("message"), uint16(255), byte(1))
@@ -150,17 +151,17 @@ func FuzzEd25519(f *testing.F) {
 	})
 }
 
-func BenchmarkVerifyEd25519(b *testing.B) {
+func BenchmarkVerify(b *testing.B) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	message := make([]byte, 500)
 	signature := ed25519.Sign(private, message)
-	key := Key{public: public}.Prepared()
+	prepared := eddsa.Prepare(public)
 	for name, verify := range map[string]func(ed25519.PublicKey, []byte, []byte) bool{
-		"prepared": func(k ed25519.PublicKey, m, s []byte) bool { return verifyEd25519(k, key.prepared, m, s) },
-		"any key":  func(k ed25519.PublicKey, m, s []byte) bool { return verifyEd25519(k, nil, m, s) },
+		"prepared": func(k ed25519.PublicKey, m, s []byte) bool { return eddsa.Verify(k, prepared, m, s) },
+		"any key":  func(k ed25519.PublicKey, m, s []byte) bool { return eddsa.Verify(k, nil, m, s) },
 		"standard": ed25519.Verify,
 	} {
 		b.Run(name, func(b *testing.B) {
