@@ -140,11 +140,8 @@ func whole(query string) string { return strings.Replace(query, "INSERT ", "INSE
 func inserted(j *bulk.Joiner, query string, rows *bulk.Rows) (list []command) {
 	rows.Each(chunks, func(n int, values []any) {
 		text := query
-		switch {
-		case n > 1 && j != nil:
+		if n > 1 {
 			text, values = j.Join(whole(query), n, values)
-		case n > 1:
-			text = bulk.Insertion(whole(query), n)
 		}
 		list = append(list, command{query: text, args: values})
 	})

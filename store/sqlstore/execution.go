@@ -30,11 +30,12 @@ type began struct {
 }
 
 // insertExecution records one.
-const insertExecution = "INSERT INTO executions (" + executionColumns + ", forget_at) VALUES (" + executionRow + ")"
+const insertExecution = "INSERT INTO executions (" + executionColumns + ", forget_at) " +
+	"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 // writeExecutions returns the statements that record executions; j may be nil.
 func writeExecutions(j *bulk.Joiner, list []began) []command {
-	rows := bulk.NewRows(executionWidth, len(list))
+	rows := bulk.NewRows(insertExecution, len(list))
 	for _, e := range list {
 		rows.Text(e.ID)
 		rows.Text(e.Service)
@@ -59,11 +60,6 @@ func writeExecutions(j *bulk.Joiner, list []began) []command {
 	}
 	return inserted(j, insertExecution, rows)
 }
-
-const (
-	executionWidth = 20
-	executionRow   = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-)
 
 const executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`

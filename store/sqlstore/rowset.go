@@ -354,7 +354,7 @@ func (t *tx) changes() []command {
 
 // writeLines returns the statements that write lines of the ledger, whose numbers are told as the query takes them; j may be nil.
 func writeLines(j *bulk.Joiner, query string, lines []line, number func(i int) int64) []command {
-	rows := bulk.NewRows(lineWidth, len(lines))
+	rows := bulk.NewRows(query, len(lines))
 	for i, l := range lines {
 		rows.Int(number(i))
 		rows.Int(nanos(l.at()))
@@ -371,8 +371,6 @@ func writeLines(j *bulk.Joiner, query string, lines []line, number func(i int) i
 	}
 	return inserted(j, query, rows)
 }
-
-const lineWidth = 12
 
 // forget drops what was read and changed.
 func (t *tx) forget() {

@@ -13,41 +13,27 @@ type Rows struct {
 	values  []any // int64 or string
 }
 
-// NewRows makes room for so many rows, of which Int and Text then tell every column.
-func NewRows(columns, rows int) *Rows {
+// NewRows makes room for so many rows of an insertion, of which Int and Text then tell every column.
+func NewRows(query string, rows int) *Rows {
+	columns := strings.Count(query, "?")
 	return &Rows{columns: columns, values: make([]any, 0, columns*rows)}
 }
 
 // Int tells the next column of a row.
-func (r *Rows) Int(n int64) {
-	for _, was := range r.above() {
-		if v, is := was.(int64); is && v == n {
-			r.values = append(r.values, was)
-			return
-		}
-	}
-	r.values = append(r.values, n)
-}
+func (r *Rows) Int(n int64) { tell(r, n) }
 
 // Text tells the next column of a row.
-func (r *Rows) Text(s string) {
-	for _, was := range r.above() {
-		if v, is := was.(string); is && v == s {
-			r.values = append(r.values, was)
+func (r *Rows) Text(s string) { tell(r, s) }
+
+func tell[T int64 | string](r *Rows, v T) {
+	for back := r.columns; back <= 2*r.columns && back <= len(r.values); back += r.columns {
+		above := r.values[len(r.values)-back]
+		if was, is := above.(T); is && was == v {
+			r.values = append(r.values, above)
 			return
 		}
 	}
-	r.values = append(r.values, s)
-}
-
-// above returns what the next column has in the two rows before; nil where there are none.
-func (r *Rows) above() (values [2]any) {
-	for i := range values {
-		if at := len(r.values) - (i+1)*r.columns; at >= 0 {
-			values[i] = r.values[at]
-		}
-	}
-	return values
+	r.values = append(r.values, v)
 }
 
 // Each calls each with the values of n rows, from the first to the last, as long as there are so many; n is each of sizes in turn. The
@@ -68,7 +54,7 @@ func Insertion(query string, n int) string {
 }
 
 // A Joiner makes insertions that bind a column once where all rows have the same there. It remembers them, so that each is prepared once
-// for a connection. The zero value is ready. It is not safe for concurrent use.
+// for a connection. The zero value is ready; the nil Joiner binds every value by itself. It is not safe for concurrent use.
 type Joiner struct {
 	made map[shape]string
 }
@@ -84,6 +70,9 @@ const mostShapes = 64
 
 // Join is Insertion of the rows that have these values, and returns what it binds.
 func (j *Joiner) Join(query string, n int, values []any) (string, []any) {
+	if j == nil {
+		return Insertion(query, n), values
+	}
 	columns := len(values) / n
 	s := shape{query: query, rows: n, common: common(values, columns)}
 	text, made := j.made[s]
@@ -117,9 +106,6 @@ func (j *Joiner) Join(query string, n int, values []any) (string, []any) {
 
 // common returns the columns that are the same in all rows.
 func common(values []any, columns int) (bits uint64) {
-	if len(values) == columns {
-		return 0
-	}
 	for column := range min(columns, 64) {
 		same := true
 		for at := column + columns; at < len(values) && same; at += columns {

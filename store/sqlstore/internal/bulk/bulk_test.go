@@ -12,7 +12,7 @@ const insert = "INSERT INTO t (a, b, c) VALUES ({n} - ?, ?, ?)"
 
 // rowsOf tells rows of an int and two texts.
 func rowsOf(rows ...[3]any) *bulk.Rows {
-	r := bulk.NewRows(3, len(rows))
+	r := bulk.NewRows(insert, len(rows))
 	for _, row := range rows {
 		r.Int(int64(row[0].(int)))
 		r.Text(row[1].(string))
@@ -70,7 +70,7 @@ func TestJoin(t *testing.T) {
 
 func TestEach(t *testing.T) {
 	t.Parallel()
-	r := bulk.NewRows(2, 0)
+	r := bulk.NewRows("VALUES (?, ?)", 0)
 	for i := range 23 {
 		r.Int(int64(i / 3)) // some like the one before, some like none
 		r.Text(fmt.Sprint(i % 2))
@@ -96,18 +96,21 @@ func TestEach(t *testing.T) {
 // Whatever rows have in common, few statements are to be prepared.
 func TestShapesAreBounded(t *testing.T) {
 	t.Parallel()
-	const columns = 10
+	const (
+		columns = 10
+		query   = "INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	)
 	var j bulk.Joiner
 	texts := map[string]bool{}
 	for bits := range 1 << columns {
-		r := bulk.NewRows(columns, 2)
+		r := bulk.NewRows(query, 2)
 		for row := range 2 {
 			for c := range columns {
 				r.Int(int64(row * (bits >> c & 1)))
 			}
 		}
 		r.Each([]int{2}, func(n int, values []any) {
-			text, args := j.Join("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", n, values)
+			text, args := j.Join(query, n, values)
 			texts[text] = true
 			if len(args) > len(values) {
 				t.Errorf("%d bound", len(args))
