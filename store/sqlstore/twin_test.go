@@ -94,8 +94,10 @@ func (w *twins) request() store.BeginRequest {
 			{Limit: limit.Limit{ID: "all", Rate: limit.Rate{Max: 20, Period: limit.Minute}}},
 		},
 		Candidates: []store.Candidate{{Rule: "r", Charge: money.Amount{Nano: int64(1 + w.r.IntN(5)), Currency: "EUR"}}},
-		Billing:    store.Billing{Credit: money.Amount{Nano: 300, Currency: "EUR"}, Prepaid: who == "a3", Unapproved: who == "a2" && w.r.IntN(4) > 0},
-		Hold:       time.Duration(1+w.r.IntN(90)) * time.Second, KeyFor: time.Minute,
+		Billing: store.Billing{
+			Credit: money.Amount{Nano: 300, Currency: "EUR"}, Prepaid: who == "a3", Unapproved: who == "a2" && w.r.IntN(4) > 0,
+		},
+		Hold: time.Duration(1+w.r.IntN(90)) * time.Second, KeyFor: time.Minute,
 	}
 	switch w.r.IntN(20) {
 	case 0:
