@@ -254,7 +254,8 @@ func (f *File) verify(out []byte) error {
 	if err != nil {
 		return fmt.Errorf("it cannot be changed by a program as it is written: %w", err)
 	}
-	if !reflect.DeepEqual(selectionMembers(back.Selection), selectionMembers(f.Selection)) || !reflect.DeepEqual(back.Operations, f.Operations) {
+	if !reflect.DeepEqual(selectionMembers(back.Selection), selectionMembers(f.Selection)) ||
+		!reflect.DeepEqual(back.Operations, f.Operations) {
 		return errors.New("it cannot be changed by a program as it is written: write each operation in lines of its own")
 	}
 	left := comments(out)
