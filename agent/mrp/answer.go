@@ -62,9 +62,7 @@ func shown(text string, most int) string {
 
 // decode reads a document strictly and then into v. The error wraps ErrAnswer and quotes nothing.
 func decode(document []byte, v any) error {
-	c := strictjson.Begin(document)
-	defer c.End()
-	if !c.Skip() || !c.Complete() {
+	if !strictjson.Valid(document) {
 		return fmt.Errorf("%w: it is no JSON", ErrAnswer)
 	}
 	return unpack(document, v)

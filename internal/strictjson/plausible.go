@@ -6,11 +6,11 @@ const headRead = 4 << 10
 // Plausible reports whether a document is one that Decode accepts, as far as its first 4 KiB and its last byte tell: it is for
 // those who hand a document on and do not read it. Of longer ones that are no list or object it reports false.
 func Plausible(document []byte) bool {
+	if len(document) <= headRead {
+		return Valid(document)
+	}
 	c := Begin(document)
 	defer c.End()
-	if len(document) <= headRead {
-		return c.Skip() && c.Complete()
-	}
 	var open [MaxDepth + 1]byte
 	depth := 0
 	for c.Offset() < headRead {

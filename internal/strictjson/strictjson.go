@@ -86,6 +86,13 @@ func explain(data []byte, most int) (any, error) {
 	return v, nil
 }
 
+// Valid reports whether data is a document that Decode accepts. It builds nothing.
+func Valid(data []byte) bool {
+	c := Begin(data)
+	defer c.End()
+	return c.Skip() && c.Complete()
+}
+
 // DecodeObject is Decode for a document that must be an object.
 func DecodeObject(data []byte) (Object, error) { return DecodeObjectOf(data, math.MaxInt) }
 

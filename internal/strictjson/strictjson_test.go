@@ -46,6 +46,9 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := strictjson.Decode([]byte(tt.in))
+			if valid := strictjson.Valid([]byte(tt.in)); valid != (tt.wantErr == "") {
+				t.Errorf("Valid reports %t", valid)
+			}
 			if tt.wantErr != "" {
 				if _, ok := errors.AsType[*strictjson.Error](err); !ok || !strings.Contains(err.Error(), tt.wantErr) {
 					t.Fatalf("err = %v, want one with %q", err, tt.wantErr)
@@ -140,6 +143,9 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := strictjson.Decode(data)
+		if strictjson.Valid(data) != (err == nil) {
+			t.Fatalf("Valid reports %t; %v", err != nil, err)
+		}
 		if err != nil {
 			e, ok := errors.AsType[*strictjson.Error](err)
 			if !ok || e.Line < 1 || e.Column < 1 || v != nil {

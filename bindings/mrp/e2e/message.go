@@ -51,7 +51,7 @@ func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, erro
 			return wire.Message{}, ErrBody
 		}
 	}
-	if inner == wire.TypeEncrypted || !isJSON(body) {
+	if inner == wire.TypeEncrypted || !strictjson.Valid(body) {
 		return wire.Message{}, ErrBody
 	}
 	m.ContentType, m.Body = inner, body
@@ -61,10 +61,4 @@ func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, erro
 // isText reports whether a body of this type is a text, which is sealed as its characters and not as JSON.
 func isText(contentType string) bool {
 	return strings.HasPrefix(strings.ToLower(contentType), "text/")
-}
-
-func isJSON(document []byte) bool {
-	c := strictjson.Begin(document)
-	defer c.End()
-	return c.Skip() && c.Complete()
 }

@@ -104,9 +104,7 @@ func AppendMessage(out []byte, m *Message) ([]byte, error) {
 
 // ReadReply reads a frame of a relay; members that are unknown are ignored.
 func ReadReply(document []byte) (r Reply, err error) {
-	c := strictjson.Begin(document)
-	defer c.End()
-	if c.Skip(); !c.Complete() {
+	if !strictjson.Valid(document) {
 		return Reply{}, errors.New("the frame is no JSON object")
 	}
 	err = json.Unmarshal(document, &r)
