@@ -1,6 +1,7 @@
 # Go fetches everything else that is needed, at the versions named here.
 GO       ?= go
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONS  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULN     := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -26,10 +27,11 @@ check: ## vet, test, race and lint
 	@$(RUN) --race ./...
 	$(MAKE) lint
 
-lint: ## the linters of .golangci.yml
+lint: ## the linters of .golangci.yml, and of the workflows
 	$(GO) run $(LINT) run ./...
+	$(GO) run $(ACTIONS)
 
-vuln: ## looks up known vulnerabilities; needs the network
+vuln: ## looks up known vulnerabilities, as each release does; needs the network
 	$(GO) run $(VULN) ./...
 
 soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded under load, and the long forms of other tests
