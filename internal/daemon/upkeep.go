@@ -52,7 +52,7 @@ func (p *process) stepped(by time.Duration) {
 
 // reconcile has the services say what became of calls of unknown outcome, where they can, until ctx ends.
 func (p *process) reconcile(ctx context.Context) error {
-	r := execute.NewReconciler(p.store, p.Now)
+	r := execute.NewReconciler(p.store, p.store.Counted)
 	return every(ctx, sweepEvery, func() {
 		for _, s := range p.directory.Current().Services() {
 			settled, err := r.Round(ctx, s)

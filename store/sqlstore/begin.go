@@ -182,11 +182,11 @@ func (b *beginning) earlier(t *tx) (forgotten string, err error) {
 	}
 	ended := was.State == store.Captured || was.State == store.Released
 	switch {
-	case ended && key.until <= nanos(t.now):
+	case ended && key.until <= nanos(t.counted):
 		return key.id, nil
 	case was.Fingerprint != e.Fingerprint:
 		return "", store.ErrKeyReused
-	case was.State == store.Held && was.Deadline.After(t.now):
+	case was.State == store.Held && was.Deadline.After(t.counted):
 		return "", store.ErrInProgress
 	case !ended: // held past its deadline is unresolved, also before the sweeper has changed it
 		return "", store.ErrOutcomeUnknown
@@ -217,7 +217,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 		return nil
 	}
 	e := b.result.Execution
-	keyUntil := t.now.Add(b.KeyFor)
+	keyUntil := t.counted.Add(b.KeyFor)
 	var forget int64
 	if e.Charge.Nano == 0 {
 		forget = nanos(keyUntil)
@@ -240,6 +240,7 @@ func (b *beginning) record(ctx context.Context, t *tx, winner int) error {
 // admit sets the result: what was begun in the transaction.
 func (b *beginning) admit(t *tx, winner int) {
 	b.result = b.Admit(winner, t.now)
+	b.result.Execution.Deadline = t.counted.Add(b.Hold)
 	for _, w := range b.reservations[winner] {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
 		// is the earlier of the two.

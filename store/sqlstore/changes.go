@@ -148,6 +148,7 @@ func (s *Store) newest(ctx context.Context) (n int64, err error) {
 	clock := s.dialect.clock
 	if clock == "" {
 		_, err = s.one(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+		s.times(ctx)
 		return n, err
 	}
 	var micros int64

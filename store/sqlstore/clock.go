@@ -56,35 +56,6 @@ func (c *clock) set(requested, answered, remote time.Time) {
 	}
 }
 
-// An anchor is a clock that never jumps: a moment, and the time since by a clock that only moves forward.
-type anchor struct {
-	at      time.Time
-	elapsed func() time.Duration
-}
-
-func (a *anchor) now() time.Time { return a.at.Add(a.elapsed()) }
-
-// anchorAt begins the clock on which an embedded database counts limits: at the present time, but never before the last
-// slot in which something was counted, nor before the database was last set back.
-func (s *Store) anchorAt(ctx context.Context) error {
-	at, passed := s.now(), s.elapsed()
-	err := s.list(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan scan) error {
-		var w window.Window
-		if err := scan(&w.Period, &w.Slot); err != nil {
-			return err
-		}
-		if last := w.Period.Begins(w.Slot); last.After(at) {
-			at = last
-		}
-		return nil
-	})
-	if floor := fromNanos(s.floor.Load()); floor.After(at) {
-		at = floor
-	}
-	s.anchor = &anchor{at: at.Add(-passed), elapsed: s.elapsed}
-	return err
-}
-
 const (
 	// stepTolerated is how far the clocks may differ, beside their drift, without a step.
 	stepTolerated = 2 * time.Second
@@ -148,33 +119,16 @@ func (w *stepWatch) step() window.Step {
 	return w.last
 }
 
-// seen takes a reading of the database's clock, reports a step, and keeps it for processes that start later.
+// seen takes a reading of the database's clock, reports a step, and stores it for processes that start later.
 func (s *Store) seen(ctx context.Context, asked, answered time.Duration, at time.Time) {
-	by := s.clockSteps.see(timed{asked, answered, at})
-	if by == 0 {
-		return
-	}
-	if s.opts.Stepped != nil {
-		s.opts.Stepped(by)
-	}
-	s.closing.RLock()
-	defer s.closing.RUnlock()
-	if s.closed || len(s.lanes) == 0 {
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	s.work.Go(func() { s.keepStep(ctx, s.clockSteps.step()) })
-}
-
-func (s *Store) keepStep(ctx context.Context, p window.Step) {
-	_ = s.update(ctx, func(ctx context.Context, t *tx) error { // who is running has seen it
-		for name, n := range map[string]int64{"stepped": nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)} {
-			if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = ?", n, name); err != nil {
-				return err
-			}
+	if by := s.clockSteps.see(timed{asked, answered, at}); by != 0 {
+		p := s.clockSteps.step()
+		s.notes.set(map[string]int64{"stepped": nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)})
+		if s.opts.Stepped != nil {
+			s.opts.Stepped(by)
 		}
-		return nil
-	})
+	}
+	s.writeNotes(ctx)
 }
 
 // readStep reads the step that other processes have seen.

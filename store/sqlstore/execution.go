@@ -267,7 +267,7 @@ func (s *Store) Settle(ctx context.Context, b store.Admission, to store.Settleme
 			return nil
 		})
 	}
-	if e.State == store.Held && e.Deadline.After(s.now()) {
+	if e.State == store.Held && e.Deadline.After(s.Counted()) {
 		n.presumed = append(n.presumed, &e)
 	} else {
 		n.executions = []executionKey{{e.Service, e.ID}}

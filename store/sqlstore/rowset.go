@@ -218,13 +218,12 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		return errNotDurable
 	}
 	t.presume(n)
-	if t.now = time.UnixMicro(clock).UTC(); t.w.s.dialect.clock == "" {
-		t.now = t.w.s.now()
+	if t.w.s.dialect.clock == "" {
+		t.now, t.counted = t.w.s.times(ctx)
 	} else {
+		t.now = time.UnixMicro(clock).UTC()
+		t.counted = t.now
 		t.w.s.seen(ctx, from, t.w.s.elapsed(), t.now)
-	}
-	if t.counted = t.now; t.w.s.anchor != nil {
-		t.counted = t.w.s.anchor.now()
 	}
 	slots, stepped := t.w.s.pace.slots(t.asked), t.w.s.clockSteps.step()
 	for i, k := range n.counters {

@@ -205,3 +205,31 @@ func TestASmallStepHoldsLongPeriodsBackByASlot(t *testing.T) {
 	}
 	closeStore(t, s)
 }
+
+// A step that the database does not take when it is seen is written later.
+func TestAStepThatCannotBeWrittenAtOnceIsWrittenLater(t *testing.T) {
+	t.Parallel()
+	clock := newStepped(t)
+	s := clock.open(t)
+	if n := admitted(t, s, 50, limit.Hour); n != 50 {
+		t.Fatalf("%d admitted", n)
+	}
+	onDatabase(t, clock.direct, `CREATE SEQUENCE refused;
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+			'BEGIN PERFORM nextval(''public.refused''); RAISE check_violation; END';
+		CREATE TRIGGER refuse BEFORE UPDATE ON sequences FOR EACH ROW WHEN (NEW.name = 'stepped') EXECUTE FUNCTION refuse()`)
+	clock.set(t, "2 hours")
+	if n := admitted(t, s, 50, limit.Hour); n != 0 {
+		t.Errorf("%d admitted after a step", n)
+	}
+	for execute(t.Context(), clock.direct, "SELECT 1 / CAST((SELECT is_called FROM refused) AS INTEGER)") != nil {
+		continue // it was not refused yet
+	}
+	onDatabase(t, clock.direct, "DROP TRIGGER refuse ON sequences")
+	closeStore(t, s)
+	s = clock.open(t)
+	if n := admitted(t, s, 50, limit.Hour); n != 0 {
+		t.Errorf("opened again: %d admitted", n)
+	}
+	closeStore(t, s)
+}

@@ -41,8 +41,8 @@ var (
 
 // Options of Open.
 type Options struct {
-	// Now is the process's clock. An SQLite database uses it too, and counts limits by Elapsed from when it was opened;
-	// PostgreSQL has its own. Required.
+	// Now is the process's clock. An SQLite database uses it too, but counts limits and measures deadlines by Elapsed from when
+	// it was opened; PostgreSQL has its own. Required.
 	Now func() time.Time
 	// TokensKept is how long the record of a token is kept after its expiry: at least the renew grace and the leeway. The
 	// minimum is leastTokensKept.
@@ -85,6 +85,7 @@ type Store struct {
 	elapsed    func() time.Duration
 	anchor     *anchor // limits are counted on it; nil: on the database's clock
 	clockSteps stepWatch
+	notes      notes
 	releases   releaseQueue
 	room       answerRoom
 	nonceRoom  int          // how many nonces may be used at a time, where they are known in memory
@@ -169,7 +170,7 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 		err = s.readStep(ctx)
 	}
 	if err == nil && s.dialect.anchored {
-		err = s.anchorAt(ctx)
+		err = s.startAnchor(ctx)
 	}
 	if err != nil {
 		return errors.Join(err, s.write.Close(), s.read.Close())
@@ -203,7 +204,12 @@ func (s *Store) start(ctx context.Context, place string) {
 	s.stop = func() error {
 		cancel()
 		s.work.Wait()
-		return s.catchUp(background)
+		s.times(background)
+		err := s.catchUp(background)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", errLeft, err)
+		}
+		return errors.Join(err, s.writeLastNotes(background))
 	}
 	for range s.dialect.lanes {
 		lane := make(chan *op, queueLength)
@@ -232,9 +238,9 @@ func (s *Store) serve(ctx context.Context, lane chan *op) {
 	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 
-// Now returns the time of the store's clock, on which limits, deadlines and expiries are counted: that of the database
-// where several processes share it, from the last reading and the time since. Times that are compared with those of
-// other processes must be read from it.
+// Now returns the time of the store's clock, on which tokens and revocations expire: that of the database where several
+// processes share it, from the last reading and the time since. Times that are compared with those of other processes must be
+// read from it. Limits and deadlines have the clock of Counted.
 func (s *Store) Now() time.Time { return s.clock.now() }
 
 // now returns the time of the store's clock in the form in which it is stored.
@@ -283,11 +289,7 @@ func (s *Store) Close() error {
 	}
 	s.closing.Unlock()
 	close(s.ending)
-	err := s.stop()
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errLeft, err)
-	}
-	return errors.Join(err, s.read.Close(), s.write.Close())
+	return errors.Join(s.stop(), s.read.Close(), s.write.Close())
 }
 
 // unavailable wraps an error of the database in store.ErrUnavailable; the caller has to deny.

@@ -25,7 +25,7 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 		var due []store.Execution
 		err := t.rows(ctx, "SELECT "+executionColumns+
 			" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
-			[]any{nanos(t.now), stepRows}, func(scan scan) error {
+			[]any{nanos(t.counted), stepRows}, func(scan scan) error {
 				e, err := scanExecution(scan)
 				due = append(due, e)
 				return err
@@ -186,7 +186,7 @@ func (s *Store) found(ctx context.Context, most, columns int, query string, at t
 // purgeKeys deletes idempotency keys, and the answers kept for them. The key of an execution that is not settled stays.
 func (s *Store) purgeKeys(ctx context.Context) (int, error) {
 	return s.found(ctx, stepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
-		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, s.now(),
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, s.Counted(),
 		func(ctx context.Context, t *tx, row []string) (bool, error) { return true, t.forgetKey(ctx, row[0]) })
 }
 
@@ -197,7 +197,7 @@ func (s *Store) purgeExecutions(ctx context.Context) (int, error) {
 		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
 			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+
 			`LIMIT 100)`,
-			nanos(t.now))
+			nanos(t.counted))
 		return int(n), err
 	})
 }

@@ -1,6 +1,7 @@
 // Package schema makes the tables of a database and brings them to the version of this program. migrations/*.sql describe each column.
 //
-//	sequences    (name)                                the last number used: changes for replicas, the ledger's lines; when restored
+//	sequences    (name)                                the last number used: changes for replicas, the ledger's lines; when restored;
+//	                                                   what processes saw of the clocks
 //	agents       (service, id)                         who claimed which id, and its status
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
 //	policies     (service, digest)                     each policy document once, byte for byte
