@@ -59,6 +59,7 @@ func statusCommand() *cobra.Command {
 				}
 			}
 			printBacklog(out, status.Services)
+			printConcealed(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
 			printNeedsRestart(out, status.NeedsRestart)
 			if !status.Ready {
@@ -83,6 +84,16 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 		}
 		if s.Unresolved > 0 {
 			fmt.Fprintf(out, "Charges of unknown outcome: %d: uimgate usage executions --state unresolved%s\n", s.Unresolved, sanitize(of))
+		}
+	}
+}
+
+// printConcealed names the intents at which the API writes the operator's own values into its answers.
+func printConcealed(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
+			fmt.Fprintf(out, "The API of %s writes a credential or a fixed value into its answers to %s: removed from %d\n",
+				sanitize(s.ID), sanitize(intent), s.Concealed[intent])
 		}
 	}
 }

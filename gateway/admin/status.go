@@ -58,8 +58,11 @@ type ServiceStatus struct {
 	Breakers map[string]string `json:"breakers,omitempty"`
 	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
 	HeldBack int `json:"held_back,omitempty"`
-	UnderWay int `json:"under_way"` // calls
-	Waiting  int `json:"waiting"`   // calls, for a place among them
+	// Concealed is how many answers of the service held a credential or a fixed value, which agents did not receive, by intent,
+	// since the configuration was taken over.
+	Concealed map[string]int64 `json:"concealed,omitempty"`
+	UnderWay  int              `json:"under_way"` // calls
+	Waiting   int              `json:"waiting"`   // calls, for a place among them
 	// WaitingAgents are those that agreed and wait for approval, Unresolved the charges of calls of unknown outcome. Each is
 	// store.MostCounted at most.
 	WaitingAgents int64 `json:"waiting_agents"`
@@ -149,7 +152,8 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
-			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
+			Concealed: s.Upstream.Concealed(),
+			UnderWay:  underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
 			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
 		})
 	}

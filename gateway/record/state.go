@@ -20,8 +20,9 @@ type State struct {
 // A ServiceState is how one service is at the moment.
 type ServiceState struct {
 	ID                string
-	UnderWay, Waiting int            // calls, and those that wait for a place among them
-	Breakers          map[string]int // intents whose breaker is in a state, without those that are closed
+	UnderWay, Waiting int              // calls, and those that wait for a place among them
+	Breakers          map[string]int   // intents whose breaker is in a state, without those that are closed
+	Concealed         map[string]int64 // answers that held a credential or a fixed value, by intent
 	Backlog           store.Backlog
 }
 
@@ -60,13 +61,15 @@ var (
 	certificate = describe("certificate_expires_timestamp_seconds", "When the certificate of the listeners expires.")
 	calls       = describe("upstream_calls", "Calls under way to the service, and waiting for a place among them.", "service", "state")
 	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by its state.", "service", "state")
-	waiting     = describe("agents_waiting", "Agents that agreed and wait for the operator's approval.", "service")
-	unresolved  = describe("unresolved_charges", "Charges of calls of unknown outcome.", "service")
+	concealed   = describe("concealed_answers_total",
+		"Answers of the service that held a credential or a fixed value, which agents did not receive, by intent.", "service", "intent")
+	waiting    = describe("agents_waiting", "Agents that agreed and wait for the operator's approval.", "service")
+	unresolved = describe("unresolved_charges", "Charges of calls of unknown outcome.", "service")
 )
 
 // Describe implements prometheus.Collector.
 func (*watched) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, configInfo, certificate, calls, breakers, waiting, unresolved} {
+	for _, d := range []*prometheus.Desc{buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved} {
 		out <- d
 	}
 }
@@ -88,6 +91,9 @@ func (w *watched) Collect(out chan<- prometheus.Metric) {
 		gauge(calls, float64(service.Waiting), service.ID, "waiting")
 		for _, state := range []string{"half-open", "open"} {
 			gauge(breakers, float64(service.Breakers[state]), service.ID, state)
+		}
+		for intent, n := range service.Concealed {
+			out <- prometheus.MustNewConstMetric(concealed, prometheus.CounterValue, float64(n), service.ID, intent)
 		}
 		gauge(waiting, float64(service.Backlog.Waiting), service.ID)
 		gauge(unresolved, float64(service.Backlog.Unresolved), service.ID)

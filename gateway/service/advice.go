@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/odrl"
@@ -21,6 +22,7 @@ func (l *loading) advise(s *Definition, at int) {
 	warn := func(key, format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, key), format, args...))
 	}
+	l.adviseCredentials(at, warn)
 	var uncovered []string
 	told := map[string]bool{}
 	once := func(text string) {
@@ -72,6 +74,40 @@ func (l *loading) advise(s *Definition, at int) {
 		warn("policy_file", "no permission covers %s: agents find what they can never call", firstOf(uncovered))
 	}
 }
+
+// adviseCredentials warns of credentials that are too short to be found in the answers of the service.
+func (l *loading) adviseCredentials(at int, warn func(key, format string, args ...any)) {
+	c := &l.config.Services[at]
+	check := func(key, value string) {
+		if value != "" && !upstream.Recognizable(value) {
+			warn(key, "is too short to be found in answers of the API that repeat it: a credential wants %d characters, or %d digits; "+
+				"write what is not secret under services[].fixed", upstream.LeastCredential, upstream.LeastDigits)
+		}
+	}
+	auth := &c.Upstream.Auth
+	_, password, _ := strings.Cut(auth.Basic.Reveal(), ":")
+	check("upstream.auth.basic", password)
+	check("upstream.auth.oauth2.client_secret", auth.OAuth2.ClientSecret.Reveal())
+	for _, name := range slices.Sorted(maps.Keys(auth.Sent)) {
+		check(fmt.Sprintf("upstream.auth.headers[%q]", name), lastField(auth.Sent[name].Reveal()))
+	}
+	checkAll := func(path string, values []placedValue) {
+		for _, v := range values {
+			if text, ok := v.value.Tree().(string); ok && v.credential {
+				check(path+v.path, text)
+			}
+		}
+	}
+	for _, layer := range wideLayers(c) {
+		checkAll("", layer.values)
+	}
+	for _, uid := range slices.Sorted(maps.Keys(c.Intents)) {
+		checkAll(fmt.Sprintf("intents[%q].", uid), fixedValues(c.Intents[uid].Fixed))
+	}
+}
+
+// lastField is the value of a header without its scheme.
+func lastField(value string) string { return value[strings.LastIndex(value, " ")+1:] }
 
 func firstOf(all []string) string {
 	names := strings.Join(all[:min(mostNamed, len(all))], ", ")

@@ -32,9 +32,10 @@ type fixingProblem struct {
 
 // A chosen value is the one for a place.
 type chosen struct {
-	path  string
-	own   bool
-	value any
+	path       string
+	own        bool
+	value      any
+	credential bool
 }
 
 // fix finds the places of the fixed values in an intent. The intent's own must have theirs, those of the whole service apply
@@ -48,7 +49,7 @@ func fix(in *intents.Intent, c *config.Service) *fixing {
 			place, why := placeIn(in, v.place)
 			switch {
 			case why == "":
-				at[place] = chosen{v.path, l.own, v.value.Tree()}
+				at[place] = chosen{v.path, l.own, v.value.Tree(), v.credential}
 				if !l.own {
 					f.applied = append(f.applied, v.path)
 				}
@@ -71,6 +72,9 @@ func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
 		c := at[place]
 		if why := f.put(in, place, c.value); why != "" {
 			f.problems = append(f.problems, fixingProblem{c.path, c.own, why})
+		}
+		if c.credential {
+			f.values.Credentials = append(f.values.Credentials, c.value)
 		}
 	}
 }

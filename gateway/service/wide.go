@@ -10,14 +10,16 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // A placedValue is one of the configuration, and where it stands in requests.
 type placedValue struct {
-	path  string // in the configuration
-	place config.Place
-	value config.Value
+	path       string // in the configuration
+	place      config.Place
+	value      config.Value
+	credential bool // it proves to the service who the gateway is
 }
 
 // A layer are values that go before those of the layer below it; an intent's own, or of the whole service.
@@ -32,17 +34,25 @@ func wideLayers(c *config.Service) []layer {
 		return config.Place{Kind: config.InQuery, Name: key}
 	})
 	auth = append(auth, placedValues("upstream.auth.body", c.Upstream.Auth.Body, config.BodyPlace)...)
+	for i := range auth {
+		auth[i].credential = true
+	}
 	return []layer{{false, auth}, {false, fixedValues(c.Fixed)}}
 }
 
 func fixedValues(values map[string]config.Value) []placedValue {
-	return placedValues("fixed", values, config.PlaceOf)
+	placed := placedValues("fixed", values, config.PlaceOf)
+	for i := range placed {
+		name := placed[i].place.Name
+		placed[i].credential = intents.IsCredential(name[strings.LastIndex(name, "/")+1:])
+	}
+	return placed
 }
 
 func placedValues(path string, values map[string]config.Value, placeOf func(string) config.Place) []placedValue {
 	placed := make([]placedValue, 0, len(values))
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		placed = append(placed, placedValue{fmt.Sprintf("%s[%q]", path, key), placeOf(key), values[key]})
+		placed = append(placed, placedValue{path: fmt.Sprintf("%s[%q]", path, key), place: placeOf(key), value: values[key]})
 	}
 	return placed
 }

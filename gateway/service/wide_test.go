@@ -19,7 +19,7 @@ func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
 	loaded, problems := load(t, `  upstream:
     url: `+server.URL+`
     execute: /execute
-    auth: {headers: {x-key: hush-1}, query: {api_key: hush-2, v: 3}, body: {secret: hush-3}, basic: "u:hush"}
+    auth: {headers: {x-key: hush-1}, query: {api_key: hush-2, v: 3}, body: {secret: hush-3}, basic: "u:hush-5"}
     reconcile: {url: "/accounts/{account}/calls/{execution_id}?v=1", done: 200, not_done: 404}
   fixed: {account: 7, "header:x-tenant": hush-4, "query:locale": en}
 `)
@@ -27,14 +27,14 @@ func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
 		t.Fatal(problems)
 	}
 	state, err := loaded.Definitions()[0].Upstream.Ask(t.Context(), "0190-x")
-	if want := "/accounts/7/calls/0190-x?v=1&api_key=hush-2&locale=en hush-1 hush-4 Basic dTpodXNo"; err != nil || state != store.Captured || asked != want {
+	if want := "/accounts/7/calls/0190-x?v=1&api_key=hush-2&locale=en hush-1 hush-4 Basic dTpodXNoLTU="; err != nil || state != store.Captured || asked != want {
 		t.Errorf("%q, %v, asked by\n%s, want\n%s", state, err, asked, want)
 	}
 }
 
 func TestCredentialsInQueryAndBodyHaveTheirPlaces(t *testing.T) {
 	for name, tt := range map[string]struct{ keys, want string }{
-		"by name and pointer": {"auth: {query: {api_key: hush}, body: {secret: hush, /client/id: hush}}}", ""},
+		"by name and pointer": {"auth: {query: {api_key: hush-1}, body: {secret: hush-2, /client/id: hush-3}}}", ""},
 		"a parameter":         {"auth: {query: {account: 7}}}", ""},
 		"one that cannot be": {
 			"auth: {query: {account: 123456}}}",
@@ -44,6 +44,27 @@ func TestCredentialsInQueryAndBodyHaveTheirPlaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			loaded, problems := load(t, "  upstream: {url: http://127.0.0.1:9, execute: /e, "+tt.keys+"\n")
 			if tt.want == "" && (loaded == nil || problems != "") || !strings.Contains(problems, tt.want) || strings.Contains(problems, "hush") {
+				t.Errorf("got %q, want %q", problems, tt.want)
+			}
+		})
+	}
+}
+
+func TestCredentialsTooShortToBeRecognizedAreNamed(t *testing.T) {
+	const tooShort = "is too short to be found in answers"
+	for name, tt := range map[string]struct{ auth, fixed, want string }{
+		"a header":             {"auth: {header: 'X-Key: abc'}", "{}", `upstream.auth.headers["X-Key"]: ` + tooShort},
+		"digits alone":         {"auth: {header: 'X-Key: 1234567'}", "{}", `upstream.auth.headers["X-Key"]: ` + tooShort},
+		"a token":              {"auth: {header: 'Authorization: Bearer abc'}", "{}", `upstream.auth.headers["Authorization"]: ` + tooShort},
+		"a password":           {"auth: {basic: 'somebody:abc'}", "{}", `upstream.auth.basic: ` + tooShort},
+		"a member of a query":  {"auth: {query: {api_key: abc}}", "{}", `upstream.auth.query["api_key"]: ` + tooShort},
+		"a fixed credential":   {"timeout: 1s", `{"body:/client/secret": abc}`, `fixed["body:/client/secret"]: ` + tooShort},
+		"what is long enough":  {"auth: {header: 'X-Key: abcdef', query: {k: '12345678'}}", `{"query:units": eu}`, ""},
+		"a number as a number": {"auth: {query: {v: 3}}", "{}", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			loaded, problems := load(t, "  upstream: {url: http://127.0.0.1:9, execute: /e, "+tt.auth+"}\n  fixed: "+tt.fixed+"\n")
+			if loaded == nil || !strings.Contains(problems, tt.want) || (tt.want == "") != (problems == "") || strings.Contains(problems, "abc") {
 				t.Errorf("got %q, want %q", problems, tt.want)
 			}
 		})

@@ -25,7 +25,7 @@ func (p *process) state() record.State {
 		out.CertificateExpires = c.Leaf.NotAfter // crypto/tls has read it
 	}
 	for _, s := range snapshot.Services() {
-		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}}
+		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
 		stopped, _ := s.Upstream.Breakers()
 		for _, state := range stopped {

@@ -72,6 +72,7 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 	if resp.Status < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
 	}
+	route.concealHeader(&answer)
 	success := resp.Status <= 299
 	bound := u.cfg.MaxResponse
 	if !success {
@@ -93,6 +94,7 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 		return answer, &ResponseError{Status: answer.Status, Reason: err.Error()}
 	}
 	if route.isContent(answer) {
+		route.conceal(raw)
 		return route.contentOf(ctx, answer, raw)
 	}
 	if answer.JSON = bytes.TrimSpace(raw); len(answer.JSON) == 0 {

@@ -226,9 +226,9 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
 	states = map[string]string{}
-	for _, b := range u.breakers {
-		if state := b.state(); state != gobreaker.StateClosed {
-			states[b.intent] = state.String()
+	for _, r := range u.routes {
+		if state := r.breaker.state(); state != gobreaker.StateClosed {
+			states[r.intent] = state.String()
 		}
 	}
 	for _, own := range u.failing.All() {

@@ -170,10 +170,14 @@ func (u *Upstream) attempt(ctx *term, p *Prepared, header pool.Fields, g grant.G
 		}
 		return r
 	}
-	if err == nil && p.route.errorWhen.in(answer.JSON) {
+	switch {
+	case err != nil || answer.JSON == nil:
+	case p.route.errorWhen.in(answer.JSON):
 		message := u.message(ctx, p.route, answer.JSON, p.route.errorWhen.Message)
 		r.answer, r.outcome = Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType}, store.Failed
 		r.err = &RejectedError{Code: InvalidParameter, Status: answer.Status, Message: message}
+	default:
+		p.route.conceal(answer.JSON)
 	}
 	return r
 }

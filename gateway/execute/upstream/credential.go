@@ -77,9 +77,8 @@ func (u *Upstream) setCredentials() error {
 		case u.auth.Get(name) != "":
 			return fmt.Errorf("upstream auth: two values for the header %q", name)
 		}
-		_, token, _ := strings.Cut(a.Value, " ")
 		u.auth.Set(name, a.Value)
-		u.secrets = append(u.secrets, a.Value, token)
+		u.credentials = append(u.credentials, headerSecrets(a.Value)...)
 	}
 	return u.setAuthorization(key)
 }
@@ -97,14 +96,14 @@ func (u *Upstream) setAuthorization(key string) error {
 	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
 		return errors.New("upstream auth.oauth2: the host of its token_url, its client_id or its client_secret is missing")
 	case o.TokenURL != nil:
-		u.tokens, u.secrets = newTokens(u.cfg), append(u.secrets, o.ClientSecret)
+		u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
 		return nil
 	case b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password):
 		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
 	u.auth.Set(authorization, "Basic "+encoded)
-	u.secrets = append(u.secrets, encoded, b.Password)
+	u.credentials = append(u.credentials, encoded, b.Password)
 	return nil
 }
 

@@ -19,6 +19,8 @@ type Fixed struct {
 	Header     map[string]string
 	Query      map[string]any    // scalars, or lists of them
 	Body       strictjson.Object // members of the body beside those of parameters; of a form, as in Query
+	// Credentials are the values among these that prove to the service who the gateway is.
+	Credentials []any
 }
 
 func (f Fixed) String() string {
@@ -73,11 +75,14 @@ func (r *Route) setFixed(f Fixed) error {
 	}
 	for _, values := range []map[string]any{f.Parameters, f.Query, f.Body} {
 		for _, v := range values {
-			r.secrets = secretsIn(r.secrets, v)
+			r.fixedTexts = secretTexts(r.fixedTexts, v)
 		}
 	}
 	for _, v := range f.Header {
-		r.secrets = secretsIn(r.secrets, v)
+		r.fixedTexts = append(r.fixedTexts, headerSecrets(v)...)
+	}
+	for _, v := range f.Credentials {
+		r.credentials = secretTexts(r.credentials, v)
 	}
 	return nil
 }
@@ -134,28 +139,6 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 		r.fixedHeader.Set(textproto.CanonicalMIMEHeaderKey(name), value)
 	}
 	return nil
-}
-
-// leastSecret is the length of the shortest fixed text whose occurrence in a message of the service holds the message back.
-const leastSecret = 4
-
-// secretsIn adds the texts in a value.
-func secretsIn(secrets []string, v any) []string {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, member := range v {
-			secrets = secretsIn(secrets, member)
-		}
-	case []any:
-		for _, item := range v {
-			secrets = secretsIn(secrets, item)
-		}
-	default:
-		if text, ok := strictjson.ScalarText(v); ok && len(text) >= leastSecret {
-			secrets = append(secrets, text)
-		}
-	}
-	return secrets
 }
 
 // errPointer means that two values have the same place in a body, or one lies inside another that is no object.

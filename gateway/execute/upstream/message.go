@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -46,10 +45,8 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointe
 		text = usualText(body)
 	}
 	cleaned := clean(text[:min(len(text), maxRawMessage)])
-	holds := func(secret string) bool {
-		return secret != "" && (strings.Contains(text, secret) || strings.Contains(cleaned, secret))
-	}
-	if slices.ContainsFunc(u.secrets, holds) || slices.ContainsFunc(u.tokens.secrets(), holds) || slices.ContainsFunc(route.secrets, holds) {
+	if route.holdsSecret(text) || route.holdsSecret(cleaned) {
+		route.concealed.Add(1)
 		return ""
 	}
 	return cleaned

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
@@ -33,7 +34,7 @@ type Endpoint struct {
 	Unsafe bool
 }
 
-// A Route is an Endpoint made ready to be called. Only its breaker changes; it is safe for concurrent use.
+// A Route is an Endpoint made ready to be called. Only its breaker and counter change; it is safe for concurrent use.
 type Route struct {
 	upstream   *Upstream
 	intent     string
@@ -62,7 +63,11 @@ type Route struct {
 	fixedForm   string
 	fixedParts  []textPart
 	errorWhen   ErrorWhen
-	secrets     []string // among the fixed values: never to appear in a message
+	fixedTexts  []string // the texts among the fixed values, without credentials
+	credentials []string // those among the fixed values
+
+	guard     guard        // against what agents must not see
+	concealed atomic.Int64 // answers in which it was found
 }
 
 // Errors of Route, which check distinguishes; the text around them has the details.
@@ -95,10 +100,10 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	if err := r.setFixed(e.Fixed); err != nil {
 		return nil, err
 	}
-	r.breaker = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
+	r.guard, r.breaker = u.guardOf(r), newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
 	u.routing.Lock()
 	defer u.routing.Unlock()
-	u.breakers = append(u.breakers, r.breaker)
+	u.routes = append(u.routes, r)
 	return r, nil
 }
 

@@ -42,6 +42,7 @@ type tokens struct {
 	mu       sync.Mutex
 	held     accessToken
 	previous string
+	found    guard     // finds both
 	asked    time.Time // when the last request began
 	failed   error     // what the last request ended with
 }
@@ -139,7 +140,7 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 		fresh.end = t.now().Add(life)
 		fresh.renew = fresh.end.Add(-min(renewBefore, life/2))
 	}
-	t.previous, t.held = t.held.text, fresh
+	t.hold(fresh)
 	return fresh.text, nil
 }
 
@@ -149,18 +150,27 @@ func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if header.Get(authorization) == bearer+t.held.text && !t.now().Before(t.asked.Add(tokenPause)) {
-		t.previous, t.held = t.held.text, accessToken{}
+		t.hold(accessToken{})
 	}
 }
 
-// secrets are the tokens that may stand in a message of the service.
-func (t *tokens) secrets() []string {
+// hold replaces the token.
+func (t *tokens) hold(other accessToken) {
+	if t.held.text != "" {
+		t.previous = t.held.text
+	}
+	t.held = other
+	t.found = newGuard([]string{t.held.text, t.previous}, nil)
+}
+
+// guard finds the tokens in what the service writes.
+func (t *tokens) guard() guard {
 	if t == nil {
-		return nil
+		return guard{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return []string{t.held.text, t.previous}
+	return t.found
 }
 
 // renewed returns the headers with another token; false where there is none.

@@ -104,14 +104,16 @@ type Upstream struct {
 	hosts    map[string]bool
 	auth     pool.Fields // the credentials that never change
 	tokens   *tokens     // nil: no OAuth2
-	secrets  []string    // never to appear in a message
 	question *question   // nil: the service is not asked what became of a call
 	conns    *pool.Pool
 	places   *turns.Places
 	failing  *otter.Cache[ownCircuit, *circuit]
 
-	routing  sync.Mutex
-	breakers []*breaker // of all routes
+	credentials []string // the secrets among Config's, as texts
+
+	routing sync.Mutex
+	routes  []*Route
+	guards  map[string]guard // by the values that they find
 }
 
 // New checks cfg. Errors name the member at fault and never a credential.
@@ -126,6 +128,7 @@ func New(cfg Config) (*Upstream, error) {
 		host:   cfg.URL.Host,
 		prefix: strings.TrimRight(cfg.URL.EscapedPath(), "/"),
 		hosts:  map[string]bool{},
+		guards: map[string]guard{},
 	}
 	for _, h := range cfg.AllowedHosts {
 		u.hosts[hostname(h)] = true

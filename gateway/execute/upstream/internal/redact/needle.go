@@ -1,0 +1,203 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// A needle is a secret, or the text that base64 makes of it.
+type needle struct {
+	raw    []byte
+	runes  []rune
+	anchor []byte // ASCII letters and digits; empty: there are none
+	before int    // runes before anchor
+	kind   kind
+}
+
+type kind int
+
+const (
+	text   kind = iota
+	number      // it could stand as a number in JSON
+	coded       // base64
+)
+
+const (
+	// leastCoded is the length of the shortest secret that is looked for in base64, in bytes.
+	leastCoded = 6
+	// farthest bounds the runes before an anchor.
+	farthest = 64
+	// longest bounds the escaped form of one rune in bytes.
+	longest = 20
+)
+
+// needlesOf returns the needles of a secret: itself, and what base64 makes of it at each of the three places at which it can
+// stand in the bytes that are encoded.
+func needlesOf(secret string) []*needle {
+	kind := text
+	if strings.Trim(secret, "0123456789+-.eE") == "" {
+		kind = number
+	}
+	needles := []*needle{newNeedle(secret, kind)}
+	if len(secret) < leastCoded {
+		return needles
+	}
+	for ahead := range 3 {
+		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, ahead), secret...))
+		whole := encoded[(8*ahead+5)/6 : 8*(ahead+len(secret))/6] // the characters that depend on the secret alone
+		needles = append(needles, newNeedle(whole, coded))
+	}
+	return needles
+}
+
+func newNeedle(secret string, kind kind) *needle {
+	n := &needle{raw: []byte(secret), runes: []rune(secret), kind: kind}
+	for from := 0; from < min(len(n.runes), farthest); from++ {
+		end := from
+		for end < len(n.runes) && end-from < mostAnchor && isAlphanumeric(n.runes[end]) {
+			end++
+		}
+		if end-from > len(n.anchor) {
+			n.anchor, n.before = []byte(string(n.runes[from:end])), from
+		}
+	}
+	return n
+}
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || isDigit(r)
+}
+
+func isDigit(r rune) bool { return '0' <= r && r <= '9' }
+
+// from returns where the needle ends in b if it begins at start; 0: it does not.
+func (n *needle) from(b []byte, start int) (end int) {
+	var space [mostEnds]int
+	for _, length := range n.match(space[:0], b[start:], n.runes) {
+		end = max(end, start+length)
+	}
+	if end == 0 || !n.stands(b, start, end) {
+		return 0
+	}
+	return end
+}
+
+// around returns where the needle begins and ends in b if its anchor stands at a place; 0, 0: it does not.
+func (n *needle) around(b []byte, at int) (start, end int) {
+	for start = at - n.before; start >= max(0, at-longest*n.before); start-- {
+		var space [mostEnds]int
+		if n.before > 0 && !slices.Contains(n.match(space[:0], b[start:at], n.runes[:n.before]), at-start) {
+			continue
+		}
+		if end = n.from(b, start); end > 0 {
+			return start, end
+		}
+	}
+	return 0, 0
+}
+
+// mostEnds bounds the places at which one may be with the beginning of a needle.
+const mostEnds = 8
+
+// match appends how many bytes at the start of b are these runes, in every way in which they are escaped there.
+func (n *needle) match(out []int, b []byte, runes []rune) []int {
+	var here, next [mostEnds]int
+	at := append(here[:0], 0)
+	for _, r := range runes {
+		further := next[:0]
+		for _, place := range at {
+			further = n.step(further, place, b[place:], r)
+		}
+		if len(further) == 0 {
+			return out
+		}
+		at = append(here[:0], further...)
+	}
+	return append(out, at...)
+}
+
+// step appends where one is behind a rune that stands at a place.
+func (n *needle) step(out []int, place int, b []byte, r rune) []int {
+	var space [mostEnds]int
+	lengths := forms(space[:0], b, r, layers)
+	if other := n.other(r); other != r {
+		lengths = forms(lengths, b, other, layers)
+	}
+	for _, length := range lengths {
+		if end := place + length; len(out) < mostEnds && !slices.Contains(out, end) {
+			out = append(out, end)
+		}
+	}
+	return out
+}
+
+// other is the character that may stand for a rune: in the alphabet of base64 for URLs (RFC 4648 section 5), and for the space in
+// a query.
+func (n *needle) other(r rune) rune {
+	switch {
+	case n.kind == coded && r == '+':
+		return '-'
+	case n.kind == coded && r == '/':
+		return '_'
+	case r == ' ':
+		return '+'
+	default:
+		return r
+	}
+}
+
+// stands reports whether digits are a number of their own, and not part of a longer one.
+func (n *needle) stands(b []byte, start, end int) bool {
+	if n.kind != number {
+		return true
+	}
+	return (start == 0 || !isDigit(rune(b[start-1]))) && (end == len(b) || !isDigit(rune(b[end])))
+}
+
+// A match is where a needle stands.
+type match struct {
+	needle     *needle
+	start, end int
+}
+
+// mask overwrites the match.
+func (f match) mask(b []byte) {
+	start, end := pastEscape(b, f.start), f.end
+	if endsWithLead(b[:end]) {
+		end--
+	}
+	for i := start; i < end; i++ {
+		switch {
+		case f.needle.kind == coded:
+			b[i] = 'A'
+		case f.needle.kind == text:
+			b[i] = '*'
+		case isDigit(rune(b[i])): // a number that begins with 0 would not be JSON
+			b[i] = '9'
+		}
+	}
+}
+
+// pastEscape returns the end of the JSON escape in which a match begins, or its start: "\nabc" does not hold "nabc".
+func pastEscape(b []byte, start int) int {
+	for lead := max(0, start-len(`\u000`)); lead < start; lead++ {
+		if !endsWithLead(b[:lead+1]) {
+			continue
+		}
+		length := len(`\n`)
+		if hex := b[lead+1:]; len(hex) > 4 && hex[0] == 'u' && isHex(hex[1:5]) {
+			length = len(`\u0000`)
+		}
+		if lead+length > start {
+			return lead + length
+		}
+	}
+	return start
+}
+
+// endsWithLead reports whether the last byte begins a JSON escape.
+func endsWithLead(b []byte) bool {
+	return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1
+}

@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/redact"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// Shorter values, in bytes, are not looked for: they stand in answers by chance.
+const (
+	leastInMessage  = 4 // a message that holds one is dropped as a whole
+	LeastCredential = 6 // in a 2xx answer
+	LeastDigits     = 8 // in a 2xx answer, of a credential that is digits alone
+	leastFixed      = 8 // in a 2xx answer: shorter ones are plain words mostly, such as a unit or a country
+)
+
+// Recognizable reports whether a credential is long enough to be removed from 2xx answers.
+func Recognizable(credential string) bool {
+	return len(credential) >= LeastCredential && (len(credential) >= LeastDigits || strings.Trim(credential, "0123456789") != "")
+}
+
+// A guard finds the operator's values in what the service writes.
+type guard struct{ messages, answers *redact.Matcher }
+
+func newGuard(credentials, fixed []string) guard {
+	var messages, answers []string
+	for _, text := range credentials {
+		if len(text) >= leastInMessage {
+			messages = append(messages, text)
+		}
+		if Recognizable(text) {
+			answers = append(answers, text)
+		}
+	}
+	for _, text := range fixed {
+		if len(text) >= leastInMessage {
+			messages = append(messages, text)
+		}
+		if len(text) >= leastFixed {
+			answers = append(answers, text)
+		}
+	}
+	return guard{redact.New(messages), redact.New(answers)}
+}
+
+// guardOf returns the guard of a route. Routes with the same values share it.
+func (u *Upstream) guardOf(r *Route) guard {
+	credentials := sorted(slices.Concat(u.credentials, r.credentials))
+	fixed := sorted(r.fixedTexts)
+	key := strings.Join(credentials, "\x00") + "\x00\x00" + strings.Join(fixed, "\x00")
+	u.routing.Lock()
+	defer u.routing.Unlock()
+	g, ok := u.guards[key]
+	if !ok {
+		g = newGuard(credentials, fixed)
+		u.guards[key] = g
+	}
+	return g
+}
+
+func sorted(texts []string) []string {
+	texts = slices.Clone(texts)
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// holdsSecret reports whether a text of the service holds a value that agents must not see.
+func (r *Route) holdsSecret(text string) bool {
+	return r.guard.messages.In(text) || r.upstream.tokens.guard().messages.In(text)
+}
+
+// conceal overwrites the operator's values in the body of a 2xx answer.
+func (r *Route) conceal(body []byte) {
+	if r.guard.answers.Mask(body)+r.upstream.tokens.guard().answers.Mask(body) > 0 {
+		r.concealed.Add(1)
+	}
+}
+
+// concealHeader drops the fields of an answer that hold one of the operator's values.
+func (r *Route) concealHeader(a *Answer) {
+	concealed := false
+	for name, values := range a.Header {
+		if slices.ContainsFunc(values, r.holdsSecret) {
+			delete(a.Header, name)
+			concealed = true
+		}
+	}
+	if a.ContentType != applicationJSON && r.holdsSecret(a.ContentType) {
+		a.ContentType, concealed = "", true
+	}
+	if concealed {
+		r.concealed.Add(1)
+	}
+}
+
+// Concealed returns how many answers of the service held a credential or a fixed value, which agents did not receive, by intent.
+func (u *Upstream) Concealed() map[string]int64 {
+	u.routing.Lock()
+	defer u.routing.Unlock()
+	counts := map[string]int64{}
+	for _, r := range u.routes {
+		if n := r.concealed.Load(); n > 0 {
+			counts[r.intent] += n
+		}
+	}
+	return counts
+}
+
+// secretTexts returns the texts in a value.
+func secretTexts(texts []string, v any) []string {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			texts = secretTexts(texts, member)
+		}
+	case []any:
+		for _, item := range v {
+			texts = secretTexts(texts, item)
+		}
+	default:
+		if text, ok := strictjson.ScalarText(v); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// headerSecrets returns the value of a header and the parts of it that are secrets by themselves: what follows the scheme, the
+// password of HTTP Basic, and the values of parameters and cookies.
+func headerSecrets(value string) []string {
+	texts := []string{value}
+	scheme, token, _ := strings.Cut(value, " ")
+	texts = append(texts, token)
+	if decoded, err := base64.StdEncoding.DecodeString(token); err == nil && strings.EqualFold(scheme, "Basic") {
+		_, password, _ := strings.Cut(string(decoded), ":")
+		texts = append(texts, password)
+	}
+	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ' ' || r == ';' || r == ',' }) {
+		if _, parameter, ok := strings.Cut(part, "="); ok {
+			texts = append(texts, strings.Trim(parameter, `"`))
+		}
+	}
+	return texts
+}
