@@ -2,17 +2,11 @@ package pat
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/pat/enveloped"
 	"github.com/uimgate/uimgate/pat/internal/secp256k1"
-	"github.com/uimgate/uimgate/pat/negotiated"
 )
 
 // The identifiers of this package are distinct types, so that the compiler rejects one in the place of another. The
@@ -83,27 +77,6 @@ func visible(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-// speaksForAddress returns an *AgentIDTakenError where an id is an address of another protocol: it belongs to the key that it
-// comes of, before that has agreed as well, unless the operator has given another key the same id, in the configuration or to the
-// agent. nil for any other id.
-func (i *Issuer) speaksForAddress(ctx context.Context, id AgentID, key KeyID) error {
-	if !enveloped.IsAddress(string(id)) && !negotiated.IsAddress(string(id)) {
-		return nil
-	}
-	given := Known{AgentID: id, KeyID: key}
-	if slices.Contains(i.rules.Allow, given) || slices.Contains(i.rules.Parties, given) {
-		return nil
-	}
-	agent, err := i.store.Agent(ctx, i.rules.Service, id)
-	switch {
-	case err != nil && !errors.Is(err, ErrNotFound):
-		return fmt.Errorf("looking up the agent: %w", err)
-	case err != nil || !slices.Contains(agent.Keys, key):
-		return idTaken(id, key)
-	}
-	return nil
 }
 
 // Key returns the key that agreed; under consent that of the gateway, which signed the record. One that comes with an address

@@ -116,12 +116,6 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	if err != nil {
 		return Issued{}, err
 	}
-	if Consented(agentID) {
-		return Issued{}, idTaken(agentID, key.Thumbprint())
-	}
-	if err := i.speaksForAddress(ctx, agentID, key.Thumbprint()); err != nil {
-		return Issued{}, err
-	}
 	v := verified{agentID: agentID, key: key, offer: i.terms.Offer()}
 	err = verifying.inTurn(ctx, func() (err error) {
 		presented := Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}
@@ -154,6 +148,9 @@ func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit
 		return Issued{}, ErrAgreementStale
 	}
 	if err := admitted(admit); err != nil {
+		return Issued{}, err
+	}
+	if err := i.mayHold(ctx, agentID, key); err != nil {
 		return Issued{}, err
 	}
 	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint(), accepted.Assurance)
