@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,8 +27,7 @@ type KeyFiles interface {
 type KeyringConfig struct {
 	Store     KeyStore
 	Files     KeyFiles
-	Algorithm string   // of new keys: EdDSA, ES256 or RS256
-	Accept    []string // algorithms of keys that PATs are verified with; empty: Algorithm alone
+	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key of another algorithm verifies until it ends
 	// Overlap is how long a key verifies after it signed last: at least a minute, and at least as long as a PAT of any
 	// Issuer that uses this Keyring is accepted.
 	Overlap time.Duration
@@ -43,7 +41,6 @@ type Keyring struct {
 	files   KeyFiles
 	purpose KeyPurpose
 	alg     string
-	accept  []string
 	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
@@ -81,17 +78,12 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
 	}
-	for _, alg := range c.Accept {
-		if _, ok := methods[alg]; !ok {
-			return nil, fmt.Errorf("algorithms accepted: %q is not %s, %s or %s", alg, EdDSA, ES256, RS256)
-		}
-	}
 	if c.Store == nil || c.Files == nil || c.Now == nil || c.Overlap < time.Minute {
 		return nil, errors.New("a keyring needs a store, key files, a clock and an overlap of at least a minute")
 	}
 	k := &Keyring{
-		store: c.Store, files: c.Files, alg: c.Algorithm, accept: append([]string{c.Algorithm}, c.Accept...),
-		now: c.Now, rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), set: &atomic.Pointer[keySet]{},
+		store: c.Store, files: c.Files, alg: c.Algorithm, now: c.Now,
+		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), set: &atomic.Pointer[keySet]{},
 	}
 	k.extendOverlap(c.Overlap)
 	k.set.Store(&keySet{version: 1, keys: map[KeyID]verifyingKey{}})
@@ -111,7 +103,7 @@ func (k *Keyring) For(ctx context.Context, purpose KeyPurpose, algorithm string,
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupportedKey)
 	}
 	other := &Keyring{
-		store: k.store, files: files, purpose: purpose, alg: algorithm, accept: []string{algorithm}, now: k.now, set: k.set,
+		store: k.store, files: files, purpose: purpose, alg: algorithm, now: k.now, set: k.set,
 		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
 	other.extendOverlap(time.Duration(k.overlap.Load()))
@@ -287,7 +279,7 @@ func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyi
 		}
 		v, ok = k.set.Load().keys[kid]
 	}
-	if !ok || !v.live(now) || v.Purpose != k.purpose || !slices.Contains(k.accept, v.Algorithm) {
+	if !ok || !v.live(now) || v.Purpose != k.purpose {
 		return verifyingKey{}, false
 	}
 	return v, true
