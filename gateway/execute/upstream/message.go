@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"strings"
@@ -31,7 +32,7 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointe
 	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
 	}
-	body, err := strictjson.Decode(raw)
+	body, err := strictjson.Decode(withoutNUL(raw))
 	if err != nil {
 		return ""
 	}
@@ -50,6 +51,25 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointe
 		return ""
 	}
 	return cleaned
+}
+
+// withoutNUL replaces U+0000, which strictjson refuses, by another control character, which clean removes.
+func withoutNUL(raw []byte) []byte {
+	const escaped = `\u0000`
+	if bytes.IndexByte(raw, 0) < 0 && !bytes.Contains(raw, []byte(escaped)) {
+		return raw
+	}
+	raw = bytes.ReplaceAll(raw, []byte{0}, nil)
+	for at := 0; ; at += len(escaped) {
+		next := bytes.Index(raw[at:], []byte(escaped))
+		if next < 0 {
+			return raw
+		}
+		at += next
+		if before := raw[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 { // else the backslash is a character itself
+			raw[at+len(escaped)-1] = '1'
+		}
+	}
 }
 
 // usualText finds the message of a problem document (RFC 9457), of JSON:API, GraphQL, FastAPI, Rails and their like.

@@ -54,6 +54,8 @@ func TestTheServicesOwnWords(t *testing.T) {
 		"markup in markup":        {`{"message":"a <scr<b>ipt>b</scr</b>ipt>"}`, "", "a b"},
 		"markup, very deep":       {`{"message":"` + strings.Repeat("<a", 20) + strings.Repeat(">", 20) + `"}`, "", strings.TrimSpace(strings.Repeat("a", 16))},
 		"control characters":      {`{"errors":[{"message":"a\u0007b\r\nc\u202ed\u200b\udb40\udc41e"}]}`, "", "ab cde"},
+		"U+0000":                  {`{"code":"\u0000","errors":[{"message":"sold\u0000 out \\u0000"}]}`, "", `sold out \u0000`},
+		"a byte of zero":          {"{\"message\":\"sold\x00 out\"}", "", "sold out"},
 		"a long one":              {`{"errors":[{"message":"` + strings.Repeat("é", 400) + `"}]}`, "", strings.Repeat("é", 300)},
 		"a credential":            {`{"errors":[{"message":"key s3cret is bad"}]}`, "", ""},
 		"a credential, far on":    {`{"message":"` + strings.Repeat("x", 8190) + `s3cret"}`, "", ""},
