@@ -56,6 +56,8 @@ type ServiceStatus struct {
 	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
 	// Breakers are those that are not closed, by intent.
 	Breakers map[string]string `json:"breakers,omitempty"`
+	// StrangerBreakers are those of agents that were not approved, likewise. They stop no approved agent.
+	StrangerBreakers map[string]string `json:"stranger_breakers,omitempty"`
 	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
 	HeldBack int `json:"held_back,omitempty"`
 	// Concealed is how many answers of the service held a credential or a fixed value, which agents did not receive, by intent,
@@ -143,6 +145,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
 		breakers, heldBack := s.Upstream.Breakers()
+		strangers := s.Upstream.StrangerBreakers()
 		underWay, waiting := s.Upstream.UnderWay()
 		backlog, err := o.store.Backlog(ctx, s.ID)
 		if err != nil { // the checks tell
@@ -151,9 +154,9 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
-			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers), Breakers: breakers, HeldBack: heldBack,
-			Concealed: s.Upstream.Concealed(),
-			UnderWay:  underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
+			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
+			StrangerBreakers: strangers, Concealed: s.Upstream.Concealed(),
+			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
 			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
 		})
 	}
@@ -161,11 +164,14 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 }
 
 // worst is the state of all breakers in one word.
-func worst(notClosed map[string]string) string {
+func worst(notClosed ...map[string]string) string {
 	state := "closed"
-	for _, s := range notClosed {
-		if state = s; state == "open" {
-			break
+	for _, states := range notClosed {
+		for _, s := range states {
+			if s == "open" {
+				return s
+			}
+			state = s
 		}
 	}
 	return state

@@ -13,7 +13,7 @@ func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {
 		return refusal.For(err)
 	}
-	if err := e.prepared.Ready(string(agent)); err != nil {
+	if err := e.prepared.Ready(string(agent), !e.approved); err != nil {
 		return refusal.For(err)
 	}
 	if e.place, err = e.service.Upstream.Enter(ctx, string(agent), !e.approved); err != nil {

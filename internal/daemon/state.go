@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"maps"
 	"runtime"
 	"time"
 
@@ -27,7 +28,9 @@ func (p *process) state() record.State {
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
-		stopped, _ := s.Upstream.Breakers()
+		approved, _ := s.Upstream.Breakers()
+		stopped := s.Upstream.StrangerBreakers()
+		maps.Copy(stopped, approved)
 		for _, state := range stopped {
 			one.Breakers[state]++
 		}

@@ -220,8 +220,8 @@ func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }
 
-// Breakers returns the state of each breaker that is not closed, open or half-open, by intent, and of how many agents alone
-// calls to an intent are held back.
+// Breakers returns the state of each breaker of approved agents that is not closed, open or half-open, by intent, and of how many
+// agents alone calls to an intent are held back.
 func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -237,4 +237,17 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 		}
 	}
 	return states, heldBack
+}
+
+// StrangerBreakers returns the state of each breaker of agents that the operator has not approved, as Breakers does.
+func (u *Upstream) StrangerBreakers() map[string]string {
+	u.routing.Lock()
+	defer u.routing.Unlock()
+	states := map[string]string{}
+	for _, r := range u.routes {
+		if state := r.strangers.state(); state != gobreaker.StateClosed {
+			states[r.intent] = state.String()
+		}
+	}
+	return states
 }

@@ -28,14 +28,14 @@ func TestBreaker(t *testing.T) {
 	u := open(t, cfg)
 	p := prepare(t, u, "POST")
 	for range 3 {
-		if err := p.Ready(""); err != nil {
+		if err := p.Ready("", false); err != nil {
 			t.Fatal(err)
 		}
 		if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 			t.Fatal(outcome)
 		}
 	}
-	err := p.Ready("")
+	err := p.Ready("", false)
 	if refused, ok := errors.AsType[*upstream.BreakerOpenError](err); !ok || refused.RetryAfter < time.Second {
 		t.Fatalf("got %v, want a *BreakerOpenError with a time of a second or more", err)
 	}
@@ -44,15 +44,15 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
 	}
 	healthy.Store(true)
-	for p.Ready("") != nil { // until OpenFor is over
+	for p.Ready("", false) != nil { // until OpenFor is over
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
 	}
 	// A probe that was never sent proves nothing, and leaves the place to the next.
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{},
-		granted("", func() error { return errGone })); outcome != store.NotSent || p.Ready("") != nil {
-		t.Error(outcome, err, p.Ready(""))
+		granted("", func() error { return errGone })); outcome != store.NotSent || p.Ready("", false) != nil {
+		t.Error(outcome, err, p.Ready("", false))
 	}
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Done {
 		t.Error(outcome, err)
@@ -81,7 +81,7 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 		t.Fatal(outcome, err)
 	}
-	for p.Ready("") != nil { // until OpenFor is over
+	for p.Ready("", false) != nil { // until OpenFor is over
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
@@ -92,15 +92,15 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 		probe <- outcome
 	}()
 	<-arrived
-	if _, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("")); !ok {
+	if _, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("", false)); !ok {
 		t.Error("ready for more while the probe is under way")
 	}
 	if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.NotSent {
 		t.Error(outcome)
 	}
 	close(release)
-	if outcome := <-probe; outcome != store.Done || p.Ready("") != nil {
-		t.Error(outcome, p.Ready(""))
+	if outcome := <-probe; outcome != store.Done || p.Ready("", false) != nil {
+		t.Error(outcome, p.Ready("", false))
 	}
 }
 
@@ -117,7 +117,7 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 		for range 3 {
 			_, _, _ = u.Call(t.Context(), p, upstream.Identity{}, live)
 		}
-		if err := p.Ready(""); err != nil {
+		if err := p.Ready("", false); err != nil {
 			t.Error(answer, err)
 		}
 	}
@@ -152,7 +152,7 @@ func calls(t *testing.T, u *upstream.Upstream, p *upstream.Prepared, agent strin
 	t.Helper()
 	for range n {
 		outcome := store.NotSent
-		if p.Ready(agent) == nil {
+		if p.Ready(agent, false) == nil {
 			_, outcome, _ = u.Call(t.Context(), p, upstream.Identity{Principal: agent}, live)
 		}
 		outcomes = append(outcomes, outcome)
@@ -180,7 +180,7 @@ func TestOneAgentThatFailsHoldsBackItselfAlone(t *testing.T) {
 	if got := append(calls(t, u, p, "honest", 1), calls(t, u, p, "clumsy", 1)...); !same(got, store.Done, store.NotSent) {
 		t.Error(got)
 	}
-	open, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("clumsy"))
+	open, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("clumsy", false))
 	if !ok || open.RetryAfter < 50*time.Second || open.RetryAfter > time.Minute {
 		t.Errorf("%+v", open)
 	}
@@ -232,5 +232,35 @@ func TestHowManyAgentsAreHeldBackIsBounded(t *testing.T) {
 	open := upstream.Failures(most + 5000)
 	if open > most || open < most/2 {
 		t.Errorf("%d agents are remembered; want at most %d", open, most)
+	}
+}
+
+// Two keys cost nothing where admission is open.
+func TestStrangersThatFailStopNoApprovedAgent(t *testing.T) {
+	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
+		answer := fine
+		if r.Header.Get("UIM-Agent-Standing") == "unapproved" {
+			answer = "HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n"
+		}
+		_, _ = c.Write([]byte(answer))
+		return true
+	})
+	cfg := config(t, s.URL)
+	cfg.Breaker = upstream.Breaker{Failures: 3, OpenFor: time.Hour}
+	u := open(t, cfg)
+	p := prepare(t, u, "POST")
+	for i := range 20 {
+		name := "stranger " + string(rune('a'+i))
+		_, _, _ = u.Call(t.Context(), p, upstream.Identity{Principal: name, Stranger: true, Standing: "unapproved"}, live)
+	}
+	if n := s.Requests.Load(); n != 3 || p.Ready("another stranger", true) == nil {
+		t.Errorf("%d calls of strangers; want 3, and then none", n)
+	}
+	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{Principal: "known"}, live); outcome != store.Done || p.Ready("known", false) != nil {
+		t.Errorf("an approved agent: %v %v", outcome, err)
+	}
+	approved, _ := u.Breakers()
+	if strangers := u.StrangerBreakers(); len(approved) != 0 || strangers["shop.example:try:v1"] != "open" {
+		t.Errorf("%v, of strangers %v", approved, strangers)
 	}
 }

@@ -41,7 +41,7 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
-	admitted, err := p.route.breaker.allow(id.Principal)
+	admitted, err := p.route.breakerOf(id.Stranger).allow(id.Principal)
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}

@@ -262,7 +262,7 @@ func TestACancelledCall(t *testing.T) {
 			t.Errorf("%q, %v; want %q", outcome, err, want)
 		}
 	}
-	if err := p.Ready(""); err != nil {
+	if err := p.Ready("", false); err != nil {
 		t.Error("a call given up by us speaks against the service:", err)
 	}
 }

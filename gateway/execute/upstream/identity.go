@@ -9,9 +9,10 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal and empty members.
+// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal, Stranger and empty members.
 type Identity struct {
 	Principal   string       // as whom the call fails or succeeds
+	Stranger    bool         // the operator has not approved the agent
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string       // UIM-Agreement-Assurance: fresh, static or consent

@@ -30,8 +30,10 @@ func (p *Prepared) String() string { return p.route.Template() }
 func (p *Prepared) GoString() string { return p.route.Template() }
 
 // Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name
-// is Identity.Principal. Ask before anything is reserved for a call; Call itself refuses too.
-func (p *Prepared) Ready(agent string) error { return p.route.breaker.ready(agent) }
+// is Identity.Principal; stranger is Identity.Stranger. Ask before anything is reserved for a call; Call itself refuses too.
+func (p *Prepared) Ready(agent string, stranger bool) error {
+	return p.route.breakerOf(stranger).ready(agent)
+}
 
 // maxTarget bounds the path and query of one request in bytes; common servers take 8 to 16 KiB.
 const maxTarget = 16 << 10

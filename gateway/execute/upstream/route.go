@@ -34,7 +34,7 @@ type Endpoint struct {
 	Unsafe bool
 }
 
-// A Route is an Endpoint made ready to be called. Only its breaker and counter change; it is safe for concurrent use.
+// A Route is an Endpoint made ready to be called. Only its breakers and counter change; it is safe for concurrent use.
 type Route struct {
 	upstream   *Upstream
 	intent     string
@@ -55,7 +55,8 @@ type Route struct {
 	hasBody    bool
 	safe       bool
 	repeatable bool
-	breaker    *breaker
+	breaker    *breaker // of agents that the operator approved
+	strangers  *breaker // of all others: their failures say nothing to approved agents
 
 	fixed       Fixed
 	fixedHeader pool.Fields
@@ -100,7 +101,9 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	if err := r.setFixed(e.Fixed); err != nil {
 		return nil, err
 	}
-	r.guard, r.breaker = u.guardOf(r), newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
+	r.guard = u.guardOf(r)
+	r.breaker = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
+	r.strangers = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
 	u.routing.Lock()
 	defer u.routing.Unlock()
 	u.routes = append(u.routes, r)
@@ -122,6 +125,14 @@ func (r *Route) setWay(e Endpoint) error {
 
 // Template is the method and the path as the intent has them, without values: fit for logs.
 func (r *Route) Template() string { return r.method + " " + r.template }
+
+// breakerOf is the breaker for the calls of a kind of agents.
+func (r *Route) breakerOf(stranger bool) *breaker {
+	if stranger {
+		return r.strangers
+	}
+	return r.breaker
+}
 
 // Safe reports whether a call changes nothing: GET and HEAD (RFC 9110 9.2.1), unless Endpoint.Unsafe.
 func (r *Route) Safe() bool { return r.safe }

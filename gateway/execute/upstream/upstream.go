@@ -7,7 +7,7 @@
 //	u, err := upstream.New(cfg)                        // once per service
 //	route, err := u.Route(endpoint)                    // once per intent, at load
 //	p, violations := route.Prepare(parameters)         // pure
-//	err = p.Ready(agent)                               // before anything is reserved
+//	err = p.Ready(agent, stranger)                     // before anything is reserved
 //	leave, err := u.Enter(ctx, agent, stranger)        // a place among the calls under way
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
@@ -71,7 +71,8 @@ type Config struct {
 
 // A Breaker sets when the calls of an intent stop for a while: after Failures calls in a row, of at least two agents, that
 // could not connect, timed out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe. Where
-// only those of one agent fail, that holds for its calls alone.
+// only those of one agent fail, that holds for its calls alone. The calls of agents that the operator has not approved are
+// counted apart: they never stop those of approved agents.
 type Breaker struct {
 	Failures int
 	OpenFor  time.Duration
