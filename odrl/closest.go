@@ -26,6 +26,9 @@ func (v *verdict) closest(ev *Evaluation) {
 			best, lacks = x.N, missing
 		}
 	}
+	if why := v.e.GrantsNothing(); best >= 0 && why != "" {
+		ev.Detail = why
+	}
 	if best < 0 || !v.e.Grants() {
 		return
 	}
@@ -41,6 +44,7 @@ func (v *verdict) closest(ev *Evaluation) {
 
 // waiting returns for which duty a permission waits.
 func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
+	late := false
 	for _, d := range v.duties(x) {
 		if !v.sets["blocking"][d.N] {
 			continue
@@ -53,7 +57,12 @@ func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 		case pays(d) && ev.Reason == reason.PolicyNotApplicable:
 			ev.Reason, ev.Detail = reason.PolicyRequiresPayment, "the policy asks for a payment first"
 		}
+		late = late || v.sets["late"][d.N]
 		ev.Charges = append(ev.Charges, owes(d)...)
+	}
+	if late {
+		ev.Detail = lateDetail
+		return
 	}
 	if c := v.over(x); c != nil && ev.Reason == reason.PolicyNotApplicable {
 		ev.Reason, ev.Detail = reason.QuotaExceeded, "the closest permission asks for "+c.String()

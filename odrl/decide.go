@@ -108,11 +108,9 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	case overruled == reason.PolicyConflict:
 		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy both permits and prohibits this call"
 	case len(unmet) > 0:
-		first, ok := p.program.Rules[least(unmet)]
-		if !ok {
-			return nil, rules.ErrUndefined
+		if err := p.unfulfilled(least(unmet), outcome, d); err != nil {
+			return nil, err
 		}
-		d.Reason, d.Rule, d.Detail = reason.PolicyRequiresVerification, first.Node.Name(), proofDetail
 	case overruled != "":
 		d.Reason, d.Rule, d.Detail = overruled, winner.Node.Name(), "the policy prohibits this call"
 	case len(f.permissions) == 0:
@@ -133,6 +131,28 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	}
 	return d, nil
 }
+
+// unfulfilled denies for an obligation that the call does not fulfil, or no call can fulfil any more.
+func (p *Policy) unfulfilled(n int, outcome ast.Object, d *Decision) error {
+	late, err := rules.NumbersIn(outcome, "late")
+	if err != nil {
+		return err
+	}
+	r, ok := p.program.Rules[n]
+	if !ok {
+		return rules.ErrUndefined
+	}
+	d.Reason, d.Rule, d.Detail = reason.PolicyRequiresVerification, r.Node.Name(), proofDetail
+	if late[n] {
+		d.Detail = lateDetail
+		if r.Node.Does("compensate") && !r.Node.Does("signPayload") {
+			d.Reason = reason.PolicyRequiresPayment
+		}
+	}
+	return nil
+}
+
+const lateDetail = "the deadline of a duty of the policy is past: it can no longer be fulfilled"
 
 const proofDetail = "the call must carry a proof signed with the agreed key"
 

@@ -31,6 +31,8 @@ const (
 // EvaluateOptions are how Evaluate judges. The zero value is the stricter way.
 type EvaluateOptions struct {
 	DutyMode DutyMode // empty: DutiesFulfilled
+	// Steps bounds the expressions that several evaluations take together, and counts down; nil: each may take maxEvaluated.
+	Steps *int
 }
 
 // evaluation is what Evaluate needs of a Policy, made when it is first asked.
@@ -79,10 +81,17 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("evaluating the policy: %w", err)
 	}
-	steps := rules.NewSteps(ctx, maxEvaluated)
+	most := maxEvaluated
+	if o.Steps != nil {
+		most = min(most, max(*o.Steps, 0))
+	}
+	steps := rules.NewSteps(ctx, most)
 	answer, err := steps.Ask(&p.evaluation.query, in)
+	if o.Steps != nil {
+		*o.Steps -= most - steps.Left()
+	}
 	if steps.Exhausted() {
-		return Evaluation{}, fmt.Errorf("evaluating the policy takes more than %d steps", maxEvaluated)
+		return Evaluation{}, fmt.Errorf("evaluating the policy takes more than %d steps", most)
 	}
 	if err != nil {
 		return Evaluation{}, err

@@ -69,7 +69,7 @@ func TestPricesInEveryForm(t *testing.T) {
 		`[{"action":"pay","amount":1,"unit":"USD"},{"action":"pay","amount":"0.5","unit":"USD"}]`:                                                                                                                                          "1.50 USD",
 		`{"action":"pay","amount":0,"unit":"USD"}`: "0",
 		`{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"resale"}}`:      "1.00 USD",
-		`{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"}}`: "0",
+		`{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"dateTime","operator":"gt","rightOperand":"2099-01-01"}}`: "0",
 	} {
 		if c := candidate(t, permit(`"duty":`+in)); c.Charge.String() != want {
 			t.Errorf("%s: %v, want %s", in, c.Charge, want)

@@ -12,6 +12,7 @@ const (
 	MutatedDocuments   = 1500 // loaded, validated, written canonically
 	AgreeingPolicies   = 500  // Decide and Evaluate
 	ReproducedPolicies = 300  // Decide, and Evaluate by the document alone
+	DutiesCompared     = 2000 // policies with duties under conditions, by gateway and document
 	RewrittenRows      = 1    // every which row of the conformance table is asked again as it is written canonically
 )
 

@@ -12,6 +12,7 @@ const (
 	MutatedDocuments   = 80  // loaded, validated, written canonically
 	AgreeingPolicies   = 60  // Decide and Evaluate
 	ReproducedPolicies = 20  // Decide, and Evaluate by the document alone
+	DutiesCompared     = 40  // policies with duties under conditions, by gateway and document
 	RewrittenRows      = 4   // every which row of the conformance table is asked again as it is written canonically
 )
 

@@ -2,6 +2,7 @@ package odrl
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,21 +20,22 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 	if err != nil {
 		return err
 	}
-	failing := map[int][]string{}
-	if t := o.Get(ast.InternedTerm("unsatisfied")); t != nil {
-		if set, ok := t.Value.(ast.Set); ok {
-			for _, pair := range set.Slice() {
-				n, id, ok := pairOf(pair)
-				if !ok {
-					return rules.ErrUndefined
-				}
-				failing[n] = append(failing[n], id)
-			}
-		}
+	failing, err := pairsIn(o, "unsatisfied")
+	if err != nil {
+		return err
 	}
-	for _, n := range sortedNumbers(unsigned) {
+	late, err := pairsIn(o, "late")
+	if err != nil {
+		return err
+	}
+	waiting := maps.Clone(unsigned)
+	for n := range late {
+		waiting[n] = true
+	}
+	for _, n := range sortedNumbers(waiting) {
 		if r, ok := p.program.Rules[n]; ok && len(failing[n]) == 0 {
-			d.Reason, d.Rule, d.Detail = reason.PolicyRequiresVerification, r.Node.Name(), proofDetail
+			d.Rule = r.Node.Name()
+			d.Reason, d.Detail = waits(unsigned[n], late[n])
 			return nil
 		}
 	}
@@ -48,6 +50,38 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 		d.Rule, d.Detail = r.Node.Name(), p.asks(failing[closest])
 	}
 	return nil
+}
+
+// waits returns for which duties a permission waits: for one to sign, and for those whose deadline is past, by what they do.
+func waits(unsigned bool, late []string) (why reason.Reason, detail string) {
+	why, detail = reason.PolicyNotApplicable, proofDetail
+	if len(late) > 0 {
+		detail = lateDetail
+	}
+	switch {
+	case unsigned || slices.Contains(late, "signPayload"):
+		why = reason.PolicyRequiresVerification
+	case slices.Contains(late, "compensate"):
+		why = reason.PolicyRequiresPayment
+	}
+	return why, detail
+}
+
+// pairsIn reads a set of pairs of a rule and a text.
+func pairsIn(o ast.Object, key string) (map[int][]string, error) {
+	set, err := rules.SetIn(o, key)
+	if err != nil {
+		return nil, err
+	}
+	m := map[int][]string{}
+	for _, pair := range set.Slice() {
+		n, s, ok := pairOf(pair)
+		if !ok {
+			return nil, rules.ErrUndefined
+		}
+		m[n] = append(m[n], s)
+	}
+	return m, nil
 }
 
 func pairOf(t *ast.Term) (int, string, bool) {

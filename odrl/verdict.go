@@ -2,12 +2,10 @@ package odrl
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/open-policy-agent/opa/v1/ast"
 
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/odrl/internal/model"
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
@@ -28,7 +26,7 @@ func (v *verdict) read(o ast.Object) error {
 	v.sets = map[string]map[int]bool{}
 	for _, name := range []string{
 		"active", "permitting", "prohibiting", "bounding", "unmet", "fulfilled", "violated", "infringed", "due",
-		"blocking",
+		"blocking", "late",
 	} {
 		set, err := rules.NumbersIn(o, name)
 		if err != nil {
@@ -103,7 +101,7 @@ func (v *verdict) evaluation() Evaluation {
 		x := v.in("prohibiting")[0]
 		ev.deny(reason.PolicyConflict, x, "the policy both permits and prohibits this"+v.uncounted(x, conditionsOf(x)...))
 	case "unmet":
-		why, detail := unmetReason(unmet[0])
+		why, detail := v.unmetReason(unmet[0])
 		ev.deny(why, unmet[0], detail)
 		ev.Charges = v.charges(unmet)
 	case "prohibited":
@@ -128,17 +126,17 @@ func (ev *Evaluation) deny(why reason.Reason, x *rules.Entry, detail string) {
 	}
 }
 
-func unmetReason(x *rules.Entry) (reason.Reason, string) {
-	if pays(x) {
-		return reason.PolicyRequiresPayment, "the policy asks for a payment first"
+func (v *verdict) unmetReason(x *rules.Entry) (why reason.Reason, detail string) {
+	why, detail = reason.PolicyRequiresVerification, "an obligation of the policy is not met"
+	if pays(x) && !signs(x) {
+		why, detail = reason.PolicyRequiresPayment, "the policy asks for a payment first"
 	}
-	return reason.PolicyRequiresVerification, "an obligation of the policy is not met"
+	if v.sets["late"][x.N] {
+		detail = lateDetail
+	}
+	return why, detail
 }
 
-func pays(x *rules.Entry) bool {
-	return slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "compensate" })
-}
+func pays(x *rules.Entry) bool { return x.Node.Does("compensate") }
 
-func signs(x *rules.Entry) bool {
-	return slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
-}
+func signs(x *rules.Entry) bool { return x.Node.Does("signPayload") }

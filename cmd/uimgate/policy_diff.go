@@ -133,6 +133,10 @@ var shifts = map[words.Shift]string{
 }
 
 func writeDecided(b *strings.Builder, d *words.Decisions) {
+	if d.Shift == words.Unchecked && d.Requests == 0 {
+		b.WriteString("Unchecked: the policies are too large to ask both of them the same requests. The changes above are those of the documents.\n")
+		return
+	}
 	fmt.Fprintf(b, shifts[d.Shift], problem.Counted(d.Requests, "request"))
 	for _, way := range []struct {
 		name string

@@ -69,7 +69,8 @@ func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Repla
 		return Replay{}, err
 	}
 	out := Replay{Gateway: Verdict{"permit", "", l.Rule}, Policy: Verdict{"permit", "", e.Rule}}
-	if slices.Contains(denials, l.Reason) {
+	late := l.Reason == reason.PolicyRequiresPayment && e.Reason == l.Reason // otherwise the agent's credit did not suffice
+	if slices.Contains(denials, l.Reason) || late {
 		out.Gateway.Decision, out.Gateway.Code = "deny", l.Reason
 	}
 	if !e.Permit {

@@ -67,8 +67,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 		"done or charged.",
 
 	PolicyRequiresPayment: "The policy charges for the call, and the charge is more than the agent's credit or balance has left. Nothing " +
-		"was " +
-		"done or charged.",
+		"was done or charged. Where details name the deadline of a duty, the time to pay is past, and no payment helps.",
 
 	PolicyConflict: "Two rules contradict each other for this very call, and the policy does not say which one wins. The gateway " +
 		"denies then.",

@@ -75,22 +75,26 @@ type judge struct {
 	asker
 	burdens
 	found Decisions
+	steps int // that evaluations may still take
 }
+
+// maxSteps bounds the expressions that are evaluated for one comparison: some seconds.
+const maxSteps = 2_000_000
 
 func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the words for it
 	from, _ := old.Model()
 	to, _ := new.Model()
-	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to)}
+	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to), steps: maxSteps}
 }
 
 // all puts every request, until there is an example of each way or the bound is reached.
 func (j *judge) all(ctx context.Context) error {
 	for r := range j.requests() {
-		j.found.Requests++
 		if !j.put(ctx, r) {
 			j.partial = true
 			break
 		}
+		j.found.Requests++
 		if j.found.Wider != nil && j.found.Narrower != nil {
 			break
 		}
@@ -140,7 +144,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 
 // ask evaluates both policies, each in the state of the world that its duties to sign make.
 func (j *judge) ask(ctx context.Context, r request, in func(toSign []string) odrl.WorldState) (before, after odrl.Evaluation, ok bool) {
-	o := odrl.EvaluateOptions{DutyMode: odrl.DutiesNotViolated}
+	o := odrl.EvaluateOptions{DutyMode: odrl.DutiesNotViolated, Steps: &j.steps}
 	before, err := j.old.Evaluate(ctx, r.question, in(j.toSign[0]), o)
 	if err == nil {
 		after, err = j.new.Evaluate(ctx, r.question, in(j.toSign[1]), o)

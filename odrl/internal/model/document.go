@@ -1,5 +1,7 @@
 package model
 
+import "slices"
+
 // A Document is a policy as read: every term resolved to its canonical name, every node with the JSON
 // pointer at which it stands, nothing expanded yet. ODRL IM 2.1.
 type Document struct {
@@ -83,6 +85,11 @@ func (r *Rule) Name() string {
 		return r.UID
 	}
 	return r.Pointer
+}
+
+// Does reports whether the rule is about the action.
+func (r *Rule) Does(action string) bool {
+	return slices.ContainsFunc(r.Actions, func(a Action) bool { return a.Name == action })
 }
 
 // children are the duties of every role that the rule points at.

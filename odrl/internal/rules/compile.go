@@ -25,6 +25,7 @@ type compiler struct {
 	leafOf    map[*model.Constraint]*Leaf     // nil: reported
 	logicOf   map[*model.Constraint]*compound // nil: reported
 	canonical map[*model.Constraint]string
+	ends      map[*Leaf]string // the constraint that holds until the time of a leaf is past
 	// conditioned counts the conditions of the rules so far.
 	conditioned int
 }
@@ -32,7 +33,7 @@ type compiler struct {
 func newCompiler(names *model.Names, m mode) *compiler {
 	return &compiler{
 		Names: names, mode: m, leafOf: map[*model.Constraint]*Leaf{}, logicOf: map[*model.Constraint]*compound{},
-		canonical: map[*model.Constraint]string{},
+		canonical: map[*model.Constraint]string{}, ends: map[*Leaf]string{},
 	}
 }
 

@@ -16,6 +16,9 @@ func (n *normalizer) data() map[string]any {
 	for _, r := range n.rules {
 		v := map[string]any{"n": model.Integer(int64(r.N)), "assignee": cmp.Or(r.Assignee, Everyone)}
 		r.into(v)
+		if r.Kind == model.Obligation {
+			r.Duties[0].term.into(v)
+		}
 		list := "binding"
 		switch {
 		case r.Kind == model.Permission:
@@ -42,10 +45,15 @@ func (n *normalizer) data() map[string]any {
 
 // dutyData adds the duties that Rego must judge: signing, and what is owed under conditions.
 func (r *Rule) dutyData(v map[string]any) {
-	var signing, conditional []any
+	var signing, conditional, dated []any
 	for _, d := range r.Duties {
 		x := map[string]any{"n": model.Integer(int64(d.N))}
 		d.into(x)
+		if !d.term.none() {
+			y := map[string]any{"action": d.Action}
+			d.term.into(y)
+			dated = append(dated, y)
+		}
 		switch {
 		case d.Action == "signPayload":
 			d.keyData(x)
@@ -59,6 +67,9 @@ func (r *Rule) dutyData(v map[string]any) {
 	}
 	if conditional != nil {
 		v["duties"] = conditional
+	}
+	if dated != nil {
+		v["dated"] = dated
 	}
 }
 

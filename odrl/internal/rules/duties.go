@@ -94,6 +94,10 @@ func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 		return nil, false
 	}
 	ok := k.terms(&d.terms, rest)
+	ok = k.endable(rest) && ok
+	if ok {
+		d.term = k.term(rest)
+	}
 	switch a.Name {
 	case "compensate":
 		ok = k.charge(d, node, amounts) && ok

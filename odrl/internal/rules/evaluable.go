@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/odrl/internal/model"
@@ -43,6 +44,20 @@ type price struct {
 // a PAT is issued.
 func (e *Evaluable) Grants() bool {
 	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
+}
+
+// GrantsNothing is why the policy permits nothing, whatever its permissions; empty where they count.
+func (e *Evaluable) GrantsNothing() string {
+	switch {
+	case e.Grants():
+		return ""
+	case e.Form.ReplacedBy != "":
+		return "the policy is void: " + model.Quote(e.Form.ReplacedBy) + " replaces it"
+	case slices.Contains(e.Form.Types, "Offer"):
+		return "the policy is an Offer, which grants nothing until it is taken: an agreement to it does"
+	default:
+		return "the policy only asks or claims, and grants nothing: its type is " + strings.Join(e.Form.Types, ", ")
+	}
 }
 
 // NewEvaluable makes a policy ready. Without a catalog the names of the policy mean themselves.

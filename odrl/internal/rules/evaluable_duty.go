@@ -18,23 +18,25 @@ func (e *Evaluable) fillDuty(x *Entry) {
 		e.fillHandled(x, signs)
 		return
 	}
-	var when, deadlines []any
+	var when []any
 	for _, c := range model.Flatten(x.Node.Constraints) {
-		if !e.temporal(c) {
-			continue
+		if temporal(c) {
+			id, _ := e.id(c)
+			when = append(when, id)
 		}
-		id, _ := e.id(c)
-		when = append(when, id)
-		if l := e.leafOf[c]; l != nil && !l.usage {
-			deadlines = append(deadlines, e.deadline(l)...)
+	}
+	timed := slices.Clone(x.Node.Constraints)
+	for _, a := range x.Node.Actions {
+		for _, c := range model.Flatten(a.Refinements) {
+			if temporal(c) {
+				timed = append(timed, c)
+			}
 		}
 	}
 	if when != nil {
 		x.Data["when"] = map[string]any{"constraints": when}
 	}
-	if deadlines != nil {
-		x.Data["deadlines"] = deadlines
-	}
+	e.term(timed).into(x.Data)
 	e.atoms(x)
 }
 
@@ -64,33 +66,18 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	delete(x.Data, "constraints")
 	delete(x.Data, "logic")
 	e.conditions(x.Data, conditions)
+	e.term(conditions).into(x.Data)
 	if !signs {
 		x.Data["handled"] = true
 	}
 }
 
 // temporal reports whether a constraint is about the time at which a duty is done.
-func (e *Evaluable) temporal(c *model.Constraint) bool {
+func temporal(c *model.Constraint) bool {
 	if c.Logic != "" {
-		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !e.temporal(o) })
+		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !temporal(o) })
 	}
 	return c.Left().Temporal
-}
-
-// deadline are constraints that, once false, stay so: those that end.
-func (e *Evaluable) deadline(l *Leaf) []any {
-	switch l.Operator {
-	case "lt", "lteq", "shorter", "shorter-or-same":
-		return []any{l.ID}
-	case "within":
-		if l.Slot.As == "clock" {
-			return nil
-		}
-		end := &Leaf{Slot: l.Slot, Key: l.Key, Kind: "number", Operator: "lt", Value: model.Integer(l.To), read: l.read}
-		e.addLeaf(end)
-		return []any{end.ID}
-	}
-	return nil
 }
 
 // atoms writes the single acts of which a duty consists: each action, upon each target, by each party.

@@ -37,6 +37,7 @@ type Duty struct {
 	Node   *model.Rule
 	Action string
 	terms
+	term   term
 	Charge money.Amount
 	Keys   []string // of signPayload: base64 of DER SubjectPublicKeyInfo, any of which will do
 	Elided bool     // of signPayload: the agent's own key

@@ -2,7 +2,7 @@
 #
 # data.policy.strategy  perm, prohibit or invalid; data.policy.grants: its permissions permit anything
 # data.policy.rules[n]  every rule and duty: n, its key, kind, the parts action, target and party (a part that is
-#                       absent is a wildcard), constraints, logic, limits, duties, atoms, when, deadlines
+#                       absent is a wildcard), constraints, logic, limits, duties, atoms, when, deadlines, lasting
 # input.is[part]        the names the question's action, target and party go by: themselves, what they
 #                       are included in, what they are part of
 # input.implied         what the action implies, and what that is included in (ODRL IM 2.4)
@@ -17,7 +17,7 @@ package uimgate.odrl
 
 evaluation := {
 	"ruling": ruling, "premise": premise, "active": active_rules, "permitting": permitting, "prohibiting": prohibiting, "bounding": bounding, "unmet": wanting,
-	"fulfilled": fulfilled, "violated": violated, "infringed": infringed, "due": due, "blocking": blocking, "holds": holds_8, "fails": fails_8,
+	"fulfilled": fulfilled, "violated": violated, "late": late_rules, "infringed": infringed, "due": due, "blocking": blocking, "holds": holds_8, "fails": fails_8,
 }
 
 parts := ["action", "target", "party"]
@@ -231,6 +231,12 @@ blocks(rule) if {
 	breached(rule)
 }
 
+# What the gateway sees to, it does at the time of the call: not after the deadline.
+blocks(rule) if {
+	rule.handled
+	overdue(rule)
+}
+
 wanted(_) if input.mode == "fulfilled"
 
 wanted(rule) if rule.strict
@@ -282,12 +288,23 @@ performed(rule) if {
 
 performed(rule) if input.reports[rule.key] == "Fulfilled"
 
-late(rule) if {
-	rule.atoms
+late(rule) if missed_deadline(rule)
+
+missed_deadline(rule) if {
 	not input.reports[rule.key]
-	some id in rule.deadlines
-	fails_0[id]
-	not performed(rule)
+	overdue(rule)
+	not in_time(rule)
+}
+
+in_time(rule) if {
+	rule.atoms
+	performed(rule)
+}
+
+late_rules contains rule.n if {
+	some rule in data.policy.rules
+	missed_deadline(rule)
+	not cured(rule)
 }
 
 late(rule) if input.reports[rule.key] == "Violated"
@@ -391,6 +408,8 @@ untimely(rule, act) if {
 	some id in rule.when.constraints
 	not holds_8[id] with input.facts as act.facts
 }
+
+untimely(rule, act) if excused(rule.deadlines) with input.facts as act.facts
 
 # What was done before the infringement is no remedy of it.
 untimely(rule, act) if {

@@ -21,7 +21,7 @@
 # prohibition or an obligation binds unless one fails. So a missing or wrong-typed fact never helps.
 package uimgate.odrl
 
-outcome := {"active": active, "unmet": unmet}
+outcome := {"active": active, "unmet": unmet, "late": late_obligations}
 
 # IM 2.2.1, 2.3.1: a rule is about a target and an assignee; one that names no assignee is for everyone.
 active contains rule.n if {
@@ -54,13 +54,30 @@ active contains rule.n if {
 	not excused(rule)
 }
 
-# Obligations to sign that bind this agent and that this call does not fulfil.
+# Obligations that bind this agent and that this call does not fulfil: to sign, and those whose time is past.
 unmet contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.signing[target]
 	rule.assignee in input.parties
 	not excused(rule)
 	not signed(rule)
+}
+
+unmet contains rule.n if {
+	some kind in ["binding", "signing"]
+	some target in input.targets
+	some rule in data.policy[kind][target]
+	rule.assignee in input.parties
+	overdue(rule)
+}
+
+# Of these, the ones whose time is past.
+late_obligations contains rule.n if {
+	some kind in ["binding", "signing"]
+	some target in input.targets
+	some rule in data.policy[kind][target]
+	rule.assignee in input.parties
+	overdue(rule)
 }
 
 lacking(rule) if {
@@ -77,6 +94,18 @@ lacking(rule) if {
 	some duty in rule.signing
 	not excused(duty)
 	not signed(duty)
+}
+
+lacking(rule) if {
+	some duty in rule.dated
+	overdue(duty)
+}
+
+# The time in a duty is its deadline (IM 2.6.3): after it the duty cannot be fulfilled any more, and is not excused. deadlines
+# hold until then, lasting are the conditions of the duty without its times.
+overdue(duty) if {
+	excused(duty.deadlines)
+	not excused(duty.lasting)
 }
 
 excused(rule) if {
@@ -126,7 +155,7 @@ certain contains rule.n if {
 
 # --- Why not: asked only after a denial -------------------------------------------------------------
 
-reasons := {"unsatisfied": unsatisfied, "unsigned": unsigned}
+reasons := {"unsatisfied": unsatisfied, "unsigned": unsigned, "late": late_duties}
 
 unsatisfied contains [rule.n, id] if {
 	some target in input.targets
@@ -142,6 +171,15 @@ unsatisfied contains [rule.n, node.id] if {
 	rule.assignee in input.parties
 	some node in rule.logic
 	not holds_at(node.level, node.id)
+}
+
+# Permissions with duties whose time is past, and what these duties are to do.
+late_duties contains [rule.n, duty.action] if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	rule.assignee in input.parties
+	some duty in rule.dated
+	overdue(duty)
 }
 
 unsigned contains rule.n if {

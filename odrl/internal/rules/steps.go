@@ -33,6 +33,9 @@ func (s *Steps) Cancel() { s.left = -1 }
 // Exhausted reports whether an evaluation was ended because all steps were taken.
 func (s *Steps) Exhausted() bool { return s.left < 0 }
 
+// Left returns how many steps are left.
+func (s *Steps) Left() int { return max(s.left, 0) }
+
 // Ask is Ask within the steps.
 func (s *Steps) Ask(q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
 	if err := s.ctx.Err(); err != nil {

@@ -1,0 +1,151 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/uimgate/uimgate/odrl/internal/model"
+)
+
+// A term is the time in which a duty can be fulfilled. After it the duty is overdue: neither owed nor excused.
+type term struct {
+	deadlines conjunction // constraints that hold until their time is past, and never again
+	lasting   conjunction // the conditions of the duty, without its times
+}
+
+// into writes a term as the modules read it.
+func (t term) into(v map[string]any) {
+	if t.none() {
+		return
+	}
+	deadlines, lasting := map[string]any{}, map[string]any{}
+	t.deadlines.into(deadlines)
+	t.lasting.into(lasting)
+	v["deadlines"], v["lasting"] = deadlines, lasting
+}
+
+func (t term) none() bool { return len(t.deadlines.constraints) == 0 && len(t.deadlines.logic) == 0 }
+
+// term derives the term from the conditions of a duty. All of them compile.
+func (k *compiler) term(list []*model.Constraint) term {
+	var t term
+	for _, c := range model.Flatten(list) {
+		if c := k.derive(c, true); c.ends {
+			t.deadlines.add(c)
+		}
+		t.lasting.add(k.derive(c, false))
+	}
+	return t
+}
+
+// endable reports times under xone in the conditions of a duty: after which of them it is overdue is not certain.
+func (k *compiler) endable(list []*model.Constraint) bool {
+	for _, c := range list {
+		if c.Logic == "xone" && hasTime(c) {
+			k.Problems.Errorf("deadline", c.Pointer, "a time under xone is no deadline of a duty: use or, and, or one window from start to end")
+			return false
+		}
+		if !k.endable(c.Operands) {
+			return false
+		}
+	}
+	return true
+}
+
+func hasTime(c *model.Constraint) bool {
+	return c.Logic == "" && c.Left().Temporal || slices.ContainsFunc(c.Operands, hasTime)
+}
+
+func (x *conjunction) add(d derived) {
+	switch {
+	case d.node != nil:
+		x.logic = append(x.logic, d.node)
+	case d.leaf != "":
+		x.constraints = append(x.constraints, d.leaf)
+	}
+}
+
+// A derived constraint is what is left of one where some of its leaves count as true. The zero value is true itself.
+type derived struct {
+	leaf string
+	node *compound
+	ends bool // it has a leaf that ends
+}
+
+// always reports whether nothing can make the constraint false.
+func (d derived) always() bool { return d.leaf == "" && d.node == nil }
+
+func (d derived) id() string {
+	if d.node != nil {
+		return d.node.id
+	}
+	return d.leaf
+}
+
+// derive returns the constraint without its times: they count as true. With deadlines, a time that ends stays until its
+// end. An xone is taken for an or, which is never false before it.
+func (k *compiler) derive(c *model.Constraint, deadlines bool) derived {
+	if c.Logic == "" {
+		switch l := k.leaf(c); {
+		case !c.Left().Temporal:
+			return derived{leaf: l.ID}
+		case !deadlines:
+			return derived{}
+		default:
+			id := k.end(l)
+			return derived{leaf: id, ends: id != ""}
+		}
+	}
+	node := &compound{source: c, level: c.Depth, operator: "or"}
+	every := c.Logic == "and" || c.Logic == "andSequence"
+	if every {
+		node.operator = "and"
+	}
+	out := derived{node: node}
+	for _, operand := range c.Operands {
+		d := k.derive(operand, deadlines)
+		switch {
+		case !d.always():
+			node.operands = append(node.operands, d.id())
+			out.ends = out.ends || d.ends
+		case !every:
+			return derived{}
+		}
+	}
+	if len(node.operands) == 0 {
+		return derived{}
+	}
+	node.id = k.nextID()
+	k.compounds = append(k.compounds, node)
+	return out
+}
+
+// end is a constraint that holds until the time of a leaf is past: "" where that may come again or lasts for ever.
+func (k *compiler) end(l *Leaf) string {
+	if id, known := k.ends[l]; known {
+		return id
+	}
+	end := &Leaf{Source: l.Source, Slot: l.Slot, Key: l.Key, Kind: l.Kind, Operator: l.Operator, Value: l.Value, read: l.read}
+	switch {
+	case l.usage || l.Slot.As == "clock" || l.Kind == "none":
+		end = nil
+	case slices.Contains([]string{"lt", "lteq", "shorter", "shorter-or-same"}, l.Operator):
+		end = l
+	case l.Operator == "within":
+		end.Operator, end.Value = "lt", model.Integer(l.To)
+	case l.Operator == "eq" && l.Kind == "number":
+		end.Operator = "lteq"
+	case l.Operator == "eq" && l.Kind == "duration":
+		end.Operator = "shorter-or-same"
+	default:
+		end = nil
+	}
+	id := ""
+	if end != nil {
+		if end != l {
+			k.addLeaf(end)
+		}
+		id = end.ID
+	}
+	k.ends[l] = id
+	return id
+}
