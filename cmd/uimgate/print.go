@@ -128,7 +128,7 @@ func printCSV[T any](w io.Writer, records []T, columns []column[T], header bool)
 	}
 	for _, r := range records {
 		for i, col := range columns {
-			row[i] = col.exact(r)
+			row[i] = csvText(col.exact(r))
 		}
 		if err := out.Write(row); err != nil {
 			return err
@@ -136,6 +136,18 @@ func printCSV[T any](w io.Writer, records []T, columns []column[T], header bool)
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// csvText returns a text as a cell of CSV. A spreadsheet takes one that begins with = + - @, a tab or CR for a formula, and
+// agents choose such texts: a quotation mark before it makes it text. Numbers stay numbers.
+func csvText(s string) string {
+	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
+		return s
+	}
+	if number := strings.TrimPrefix(s, "-"); number != s && number != "" && strings.Trim(number, "0123456789.") == "" {
+		return s
+	}
+	return "'" + s
 }
 
 func printTable[T any](w io.Writer, records []T, columns []column[T]) error {

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"encoding/csv"
+	"strings"
+	"testing"
+)
+
+// A spreadsheet must not run what an agent chose as its name.
+func TestCSVHasNoFormulas(t *testing.T) {
+	texts := map[string]string{
+		`=HYPERLINK("http://evil.example")`: `'=HYPERLINK("http://evil.example")`,
+		"+1":                                "'+1",
+		"-2+3":                              "'-2+3",
+		"-":                                 "'-",
+		"@SUM(A1)":                          "'@SUM(A1)",
+		"\t=1":                              "'\t=1",
+		"\r=1":                              "'\r=1",
+		"-0.25":                             "-0.25", // a balance
+		"agent-1":                           "agent-1",
+		"a=b":                               "a=b",
+		"":                                  "",
+	}
+	for given, want := range texts {
+		var out strings.Builder
+		columns := []column[string]{{name: "name", exact: func(s string) string { return s }}, {name: "n", exact: func(string) string { return "1" }}}
+		if err := printCSV(&out, []string{given}, columns, true); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+		if err != nil || len(rows) != 2 || rows[1][0] != want {
+			t.Errorf("%q: %q, %v", given, rows, err)
+		}
+	}
+}
