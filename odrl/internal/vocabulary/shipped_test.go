@@ -83,6 +83,7 @@ var published = map[string]struct {
 		map[string]string{"http://uimprotocol.com/uim/odrl/": "uim:"},
 		"http://uimprotocol.com/uim/odrl uim:",
 		`uim:aiUse in use; uim:aiTraining in uim:aiUse; uim:aiResearch in use; uim:index = reproduce; uim:search = distribute;
+		uim:action#analyze = analyze;
 		uim:assigneeType, text; uim:dataFreshness, duration; uim:compensationRequired, text`,
 	},
 }
