@@ -313,7 +313,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 		return nil, err
 	}
 	out := []string{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) { // some editors begin a file with a byte order mark
 		if i := strings.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
 			line = line[:i]
 		}

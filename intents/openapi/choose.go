@@ -152,7 +152,7 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {
 		uid, err := intents.ParseUID(before)
-		if err == nil && uid.Namespace == w.options.Namespace && !w.moved(uid) {
+		if err == nil && !w.renamed(uid) && !w.moved(uid) {
 			return uid, nil
 		}
 		if err == nil {
@@ -170,6 +170,13 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 		return uid, nil
 	}
 	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
+}
+
+// renamed reports whether the UID is in the namespace of the last time, and --namespace is another one now. A UID that
+// people wrote in another namespace stays.
+func (w *work) renamed(uid intents.UID) bool {
+	last := w.out.curation.last.Namespace
+	return last != "" && last != w.options.Namespace && uid.Namespace == last
 }
 
 // moved reports whether the document is of another major version than when the UID was written.

@@ -194,6 +194,31 @@ func TestPicksAreOfferedAndNothingElse(t *testing.T) {
 	}
 }
 
+// The uid that people wrote counts, whatever its namespace. Those that init made follow --namespace.
+func TestAUIDOfAnotherNamespaceStays(t *testing.T) {
+	dir, _ := again(t, nil, kinds, openapi.Options{})
+	dir[openapi.CurationFile] = []byte(strings.Replace(string(dir[openapi.CurationFile]), namespace+":get-thing:v1", "other.example:thing:v1", 1))
+	for range 2 {
+		dir, _ = again(t, dir, kinds, openapi.Options{})
+		if all := intentsOf(t, dir); all["other.example:thing:v1"] == nil || all["list-things:v1"] == nil || all["get-thing:v1"]["retired"] != true {
+			t.Fatalf("%s", dir[openapi.CurationFile])
+		}
+	}
+	curated, err := openapi.Curate(dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := openapi.Convert(t.Context(), []byte(kinds), openapi.Options{Namespace: "moved.example", Curation: curated})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range found.Intents {
+		if uid := in.UID.String(); strings.HasPrefix(uid, namespace) || uid == "moved.example:thing:v1" {
+			t.Errorf("%s", uid)
+		}
+	}
+}
+
 // A directory that an earlier version made has no curation file: what it offers stays, what was deleted stays away.
 func TestDirectoriesOfEarlierVersions(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})

@@ -42,6 +42,7 @@ type Result struct {
 // A record is the content of RecordFile.
 type record struct {
 	Version    int               `json:"version"`
+	Namespace  string            `json:"namespace"`  // empty in records of before it was written
 	Operations map[string]string `json:"operations"` // "GET /things/{id}" → UID
 	// DocumentVersion is the version of the document in UIDs; empty in records of before there was a curation.
 	DocumentVersion string                       `json:"document_version"`
@@ -83,7 +84,7 @@ func readRecord(data []byte) (*record, error) {
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
 	u.fresh = record{
-		Version: recordVersion, Operations: map[string]string{}, Intents: map[string]map[string]string{},
+		Version: recordVersion, Namespace: i.Namespace, Operations: map[string]string{}, Intents: map[string]map[string]string{},
 		Service: map[string]string{}, Files: map[string]string{}, Texts: map[string]map[string]string{},
 		DocumentVersion: i.versions, Selection: &i.curation.file.Selection,
 	}
