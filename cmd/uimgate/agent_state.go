@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/nearest"
 )
 
 const maxSessions = 1000
@@ -66,7 +67,7 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 		if err := unoffered(c, client, sessions, uid); err != nil {
 			return nil, err
 		}
-		return nil, fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
+		return nil, unpermitted(sessions, uid)
 	case len(fits) == 0:
 		return nil, errors.New("there is no agreement: make one with uimgate agent agree SERVICE")
 	}
@@ -105,6 +106,34 @@ func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session,
 		}
 	}
 	return refusal
+}
+
+// unpermitted is the error for an intent that no agreement permits, and that its service offers as far as is known.
+func unpermitted(sessions []agent.Session, uid string) error {
+	var known, names []string
+	for _, session := range sessions {
+		if !session.Agreed() {
+			continue
+		}
+		at := printable(session.Endpoints.Agents)
+		if session.Covers(uid) {
+			return fmt.Errorf("no agreement permits %s: that with %s leaves it out; uimgate agent agree %s --scope %s:execute asks for it",
+				uid, at, at, uid)
+		}
+		names = append(names, at)
+		for _, entry := range session.Scope {
+			if permitted, ok := strings.CutSuffix(entry, ":execute"); ok {
+				known = append(known, permitted)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
+	}
+	if near := nearest.Name(uid, known); near != "" {
+		return fmt.Errorf("no agreement permits %s; perhaps %s is meant", uid, printable(near))
+	}
+	return fmt.Errorf("no agreement permits %s: it is an intent of another service; there are agreements with %s", uid, strings.Join(names, ", "))
 }
 
 // refusalOf a retired intent is what executing it would be answered with.
