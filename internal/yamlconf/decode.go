@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -204,13 +205,15 @@ func (d *Document) structure(path string, node ast.Node, v reflect.Value) {
 	}
 	fields := maps.Collect(Fields(v.Type()))
 	present := map[string]bool{}
+	before := "" // the known key above
 	for _, e := range entries {
 		at := join(path, e.key)
 		f, known := fields[e.key]
 		if !known {
-			d.unknown(path, e, v.Type())
+			d.unknown(path, e, v.Type(), emptied(before, fields, present))
 			continue
 		}
+		before = e.key
 		d.positions[at] = e.at
 		delete(d.origins, at)
 		present[e.key] = !d.null(e.value)
@@ -231,13 +234,37 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 	}
 }
 
+// emptied returns the key, if its value is a mapping and missing.
+func emptied(key string, fields map[string]reflect.StructField, present map[string]bool) pending {
+	f, known := fields[key]
+	if !known || present[key] {
+		return pending{}
+	}
+	t := f.Type
+	if t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return pending{}
+	}
+	return pending{key, t}
+}
+
+// A pending mapping is a key without a value, and the type of its value.
+type pending struct {
+	key string
+	t   reflect.Type
+}
+
 // unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name
-// elsewhere. Beside secrets an unknown key may be a secret, and is not shown.
-func (d *Document) unknown(path string, e pair, t reflect.Type) {
+// elsewhere. above is the mapping above it that holds nothing. Beside secrets an unknown key may be a secret, and is not shown.
+func (d *Document) unknown(path string, e pair, t reflect.Type, above pending) {
 	keys := keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
 	near, elsewhere := nearest.Name(e.key, keys), d.scalars.pathOf(d.root, e.key)
 	switch {
+	case above.t != nil && slices.Contains(keysOf(above.t), e.key):
+		hint = fmt.Sprintf("it belongs under %s: indent it more than that key", above.key)
 	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", near)
 	case elsewhere != "":

@@ -128,6 +128,8 @@ func syntax(err error) error {
 	switch message {
 	case "mapping value is not allowed in this context":
 		message += `: put a value that holds ": " in quotes, or give the next line the indentation of the keys beside it`
+	case "value is not allowed in this context":
+		message += ": give the line the indentation of the keys beside it"
 	case "',' or '}' must be specified":
 		message += `: inside { } put a value that holds ${…} in quotes`
 	case "found character '\t' that cannot start any token":
