@@ -176,7 +176,7 @@ func (s *Server) guard(c echo.Context) {
 		if err != nil {
 			s.fail(c, x, err)
 		} else {
-			accept.Of(x.Context).Keep()
+			accept.Of(x.Context).MarkServed()
 		}
 		s.logRequest(c, x, s.now().Sub(began))
 	}()
@@ -222,7 +222,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}
-	if r := c.Request(); !accept.Of(r.Context()).Kept() && !trusts(s.directory.Current(), r.RemoteAddr) {
+	if r := c.Request(); !accept.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
 	}
 	if c.Request().Method == http.MethodHead {

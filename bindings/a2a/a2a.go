@@ -184,6 +184,7 @@ func (x *exchange) identified() bool {
 	door.Accepted(x.r)
 	return true
 }
+		return true
 
 // read reads the message, and in JSON-RPC which operation it is for.
 func (x *exchange) read(name *string) bool {

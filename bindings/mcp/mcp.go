@@ -83,7 +83,9 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 			return
 		}
 	}
-	door.Accepted(r)
+	if held == nil {
+		door.Accepted(r)
+	}
 	data, err := wire.ReadJSON(r, v.Service.MaxBody)
 	if err != nil {
 		a.refused(err)

@@ -70,7 +70,7 @@ func (v *Visit) Desk() agree.Call {
 	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}
 }
 
-// Accepted says that the PAT of a request was accepted: its body and its connection are those of an agent that is known.
+// Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.
 func Accepted(r *http.Request) {
 	memory.Of(r.Context()).Known()
 	accept.Of(r.Context()).Keep()

@@ -90,10 +90,12 @@ type Gate struct {
 	Settings  string                 // uimgate.yaml, as it was written first
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
-	Relay     *relay.Relay   // of MRP, where the settings have RelaySettings
-	RelayURL  string         // where agents reach it
-	Doors     []door.Door
-	Drain     func() // ends what doors do beside their requests, once; no request may come any more
+	// Connections bounds those of the public listener. prepare may set it; then server.connections_per_address holds as well.
+	Connections int
+	Relay       *relay.Relay // of MRP, where the settings have RelaySettings
+	RelayURL    string       // where agents reach it
+	Doors       []door.Door
+	Drain       func() // ends what doors do beside their requests, once; no request may come any more
 
 	dir   string
 	mu    sync.Mutex
@@ -225,9 +227,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Handler = server.Handler()
 	g.Must(g.open())
 	g.run(g.Doors)
-	public := httptest.NewServer(g.Handler)
-	t.Cleanup(public.Close)
-	g.URL = public.URL
+	g.listen(cfg.Server.Connections)
 	return g
 }
 

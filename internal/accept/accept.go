@@ -1,10 +1,10 @@
 // Package accept bounds the connections that are open at once, where they are accepted: of one address, of the networks an
-// IPv6 address is part of, and in all. It also tells the connections of strangers from those that were of use to somebody.
+// IPv6 address is part of, and in all. Where all are taken, a connection that was not kept makes room, then one that is idle.
 //
 //	bounded := accept.New(ln, accept.Bounds{All: 16384, PerAddress: 256, …})
 //	server := &http.Server{ConnContext: accept.Context, ConnState: accept.State, …}
 //	server.Serve(bounded)
-//	accept.Of(r.Context()).Keep() // in a handler: this connection is worth keeping
+//	accept.Of(r.Context()).Keep() // in a handler that has accepted the caller's credentials
 package accept
 
 import (
@@ -19,8 +19,9 @@ import (
 
 // Bounds are how many connections may be open at once. All members but Answer, Park and Trouble are required.
 type Bounds struct {
-	// All is of everybody. Beyond it the oldest connection that nobody was served on makes room for a new one; where there
-	// is none, the new one is refused.
+	// All bounds the connections of all addresses together. Beyond it the oldest connection that was not kept makes room for a new
+	// one; if every connection was kept, the one that has waited longest for a request. If all have a request under way, the new
+	// connection is refused.
 	All int
 	// PerAddress is of one IPv4 address, or one IPv6 /64; a /56 may have twice as many, a /48 four times.
 	PerAddress int
@@ -57,7 +58,8 @@ type Listener struct {
 	mu        sync.Mutex
 	open      int
 	networks  map[netip.Prefix]int
-	strangers *list.List // of *socket, the oldest first
+	strangers *list.List // of *socket that were not kept, the oldest first
+	idle      *list.List // of *socket that were kept and have no request under way, the one that waits longest first
 	parked    map[*socket]struct{}
 	parkings  int  // since the start
 	accepting bool // acceptAll runs
@@ -75,8 +77,8 @@ func New(ln net.Listener, b Bounds) *Listener {
 		b.Park = 0
 	}
 	l := &Listener{
-		Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New(), parked: map[*socket]struct{}{},
-		ready: make(chan *Conn), failed: make(chan error), done: make(chan struct{}),
+		Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New(), idle: list.New(),
+		parked: map[*socket]struct{}{}, ready: make(chan *Conn), failed: make(chan error), done: make(chan struct{}),
 	}
 	l.SetPerAddress(b.PerAddress)
 	return l
@@ -122,11 +124,9 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 		}
 	}
 	if l.open >= l.b.All {
-		oldest := l.strangers.Front()
-		if oldest == nil {
+		if evicted = l.evictable(); evicted == nil {
 			return nil, nil, All
 		}
-		evicted, _ = oldest.Value.(*socket)
 		l.forget(evicted)
 		cause = All
 	}
@@ -134,8 +134,29 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	for _, network := range admitted.networks {
 		l.networks[network]++
 	}
-	admitted.place = l.strangers.PushBack(admitted)
+	l.move(admitted, l.strangers)
 	return admitted, evicted, cause
+}
+
+// evictable is the connection that makes room for a new one; nil if there is none. The caller holds the lock.
+func (l *Listener) evictable() *socket {
+	for _, from := range []*list.List{l.strangers, l.idle} {
+		if first := from.Front(); first != nil {
+			s, _ := first.Value.(*socket)
+			return s
+		}
+	}
+	return nil
+}
+
+// move puts a connection at the end of a list of those that make room; nil takes it out of them. The caller holds the lock.
+func (l *Listener) move(s *socket, to *list.List) {
+	if s.in != nil {
+		s.in.Remove(s.place)
+	}
+	if s.in, s.place = to, nil; to != nil {
+		s.place = to.PushBack(s)
+	}
 }
 
 // networksOf are the networks that a connection counts for, each of which may have twice as many as the one before.
@@ -173,5 +194,5 @@ func (l *Listener) forget(s *socket) {
 			delete(l.networks, network)
 		}
 	}
-	l.strangers.Remove(s.place)
+	l.move(s, nil)
 }

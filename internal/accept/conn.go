@@ -21,13 +21,16 @@ type socket struct {
 	listener *Listener
 	networks []netip.Prefix
 	raw      syscall.RawConn // of a connection that may be parked; else nil
-	kept     atomic.Bool
+	served   atomic.Bool
 
 	// blanks is how many CR and LF were read over since the last request; under the lock of the Conn that has the socket.
 	blanks int
 
 	// Under the lock of the listener.
+	in        *list.List // that has it at place; nil if it does not make room
 	place     *list.Element
+	kept      bool
+	active    bool // a request is under way, or a handler has taken the connection
 	forgotten bool
 }
 
@@ -167,41 +170,92 @@ func (c *Conn) Close() error {
 	return c.socket.end()
 }
 
-// Keep says that somebody was served on the connection: it does not make room for others any more. Of the nil Conn it does
-// nothing.
-func (c *Conn) Keep() {
-	if c == nil || c.socket.kept.Swap(true) {
-		return
+// MarkServed notes that a request on the connection succeeded. The nil Conn ignores it.
+func (c *Conn) MarkServed() {
+	if c != nil {
+		c.socket.served.Store(true)
 	}
-	l := c.socket.listener
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.strangers.Remove(c.socket.place)
 }
 
-// Kept reports whether Keep was called. The nil Conn is kept: it was not accepted here.
-func (c *Conn) Kept() bool { return c == nil || c.socket.kept.Load() }
+// Served reports whether a request on the connection succeeded. The nil Conn, which was not accepted here, reports true.
+func (c *Conn) Served() bool { return c == nil || c.socket.served.Load() }
 
-// State is a ConnState of net/http, without which connections are parked only before their first request.
-func State(c net.Conn, state http.ConnState) {
-	accepted, ok := c.(*Conn)
-	if !ok || state != http.StateIdle {
+// Keep notes that the listener's owner accepted the credentials of the peer, now. The connection then makes room for others only while
+// it has no request under way, and after all that were not kept. A server without State calls Keep for each message, so that the
+// connection that is silent for longest makes room first. The nil Conn ignores it.
+func (c *Conn) Keep() {
+	if c == nil {
 		return
 	}
-	accepted.mu.Lock()
-	defer accepted.mu.Unlock()
-	accepted.waits, accepted.bounded = true, false
-	accepted.socket.blanks = 0
+	c.MarkServed()
+	c.socket.update(func(s *socket) { s.kept = true })
+}
+
+// Kept reports whether Keep was called. The nil Conn reports true.
+func (c *Conn) Kept() bool {
+	if c == nil {
+		return true
+	}
+	c.socket.listener.mu.Lock()
+	defer c.socket.listener.mu.Unlock()
+	return c.socket.kept
+}
+
+// update changes what makes room for what. A connection that was kept is the last among those that do, or does not.
+func (s *socket) update(change func(*socket)) {
+	l := s.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(s)
+	switch {
+	case s.forgotten || !s.kept:
+	case s.active:
+		l.move(s, nil)
+	default:
+		l.move(s, l.idle)
+	}
+}
+
+// State is a ConnState of net/http. Without it connections are parked only before their first request, and those with a request under
+// way make room as if they were idle.
+func State(c net.Conn, state http.ConnState) {
+	accepted := own(c)
+	if accepted == nil {
+		return
+	}
+	switch state {
+	case http.StateActive, http.StateHijacked:
+		accepted.socket.update(func(s *socket) { s.active = true })
+	case http.StateIdle:
+		accepted.socket.update(func(s *socket) { s.active = false })
+		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be taken up again
+			accepted.wait()
+		}
+	}
+}
+
+// wait notes that the server waits for the next request.
+func (c *Conn) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits, c.bounded = true, false
+	c.socket.blanks = 0
+}
+
+// own returns the connection of this package that c is, or that is below its TLS; nil if there is none.
+func own(c net.Conn) *Conn {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = secure.NetConn()
+	}
+	accepted, _ := c.(*Conn)
+	return accepted
 }
 
 type connKey struct{}
 
 // Context is a ConnContext of net/http.
 func Context(ctx context.Context, c net.Conn) context.Context {
-	if secure, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
-		c = secure.NetConn()
-	}
-	if accepted, ok := c.(*Conn); ok {
+	if accepted := own(c); accepted != nil {
 		return context.WithValue(ctx, connKey{}, accepted)
 	}
 	return ctx

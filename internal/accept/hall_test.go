@@ -27,8 +27,8 @@ type hall struct {
 	server  *http.Server
 	address string
 	shed    atomic.Int64
-	failed  atomic.Int64      // errors that the server was given while the listener was open
-	open    map[net.Conn]bool // as net/http sees it
+	failed  atomic.Int64                // errors that the server was given while the listener was open
+	open    map[net.Conn]http.ConnState // as net/http sees it
 	mu      sync.Mutex
 }
 
@@ -49,7 +49,7 @@ func newHall(t *testing.T, prepare func(*accept.Bounds, *http.Server)) *hall {
 
 func newHallAt(t *testing.T, ln net.Listener, prepare func(*accept.Bounds, *http.Server)) *hall {
 	t.Helper()
-	h := &hall{t: t, open: map[net.Conn]bool{}}
+	h := &hall{t: t, open: map[net.Conn]http.ConnState{}}
 	b := accept.Bounds{
 		All: 10_000, PerAddress: 10_000, Exempt: func(netip.Addr) bool { return false }, Shed: func(accept.Cause) { h.shed.Add(1) },
 		Park: soon,
@@ -60,7 +60,7 @@ func newHallAt(t *testing.T, ln net.Listener, prepare func(*accept.Bounds, *http
 			accept.State(c, state)
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if h.open[c] = true; state == http.StateClosed || state == http.StateHijacked {
+			if h.open[c] = state; state == http.StateClosed || state == http.StateHijacked {
 				delete(h.open, c)
 			}
 		},
@@ -96,12 +96,26 @@ func (w watched) Accept() (net.Conn, error) {
 	return c, err
 }
 
+// active is how many connections have a request under way.
+func (h *hall) active() (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, state := range h.open {
+		if state == http.StateActive {
+			n++
+		}
+	}
+	return n
+}
+
 func answer(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/":
 		if r.Method != http.MethodGet && r.Method != http.MethodPost { // such as OST
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
+	case "/served":
+		accept.Of(r.Context()).MarkServed()
 	case "/keep":
 		accept.Of(r.Context()).Keep()
 	case "/kept":

@@ -46,7 +46,7 @@ type bounds struct {
 	perAddress int           // of one address
 }
 
-// usual are the bounds of a relay. Where there are as many connections as may be, the oldest on which nobody was served makes room.
+// usual are the bounds of a relay.
 var usual = bounds{header: 10 * time.Second, all: 20_000, perAddress: 1024}
 
 // Options of New.
@@ -101,7 +101,8 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{options: o, relay: r, server: &http.Server{
 		Handler: r, ReadHeaderTimeout: bounds.header, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: accept.Context,
-		ErrorLog: zap.NewStdLog(o.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
+		ConnState: accept.State,
+		ErrorLog:  zap.NewStdLog(o.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}}
 	h.listener = accept.New(o.Listener, accept.Bounds{
 		All: bounds.all, PerAddress: bounds.perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},

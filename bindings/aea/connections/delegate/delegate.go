@@ -223,6 +223,7 @@ func (a *agent) envelope(ctx context.Context, data []byte) error {
 	case e.Sender != a.address:
 		return a.refuse(ctx, acn.WrongAgentAddress, errSender)
 	}
+	a.conn.Keep()
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if a.port.Receive(waiting, e) != nil {

@@ -99,7 +99,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 			defer serving.Done()
 			routes.ServeHTTP(w, r)
 		}),
-		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: accept.Context,
+		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: accept.Context, ConnState: accept.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only want the certificate

@@ -31,7 +31,7 @@ func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.Framing, port
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
 }
 
-// Keep says that somebody was served, so that the connection makes no room for others any more.
+// Keep notes that the agent at the other end proved its address or sent an envelope, now. See accept.Conn.Keep.
 func (c *Conn) Keep() {
 	raw := c.Conn
 	if secure, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS

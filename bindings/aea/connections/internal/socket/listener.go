@@ -17,7 +17,7 @@ import (
 
 // Bounds are those of one listener. What is zero is what stands behind it.
 type Bounds struct {
-	Connections int // at once, of all: 4096. The oldest on which nothing was served makes room.
+	Connections int // at once, of all: 4096. The oldest without an agent makes room, then the one that is silent for longest.
 	PerAddress  int // at once, of one IP address: 64
 	// Greeting is the time for all that comes before the first envelope: 10s.
 	Greeting time.Duration

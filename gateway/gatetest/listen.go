@@ -1,0 +1,34 @@
+package gatetest
+
+import (
+	"net"
+	"net/http/httptest"
+	"net/netip"
+
+	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// manyConnections is more than any test opens that does not set Connections.
+const manyConnections = 100_000
+
+// listen serves the public listener as the daemon does, until the test ends.
+func (g *Gate) listen(perAddress int) {
+	g.Helper()
+	if g.Connections == 0 {
+		g.Connections, perAddress = manyConnections, manyConnections
+	}
+	ln, err := (&net.ListenConfig{}).Listen(g.Context(), "tcp", "127.0.0.1:0")
+	g.Must(err)
+	public := httptest.NewUnstartedServer(g.Handler)
+	_ = public.Listener.Close()
+	public.Listener = accept.New(ln, accept.Bounds{
+		All: g.Connections, PerAddress: perAddress,
+		Exempt: func(a netip.Addr) bool { return g.Directory.Current().Trusts(a) },
+		Shed:   func(cause accept.Cause) { g.Metrics.Shed(reason.Cause(cause)) },
+	})
+	public.Config.ConnContext, public.Config.ConnState = accept.Context, accept.State
+	public.Start()
+	g.Cleanup(public.Close)
+	g.URL = public.URL
+}
