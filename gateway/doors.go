@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/accept"
 )
 
 // enter has a door answer where the path is one of its paths.
@@ -22,9 +20,8 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		}
 		c.SetPath(route)
 		v := &door.Visit{
-			Service: x.service, Serving: func() *service.Service { return s.serviceFor(r) }, RequestID: x.requestID,
-			Caller: s.caller(r, x.client), Address: x.address, Local: local(r),
-			Later: s.later(route, x),
+			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
+			Caller: s.caller(r, x.client), Address: x.address, Later: s.later(route, x),
 		}
 		defer func() { x.Outcome = v.Outcome }()
 		d.Serve(c.Response(), r, v)
@@ -48,10 +45,4 @@ func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 			zap.String("service", x.service.ID), zap.Duration("took", s.now().Sub(began)), zap.String("became", v.Became),
 		}, outcomeFields(&v.Outcome, x.service, status)...)...)
 	}
-}
-
-// local reports whether a request came to an address of this machine alone.
-func local(r *http.Request) bool {
-	bound, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return bound != nil && accept.Peer(bound.String()).IsLoopback()
 }

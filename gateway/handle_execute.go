@@ -31,7 +31,7 @@ func (s *Server) execute(c echo.Context) error {
 		return err
 	}
 	call := execute.Call{
-		Service: func() *service.Service { return s.serviceFor(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
+		Service: func() *service.Service { return s.serving(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
 		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
 		Observe: func(e *execute.Event) { x.Event = e }, HandedOn: !draft,

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -189,9 +188,9 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	if !s.addresses.Admit(x.address, began) {
 		return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
 	}
-	x.service = s.serviceFor(r)
-	if x.service == nil {
-		return reason.UnknownHost.Refusal("")
+	var err error
+	if x.service, err = s.serviceFor(r); err != nil {
+		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
 		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
@@ -212,7 +211,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	issuer, about := "", wire.About{RequestID: string(x.requestID)}
 	served := x.service
 	if served == nil { // it was refused before that was asked, or there is none
-		served = s.serviceFor(c.Request())
+		served = s.serving(c.Request())
 	}
 	if served != nil {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
@@ -254,18 +253,4 @@ func routerError(err error) error {
 	default:
 		return err
 	}
-}
-
-func (s *Server) serviceFor(r *http.Request) *service.Service {
-	snapshot := s.directory.Current()
-	if a := door.ArrivalOf(r.Context()); a != nil {
-		return snapshot.Service(a.Service)
-	}
-	host := r.Host
-	if trusts(snapshot, r.RemoteAddr) {
-		if forwarded := r.Header.Get("X-Forwarded-Host"); forwarded != "" {
-			host, _, _ = strings.Cut(forwarded, ",")
-		}
-	}
-	return snapshot.ForHost(host)
 }

@@ -155,9 +155,6 @@ func (a *answer) admitted(r *http.Request) bool {
 	switch {
 	case !allowed:
 		a.refused(reason.OriginNotAllowed.Refusal(""))
-	case !a.KnownHost(r):
-		a.refused(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name.").
-			With("suggestion", "Use the URL that agents.json has as uim-mcp."))
 	case r.Method == http.MethodOptions:
 		a.Header().Set("Access-Control-Allow-Methods", "POST")
 		a.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version, Mcp-Method, Mcp-Name, "+

@@ -102,8 +102,6 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	switch {
-	case !v.KnownHost(r):
-		q.fail(reason.OriginNotAllowed.Refusal("The endpoint is not reached under this host name."))
 	case !slices.Contains(methods, r.Method):
 		h.Set("Allow", strings.Join(methods, ", "))
 		q.fail(reason.MethodNotAllowed.Refusal(""))

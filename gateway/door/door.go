@@ -31,8 +31,6 @@ type Visit struct {
 	RequestID execute.RequestID
 	Caller    service.Caller
 	Address   string // under which the client is counted, such as at the desk
-	// Local reports whether the request came to an address of this machine alone.
-	Local bool
 	// Later writes down what became of an answer that is sent after the request has ended. It is called at most once, then.
 	Later func(Delivery)
 	Outcome
@@ -52,12 +50,6 @@ func (v *Visit) Call(name string, r *http.Request) execute.Call {
 		Traceparent: execute.ContinueTrace(r.Header.Get("Traceparent")),
 		Observe:     func(e *execute.Event) { v.Event = e },
 	}
-}
-
-// KnownHost reports whether a request that came to this machine alone names it, so that no page of another host comes in by a
-// name that its owner lets point here (DNS rebinding). A proxy that is trusted has looked.
-func (v *Visit) KnownHost(r *http.Request) bool {
-	return !v.Local || v.Caller.Header != nil || v.Service.KnownAs(r.Host)
 }
 
 // About is what a refusal says of the request of this visit.
