@@ -82,7 +82,7 @@ func Doors(c Config) []door.Door {
 		}),
 		mrp.New(mrp.Config{
 			Keys: c.MRP, Relay: c.Relay, RelayURL: c.RelayURL, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
-			Memory: c.Memory, Now: c.Now, Log: c.Log,
+			Stranger: c.Executor.StrangerKey, Memory: c.Memory, Now: c.Now, Log: c.Log,
 		}),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -42,13 +43,13 @@ type Config struct {
 type Door struct {
 	executor *execute.Executor
 	signers  []*pat.Keyring
-	watchers watchers
+	watchers *watchers
 	cards    door.Made[*card]
 }
 
 // New makes a Door.
 func New(c Config) *Door {
-	return &Door{executor: c.Executor, signers: c.Cards}
+	return &Door{executor: c.Executor, signers: c.Cards, watchers: newWatchers()}
 }
 
 // Route returns the path as it is without what the configuration and clients chose of it.
@@ -77,7 +78,7 @@ type exchange struct {
 	rest   bool       // HTTP+JSON, else JSON-RPC
 	id     jsonrpc.ID // of the request, where it is JSON-RPC
 	params strictjson.Object
-	agent  string       // among those of all services
+	party  turns.Party  // the agent, among those of all services
 	call   execute.Call // without what is asked
 	// outdated: the PAT is good but for its policy, which is not offered any more. Calls are rejected for that; nothing else
 	// is answered.
@@ -171,7 +172,10 @@ func (x *exchange) identified() bool {
 		x.call.Token = token
 		var claims *pat.Claims
 		if claims, err = x.d.executor.Identify(x.r.Context(), x.call); err == nil {
-			x.agent = x.Service.ID + " " + string(claims.Principal())
+			of := claims.Principal()
+			x.party = turns.Party{
+				Name: x.Service.ID + " " + string(of), Stranger: x.d.executor.Stranger(x.r.Context(), x.Service.ID, of),
+			}
 		}
 	}
 	if f := refusalOf(err); f != nil {
@@ -180,11 +184,11 @@ func (x *exchange) identified() bool {
 			return false
 		}
 		x.outdated = f
+		return true
 	}
 	door.Accepted(x.r)
 	return true
 }
-		return true
 
 // read reads the message, and in JSON-RPC which operation it is for.
 func (x *exchange) read(name *string) bool {

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/turns"
 )
 
 const (
@@ -150,11 +152,13 @@ func (x *exchange) subscribe() {
 	case r.Status != execute.CallRunning:
 		x.fail(unsupported.because("The task has ended: ask for it by GetTask."))
 		return
-	case !x.d.watchers.enter(x.agent):
+	}
+	leave, ok := x.d.watchers.enter(x.r.Context(), x.party)
+	if !ok {
 		x.refuse(reason.Overloaded.Refusal("Too many streams wait for the ends of tasks.").After(time.Second).ShedFor(reason.ShedStreams))
 		return
 	}
-	defer x.d.watchers.leave(x.agent)
+	defer leave()
 	x.follow(&r)
 }
 
@@ -190,32 +194,36 @@ const (
 	maxWatchersOfAgent = 8
 )
 
-// watchers count who waits for the ends of tasks. They are safe for concurrent use.
+// watchers are the places of streams that wait for the ends of tasks. They are safe for concurrent use.
 type watchers struct {
+	places *turns.Places
+
 	mu      sync.Mutex
-	all     int
 	byAgent map[string]int
 }
 
-func (c *watchers) enter(agent string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.all >= maxWatchers || c.byAgent[agent] >= maxWatchersOfAgent {
-		return false
-	}
-	if c.byAgent == nil {
-		c.byAgent = map[string]int{}
-	}
-	c.all++
-	c.byAgent[agent]++
-	return true
+func newWatchers() *watchers {
+	return &watchers{places: turns.New(turns.Bounds{Places: maxWatchers}), byAgent: map[string]int{}}
 }
 
-func (c *watchers) leave(agent string) {
+// enter takes a place, or reports false if there is none for the agent. leave gives it back.
+func (c *watchers) enter(ctx context.Context, of turns.Party) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all--
-	if c.byAgent[agent]--; c.byAgent[agent] == 0 {
-		delete(c.byAgent, agent)
+	if c.byAgent[of.Name] >= maxWatchersOfAgent {
+		return nil, false
 	}
+	giveBack, err := c.places.Take(ctx, of)
+	if err != nil {
+		return nil, false
+	}
+	c.byAgent[of.Name]++
+	return func() {
+		giveBack()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.byAgent[of.Name]--; c.byAgent[of.Name] == 0 {
+			delete(c.byAgent, of.Name)
+		}
+	}, true
 }

@@ -43,7 +43,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	if m.Sender == a.key || !m.ExpiresAt.After(a.d.Now()) || x.service == nil || wantsNone(m.ContentType) {
 		return nil
 	}
-	leave, err := a.places.Take(ctx, turns.Party{Name: m.Sender.String()})
+	leave, err := a.places.Take(ctx, a.party(ctx, m.Sender))
 	if ctx.Err() != nil {
 		if err == nil {
 			leave()
@@ -60,6 +60,15 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 		return nil
 	}
 	return x.send(x.answer(ctx), "re:")
+}
+
+// party is a sender among those that share the places.
+func (a *agent) party(ctx context.Context, sender wire.Key) turns.Party {
+	of := turns.Party{Name: sender.String(), Stranger: true}
+	if key, err := pat.NewKey(sender.Public()); err == nil {
+		of.Stranger = a.d.Stranger(ctx, a.service, key.Thumbprint())
+	}
+	return of
 }
 
 // wantsNone reports whether messages of a type are not answered: they answer something themselves, or tell of it.

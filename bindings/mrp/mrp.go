@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
@@ -40,9 +41,12 @@ type Config struct {
 	// DrainTimeout is how long what is under way may last once an agent ends.
 	DrainTimeout func() time.Duration
 	Shed         func(reason.Cause) // counts what is refused because there is too much to do
-	Memory       *memory.Budget     // of requests, of which those in messages are read as well
-	Now          func() time.Time
-	Log          *zap.Logger
+	// Stranger reports whether the operator of a service has not approved the agent that a key belongs to. Approved agents find places when
+	// strangers have taken all of theirs.
+	Stranger func(ctx context.Context, service string, key pat.KeyID) bool
+	Memory   *memory.Budget // of requests, of which those in messages are read as well
+	Now      func() time.Time
+	Log      *zap.Logger
 }
 
 // A Door runs the agents of all services that open it. It is safe for concurrent use.

@@ -8,22 +8,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of what is answered later. Senders share the places: each holds fewer than are free, and those of whom nothing is known
-// leave a quarter to the others.
+// Bounds of what is answered later. Senders share the places: each holds fewer than are free, and senders that the operator has not
+// approved leave a quarter to the others.
 var (
 	// postponing bounds the envelopes that were taken, until their answers are delivered. Whoever finds no place is refused at once.
 	postponing = turns.Bounds{Places: 1024}
@@ -35,10 +33,7 @@ const (
 	// answerFor is how long a delivered answer is good after it was signed: longer than it, and what was sent ahead of it, are tried
 	// to be delivered.
 	answerFor = 2*delivery.Patience + time.Minute
-	// knownFor is how long a sender counts as known, after its PAT was accepted or issued.
-	knownFor = time.Hour
-	maxKnown = 10_000
-	fullWait = 5 * time.Second // until a sender is told to come again
+	fullWait  = 5 * time.Second // until a sender is told to come again
 
 	delivered = "delivered"
 	noMemory  = "memory"   // the answer was too large for what requests may hold
@@ -52,7 +47,6 @@ type outbox struct {
 	places  *turns.Places // of postponing
 	turns   *turns.Places // of answering
 	queue   chan *postponed
-	known   *otter.Cache[identity.Address, struct{}]
 	pending sync.WaitGroup // of postponed
 	closing chan struct{}  // closed when the process begins to end
 	cut     chan struct{}  // closed when it does not wait any more
@@ -63,9 +57,6 @@ func newOutbox(now func() time.Time) *outbox {
 	return &outbox{
 		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
 		places: turns.New(postponing), turns: turns.New(answering), queue: make(chan *postponed, postponing.Places),
-		known: otter.Must(&otter.Options[identity.Address, struct{}]{
-			MaximumSize: maxKnown, ExpiryCalculator: otter.ExpiryWriting[identity.Address, struct{}](knownFor),
-		}),
 		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
 	}
 }
@@ -86,7 +77,7 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: !o.knows(x.Sender)}, share: memory.Of(x.r.Context()).Beside()}
+	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: x.stranger()}, share: memory.Of(x.r.Context()).Beside()}
 	r := x.r.WithContext(memory.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)
@@ -221,7 +212,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	if err != nil {
 		return err
 	}
-	route.Stranger = !o.knows(x.Sender)
+	route.Stranger = x.stranger()
 	if err = o.courier.Deliver(ctx, route, body, o.closing); err != nil {
 		o.lost(x)
 	}
@@ -270,7 +261,6 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 		answer, f = m.written(m.explain(reason.NoSuchPath.Refusal(moved), moved))
 	default:
 		answer, f = m.answer() //nolint:contextcheck // its request carries it
-		o.learn(&m.exchange)
 	}
 	if f != nil {
 		m.Refusal = f.refusal
@@ -283,14 +273,7 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 	return body
 }
 
-// learn notes that a sender is known, where its PAT was accepted or issued.
-func (o *outbox) learn(x *exchange) {
-	if x.Event != nil && x.Event.AgentID != "" || x.Agreement != nil && x.Agreement.AgentID != "" {
-		o.known.Set(x.Sender, struct{}{})
-	}
-}
-
-func (o *outbox) knows(sender identity.Address) bool {
-	_, known := o.known.GetIfPresent(sender)
-	return known
+// stranger reports whether the operator has not approved the sender.
+func (x *exchange) stranger() bool {
+	return x.d.executor.Stranger(x.r.Context(), x.Service.ID, pat.Principal(x.Sender))
 }

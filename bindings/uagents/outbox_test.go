@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // An inbox is an endpoint of an agent: what it was posted is in came.
@@ -182,7 +183,7 @@ func TestWhatIsNotPostponed(t *testing.T) {
 	}
 }
 
-// Places are shared between senders, and who is known finds one when strangers have taken all of theirs.
+// Places are shared between senders, and an approved agent finds one when strangers have taken all of theirs.
 func TestFloodsOfEnvelopes(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -195,7 +196,10 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 	}
 	p := with(t, fmt.Sprintf("rules: {%s %s: %q}", rules.String(), keyOf(t, "alice recovery password").Address(), in.URL))
 	defer close(release)
-	p.agreed() // known from now on
+	p.agreed()
+	p.Must(p.Store.SetAgent(p.Context(), pat.AgentChange{
+		Service: "default", ID: pat.AgentID(p.key.Address()), Status: pat.AgentActive, Approved: true,
+	}))
 	taken := 0
 	for i := range 20 {
 		key, shed := keyOf(t, "stranger "+strconv.Itoa(i)), 0

@@ -181,7 +181,6 @@ func (x *submission) dispatch() {
 		return
 	}
 	answer, f := x.answer()
-	x.d.outbox.learn(&x.exchange)
 	if f != nil {
 		x.fail(f)
 		return

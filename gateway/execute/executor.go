@@ -45,6 +45,8 @@ type Store interface {
 // Agents are the records of who agreed.
 type Agents interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
+	// KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
+	KeyOwner(ctx context.Context, service string, key pat.KeyID) (pat.AgentID, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 

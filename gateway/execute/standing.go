@@ -61,6 +61,19 @@ func (s *standings) approved(ctx context.Context, service string, p pat.Principa
 	return agent.Approved, nil
 }
 
+// Stranger reports whether the operator has not approved a principal. Doors ask it for each place that agents share: strangers leave some
+// of them to the agents that are approved. If that cannot be read, the principal is a stranger.
+func (x *Executor) Stranger(ctx context.Context, service string, p pat.Principal) bool {
+	approved, err := x.standings.approved(ctx, service, p)
+	return err != nil || !approved
+}
+
+// StrangerKey is Stranger of the agent that a key belongs to.
+func (x *Executor) StrangerKey(ctx context.Context, service string, key pat.KeyID) bool {
+	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
+	return err != nil || x.Stranger(ctx, service, pat.Principal(owner))
+}
+
 // billing is how a call of this agent is paid for. Under open admission agents that the operator has not
 // approved share one further bound: keys are free, credit is not.
 func (e *execution) billing() store.Billing {

@@ -50,6 +50,15 @@ func (s *Store) readKeys(ctx context.Context, a *pat.Agent) error {
 		})
 }
 
+// KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
+func (s *Store) KeyOwner(ctx context.Context, service string, key pat.KeyID) (owner pat.AgentID, err error) {
+	found, err := s.one(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
+	if err == nil && !found {
+		err = pat.ErrNotFound
+	}
+	return owner, err
+}
+
 // agent reads an agent inside a transaction, without its keys.
 func (t *tx) agent(ctx context.Context, service string, id pat.AgentID) (a pat.Agent, found bool, err error) {
 	err = t.rows(ctx, "SELECT "+agentColumns+" FROM agents WHERE service = ? AND id = ? FOR UPDATE", []any{service, id},

@@ -1,0 +1,49 @@
+package mrp_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// However many strangers have messages in hand that are not answered yet, an agent that the operator approved is answered.
+func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
+	t.Parallel()
+	const strangersAtOnce = 48 // of 64 places
+	g := gatetest.New(t, settings)
+	arrived, release := make(chan struct{}, 1000), make(chan struct{})
+	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("query") != "lamp" {
+			arrived <- struct{}{}
+			<-release
+		}
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}
+	approved := agent(g)
+	token := agrees(g, approved)
+	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{
+		Service: "default", ID: pat.AgentID(approved.ID()), Status: pat.AgentActive, Approved: true,
+	}))
+	for range 24 {
+		stranger := agent(g)
+		body := fmt.Sprintf(`{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"slow"},"pat":%q}}`,
+			gatetest.Searching, agrees(g, stranger))
+		for range 8 {
+			_, err := stranger.Send(t.Context(), wire.Send{Recipient: stranger.To, ContentType: wire.TypeRequest, Body: []byte(body)})
+			g.Must(err)
+		}
+	}
+	for range strangersAtOnce {
+		<-arrived
+	}
+	expect(t, "of an approved agent", approved.Ask(t, "uim:execute", call(gatetest.Searching, token)), `"output":{"ok":true}`)
+	if n := len(arrived); n != 0 {
+		t.Errorf("%d more calls of strangers are under way", n)
+	}
+	close(release)
+}
