@@ -156,6 +156,10 @@ type Claim struct {
 	Limit int           // how many; fewer than 256
 	Each  int           // how many of one owner, with those that are under way
 	Busy  map[Key]int   // how many of each owner are under way
+	// Most lowers Each for one owner, to 1 at least; nil: for none.
+	Most func(Key) int
+	// Hold returns until when no message of a webhook is posted; the zero time, or nil: it is not held.
+	Hold func(Webhook) time.Time
 }
 
 // A Waiting is a message that waits for its recipient, without what it says.

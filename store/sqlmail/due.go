@@ -38,12 +38,20 @@ type turnsOf struct {
 	found map[string]bool
 }
 
+// mostOf is how many of one owner may be under way.
+func (t *turnsOf) mostOf(owner mail.Key) int {
+	if t.Most == nil {
+		return t.most
+	}
+	return min(t.most, max(1, t.Most(owner)))
+}
+
 // dueTo reads some rows of owners that have fewer than they may, and reports whether there may be further ones.
 func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error) {
 	query, args := "SELECT message, owner FROM relay_postings WHERE due_at <= ?", []any{nanos(t.Now)}
 	var full [][]byte
 	for owner, n := range t.has {
-		if n >= t.most {
+		if n >= t.mostOf(owner) {
 			full = append(full, owner[:])
 		}
 	}
@@ -62,7 +70,7 @@ func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error)
 		}
 		rows++
 		owner := keyFrom(key)
-		if len(t.list) < t.Limit && t.has[owner] < t.most && !t.found[id] {
+		if len(t.list) < t.Limit && t.has[owner] < t.mostOf(owner) && !t.found[id] {
 			t.list, t.found[id] = append(t.list, id), true
 			t.has[owner]++
 		}

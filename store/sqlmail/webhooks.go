@@ -164,6 +164,12 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.Posting, 
 		return mail.Posting{}, false, forgetPostings(ctx, x, []string{id})
 	}
 	next := int64(notDue)
+	if c.Hold != nil && p.Webhook.Enabled {
+		if until := c.Hold(p.Webhook); until.After(c.Now) {
+			_, err = x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ?", nanos(until), id)
+			return mail.Posting{}, false, err
+		}
+	}
 	if p.Webhook.Enabled {
 		next, attempts = nanos(c.Now.Add(c.Lease)), attempts+1
 	}

@@ -64,6 +64,13 @@ func (p *postings) busy() map[mail.Key]int {
 	return maps.Clone(p.of)
 }
 
+// underWay is how many attempts to the webhook of an agent are under way.
+func (p *postings) underWay(owner mail.Key) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[owner]
+}
+
 func (p *postings) begin(owner mail.Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +95,9 @@ func (p *postings) end(owner mail.Key, full bool) {
 // postDue begins attempts for what is due, as far as there is room. It is false once the relay ends.
 func (r *Relay) postDue(ctx context.Context) bool {
 	for room := cap(r.posting) - len(r.posting); room > 0; room = cap(r.posting) - len(r.posting) {
-		due, err := r.store.Postings(ctx, mail.Claim{Now: r.now(), Lease: postLease, Limit: room, Each: postEach, Busy: r.postings.busy()})
+		due, err := r.store.Postings(ctx, mail.Claim{
+			Now: r.now(), Lease: postLease, Limit: room, Each: postEach, Busy: r.postings.busy(), Most: r.probes.most, Hold: r.probes.hold,
+		})
 		if err != nil || len(due) == 0 {
 			return true
 		}
@@ -96,8 +105,8 @@ func (r *Relay) postDue(ctx context.Context) bool {
 			r.posting <- struct{}{}
 			r.postings.begin(p.Recipient)
 			if !r.during(func() {
-				r.attempt(ctx, p)
-				full := len(r.posting) == cap(r.posting)
+				proved := r.attempt(ctx, p)
+				full := len(r.posting) == cap(r.posting) || !proved // the next attempt may begin
 				<-r.posting
 				r.postings.end(p.Recipient, full)
 			}) {
@@ -108,31 +117,36 @@ func (r *Relay) postDue(ctx context.Context) bool {
 	return true
 }
 
-// attempt posts one message, and notes what became of it.
-func (r *Relay) attempt(ctx context.Context, p mail.Posting) {
-	if r.hasSocket(p.Recipient) {
-		return // a socket goes first; the message is due again once the claim has ended
+// attempt posts one message, and notes what became of it. It reports whether the webhook had taken one before.
+func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
+	proved = r.probes.proved(p.Recipient, p.Webhook.CreatedAt)
+	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
+		return proved // a socket goes first, or a probe; the message is due again once the claim has ended
 	}
-	leave, err := r.places.Take(ctx, turns.Party{Name: string(p.Recipient[:])})
+	leave, err := r.places.Take(ctx, turns.Party{Name: string(p.Recipient[:]), Stranger: !proved})
 	if err != nil {
-		return // others are first; it is due again once the claim has ended
+		return proved // others are first; it is due again once the claim has ended
 	}
 	ok := r.postOnce(ctx, p)
 	leave()
 	if ctx.Err() != nil && !ok {
-		return // it is due again once the claim has ended
+		return proved // it is due again once the claim has ended
 	}
 	pause := pauses[min(p.Attempt, len(pauses))-1]
-	next := r.now().Add(pause + rand.N(pause/10)) //nolint:gosec // no secret: it keeps attempts apart
+	next, failures := r.now().Add(pause+rand.N(pause/10)), disableAt //nolint:gosec // no secret: it keeps attempts apart
+	if until := r.probes.ended(p.Webhook, ok, r.now()); !proved {
+		next, failures = until, probeFailures
+	}
 	r.meter.postings.WithLabelValues(map[bool]string{true: "ok", false: "failed"}[ok]).Inc()
 	if ok {
 		r.meter.delivered.WithLabelValues("webhook").Inc()
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
-	if err := r.store.Posted(ctx, p, next, ok, disableAt); err != nil {
+	if err := r.store.Posted(ctx, p, next, ok, failures); err != nil {
 		r.log.Warn("what became of a webhook's message could not be noted: it is posted again", zap.Error(err))
 	}
+	return proved
 }
 
 // postOnce reports whether the webhook answered 200, in time. No redirect is followed, and what the answer says is not used: it may

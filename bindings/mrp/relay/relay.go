@@ -80,6 +80,7 @@ type Relay struct {
 	posting  chan struct{} // has as much in it as messages are claimed
 	postings postings
 	places   *turns.Places // of attempts
+	probes   *probes
 	budget   *memory.Budget
 	crowd    crowd
 	answers  intake // bytes of large answers that are being written
@@ -125,7 +126,7 @@ func New(o Options) (*Relay, error) {
 		times: o.times, locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{},
 		stop: make(chan struct{}), started: o.Now(),
 		posting: make(chan struct{}, postClaims), postings: postings{of: map[mail.Key]int{}, room: make(chan struct{}, 1)},
-		places:  turns.New(postSharing),
+		places: turns.New(postSharing), probes: newProbes(),
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets

@@ -1,0 +1,79 @@
+package relay
+
+import (
+	"sync"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/store/mail"
+)
+
+const (
+	// probeFailures is how many attempts in a row fail before a webhook is disabled that never took a message.
+	probeFailures = 5
+	maxProbes     = 100_000 // webhooks that are remembered
+)
+
+// probes are what this process has seen of webhooks. Anyone can set a webhook to a URL of others. So until one has answered 200 to a message
+// signed with its secret, it gets one attempt at a time, and after each that fails none of its messages is posted for a pause. A webhook
+// that is forgotten is probed again.
+type probes struct {
+	mu sync.Mutex
+	of *otter.Cache[mail.Key, probe]
+}
+
+// A probe is what was seen of a webhook since it was set.
+type probe struct {
+	set    time.Time // when it was
+	proved bool
+	failed int // in a row
+	until  time.Time
+}
+
+func newProbes() *probes {
+	return &probes{of: otter.Must(&otter.Options[mail.Key, probe]{MaximumSize: maxProbes})}
+}
+
+// proved reports whether a webhook took a message. set is when it was set.
+func (p *probes) proved(owner mail.Key, set time.Time) bool {
+	seen, ok := p.of.GetIfPresent(owner)
+	return ok && seen.proved && seen.set.Equal(set)
+}
+
+// most is how many attempts to an agent's webhook may be under way.
+func (p *probes) most(owner mail.Key) int {
+	if seen, ok := p.of.GetIfPresent(owner); ok && seen.proved {
+		return postEach
+	}
+	return 1
+}
+
+// hold returns until when nothing is posted to a webhook.
+func (p *probes) hold(w mail.Webhook) time.Time {
+	if seen, ok := p.of.GetIfPresent(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
+		return seen.until
+	}
+	return time.Time{}
+}
+
+// ended notes how an attempt ended, and returns when the next one may begin.
+func (p *probes) ended(w mail.Webhook, ok bool, now time.Time) (next time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen, _ := p.of.GetIfPresent(w.Owner)
+	switch {
+	case seen.set.After(w.CreatedAt): // it was set anew since
+		return now
+	case !seen.set.Equal(w.CreatedAt):
+		seen = probe{set: w.CreatedAt}
+	}
+	if ok {
+		seen.proved, seen.failed = true, 0
+	} else {
+		seen.failed++
+		seen.until = now.Add(pauses[min(seen.failed, len(pauses))-1])
+	}
+	p.of.Set(w.Owner, seen)
+	return seen.until
+}
