@@ -51,6 +51,7 @@ func (l *loader) checkServer(s *Server) {
 	l.listenAddress("server.listen", s.Listen)
 	l.rolling("server.per_address", s.PerAddress)
 	l.rolling("server.issue_per_address", s.IssuePerAddress)
+	l.rolling("server.consents", s.Consents)
 	for i, p := range s.TrustedProxies {
 		if text := p.String(); text == everyoneV4 || text == everyoneV6 {
 			l.Warnf("server.trusted_proxies["+strconv.Itoa(i)+"]",

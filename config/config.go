@@ -60,6 +60,7 @@ type Server struct {
 	PerAddress      limit.Rate     `yaml:"per_address" default:"100/second" doc:"Requests per client address (IPv6: per /64), counted before any cryptography."`
 	Connections     int            `yaml:"connections_per_address" default:"256" min:"1" max:"16384" doc:"Connections open at once per client address (IPv6: per /64; a /56 may have twice as many, a /48 four times). Those of trusted_proxies are not counted."`
 	IssuePerAddress limit.Rate     `yaml:"issue_per_address" default:"10/minute" doc:"Requests for a PAT per client address."`
+	Consents        limit.Rate     `yaml:"consents" default:"20/second" doc:"Consents by people and registrations of OAuth clients, of all addresses together; as many consents by invitation. What issue_per_address refuses does not count."`
 	DrainTimeout    time.Duration  `yaml:"drain_timeout" default:"20s" min:"0s" max:"10m" doc:"Time running requests have to finish after SIGTERM."`
 }
 

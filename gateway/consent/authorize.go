@@ -144,7 +144,7 @@ func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision)
 	request := pat.ConsentRequest{
 		ClientID: r.Client.ID, ClientDocument: r.Client.Document, ClientName: r.Client.Name, RedirectHost: to, Resource: r.Resource,
 		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Page: by.Page, Address: by.Address, UserAgent: plain(by.UserAgent, maxUserAgent),
-		Admit: d.keep,
+		Admit: func() error { return d.keep(strangers) },
 	}
 	if by.Invitation != "" {
 		invitation, taken := d.invitation(ctx, c, by.Invitation)
@@ -152,6 +152,7 @@ func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision)
 			return Step{}, taken
 		}
 		request.Invited, request.Invitation = true, invitation.Name
+		request.Admit = func() error { return d.keep(invited) }
 		defer func() {
 			if err != nil { // it let nobody in
 				err = errors.Join(err, d.store.AddInvitation(context.WithoutCancel(ctx), invitation))

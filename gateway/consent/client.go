@@ -14,9 +14,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/maypok86/otter/v2"
+
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -27,6 +30,7 @@ const (
 	maxName      = 100  // characters of a client's name
 	maxRedirects = 20
 	mostCached   = 1000 // documents
+	mostTrusted  = 10_000
 	leastKept    = 5 * time.Minute
 	longestKept  = 24 * time.Hour
 )
@@ -97,6 +101,33 @@ func (d *documents) put(c Client, until, now time.Time) {
 	d.kept[c.ID] = keptDocument{c, until}
 }
 
+// trustedClients are clients that approved agents consented for, as far as this process has seen.
+type trustedClients struct {
+	of *otter.Cache[clientOf, struct{}]
+}
+
+// A clientOf is a client at a service.
+type clientOf struct{ service, id string }
+
+func newTrustedClients() trustedClients {
+	return trustedClients{otter.Must(&otter.Options[clientOf, struct{}]{MaximumSize: mostTrusted})}
+}
+
+func (t trustedClients) has(service, id string) bool {
+	_, ok := t.of.GetIfPresent(clientOf{service, id})
+	return ok
+}
+
+// trust notes the client of a consent whose agent the operator has approved.
+func (d *Desk) trust(ctx context.Context, kept store.Consent, agent pat.AgentID) {
+	if kept.Document == "" {
+		return
+	}
+	if a, err := d.store.Agent(ctx, kept.Service, agent); err == nil && a.Approved {
+		d.trusted.of.Set(clientOf{kept.Service, kept.ClientID}, struct{}{})
+	}
+}
+
 // Client finds a client by its id. A URL names its metadata document, which is fetched and kept as long as it says, within 5
 // minutes and a day; anything else is the id of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
@@ -123,11 +154,12 @@ func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	if d.fetching.Acquire(ctx, 1) != nil {
+	leave, err := d.fetching.Take(ctx, turns.Party{Name: c.From, Stranger: !d.trusted.has(c.Service.ID, id)})
+	if err != nil {
 		return Client{}, reason.Overloaded.Refusal("Too many client documents are being fetched.").After(fetchTime).
 			ShedFor(reason.ShedDocuments)
 	}
-	defer d.fetching.Release(1)
+	defer leave()
 	document, err := fetch(ctx, id)
 	if err != nil { // the text may hold addresses of this network
 		return Client{}, failed(InvalidClient, "The client-ID metadata document could not be fetched.")
@@ -299,7 +331,7 @@ func (d *Desk) Register(ctx context.Context, c agree.Call, metadata map[string]a
 	if wrong != nil {
 		return Client{}, wrong
 	}
-	if err := d.keep(); err != nil {
+	if err := d.keep(strangers); err != nil {
 		return Client{}, err
 	}
 	now := d.now()

@@ -16,32 +16,30 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-	"golang.org/x/time/rate"
-
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
 const (
 	codeLife = time.Minute
-	// keptPerSecond bounds consents and registrations of all callers together: each costs a durable write.
-	keptPerSecond = 20
 	// mostClients are registered at one service at once, and unusedFor is how long one is kept without any consent. Where there are
 	// as many, the oldest without consent makes room, once sparedFor is over: time enough to read a page.
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
 	sparedFor   = time.Hour
-	// fetches of client documents run at once, for at most fetchTime each.
-	fetches   = 8
-	fetchTime = 5 * time.Second
+	fetchTime   = 5 * time.Second // for a client document, with the wait for a place
 )
+
+// fetches are the places of client documents that are being fetched. Addresses share them, and leave a quarter to clients for which an
+// approved agent has consented.
+var fetches = turns.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store holds what outlives a request. It returns store.ErrNotFound, store.ErrUsed and store.ErrFull.
 type Store interface {
@@ -65,8 +63,11 @@ type Config struct {
 	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how
 	// often one consent is refreshed.
 	PerCaller limit.Rate
-	Recorder  agree.Recorder
-	Now       func() time.Time
+	// All bounds the consents and the registrations of all callers together: each costs a durable write. What PerCaller refuses does not
+	// count. Consents by invitation have a bound of their own, as large.
+	All      limit.Rate
+	Recorder agree.Recorder
+	Now      func() time.Time
 }
 
 // A Desk takes consents for all services. It is safe for concurrent use.
@@ -76,9 +77,10 @@ type Desk struct {
 	register  *bucket.Set
 	fetched   *bucket.Set
 	refreshed *bucket.Set // by consent
-	all       *rate.Limiter
-	fetching  *semaphore.Weighted
+	all       *bucket.Set // of all callers, under one name
+	fetching  *turns.Places
 	documents *documents
+	trusted   trustedClients
 	recorder  agree.Recorder
 	now       func() time.Time
 }
@@ -87,8 +89,8 @@ type Desk struct {
 func New(c Config) *Desk {
 	return &Desk{
 		store: c.Store, consents: bucket.NewSet(c.PerCaller), register: bucket.NewSet(c.PerCaller), fetched: bucket.NewSet(c.PerCaller),
-		refreshed: bucket.NewSet(c.PerCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond),
-		fetching: semaphore.NewWeighted(fetches), documents: newDocuments(),
+		refreshed: bucket.NewSet(c.PerCaller), all: bucket.NewSet(c.All),
+		fetching: turns.New(fetches), documents: newDocuments(), trusted: newTrustedClients(),
 		recorder: c.Recorder, now: c.Now,
 	}
 }
@@ -101,6 +103,9 @@ func (d *Desk) SetPerCaller(r limit.Rate) {
 	d.refreshed.SetRate(r)
 }
 
+// SetAll changes Config.All.
+func (d *Desk) SetAll(r limit.Rate) { d.all.SetRate(r) }
+
 // ask takes from the bucket of a caller. The error is a *reason.Refusal.
 func (d *Desk) ask(of *bucket.Set, from string) error {
 	if !of.Admit(from, d.now()) {
@@ -110,10 +115,16 @@ func (d *Desk) ask(of *bucket.Set, from string) error {
 	return nil
 }
 
-// keep takes from the bucket of all. The error is a *reason.Refusal.
-func (d *Desk) keep() error {
-	if !d.all.AllowN(d.now(), 1) {
-		return reason.Overloaded.Refusal("Too many consents at once.").After(time.Second).ShedFor(reason.ShedAgreements)
+// The names under which Desk.all counts.
+const (
+	strangers = "strangers"
+	invited   = "invited"
+)
+
+// keep takes from a bucket of all callers. The error is a *reason.Refusal.
+func (d *Desk) keep(of string) error {
+	if !d.all.Admit(of, d.now()) {
+		return reason.Overloaded.Refusal("Too many consents at once.").After(d.all.Wait()).ShedFor(reason.ShedAgreements)
 	}
 	return nil
 }

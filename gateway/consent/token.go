@@ -168,6 +168,7 @@ func (d *Desk) issue(ctx context.Context, c agree.Call, kept store.Consent, scop
 	if err != nil {
 		return Tokens{}, err
 	}
+	d.trust(ctx, kept, issued.Claims.Subject)
 	return Tokens{issued, kept.Handle + "." + secret}, nil
 }
 

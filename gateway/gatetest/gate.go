@@ -209,7 +209,9 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Records: g.Store, Late: g.Metrics.Late,
 	})
 	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
-	g.Consents = consent.New(consent.Config{Store: g.Store, PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
+	g.Consents = consent.New(consent.Config{
+		Store: g.Store, PerCaller: cfg.Server.IssuePerAddress, All: cfg.Server.Consents, Recorder: g.Metrics, Now: g.Now,
+	})
 	if g.Memory == nil {
 		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}

@@ -202,7 +202,9 @@ func (p *process) build() {
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
-	p.consents = consent.New(consent.Config{Store: p.store, PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	p.consents = consent.New(consent.Config{
+		Store: p.store, PerCaller: p.config.Server.IssuePerAddress, All: p.config.Server.Consents, Recorder: p.metrics, Now: p.Now,
+	})
 	bodies := memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.doors = bindings.Doors(bindings.Config{
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,

@@ -50,6 +50,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.server.SetPerAddress(c.Server.PerAddress)
 	p.desk.SetPerCaller(c.Server.IssuePerAddress)
 	p.consents.SetPerCaller(c.Server.IssuePerAddress)
+	p.consents.SetAll(c.Server.Consents)
 	p.store.KeepLedger(c.Billing.Retain)
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
 	p.metrics.NeedRestart(len(next.waiting))
