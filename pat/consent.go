@@ -3,6 +3,7 @@ package pat
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -45,6 +46,8 @@ type ConsentRequest struct {
 	UserAgent      string   // of the browser, bounded
 	Invitation     string   // name under which the operator invited whoever this is; empty: without invitation
 	Invited        bool     // by the operator: admitted whatever Rules.Admission says
+	// Once names the decision: a second consent of the same name is ErrAgreementReplayed. Empty: each is another.
+	Once string
 	// Admit is asked before anything is kept; an error of it ends the request. nil: admitted.
 	Admit func() error
 }
@@ -120,6 +123,9 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 	a, err = i.store.Agree(ctx, NewAgreement{
 		Agreement: a, Policy: document, Approved: r.Invited, NonceUntil: a.CreatedAt.Add(3 * agreementWindow),
 	})
+	if errors.Is(err, ErrReplayed) {
+		return Agreement{}, ErrAgreementReplayed
+	}
 	if err != nil {
 		return Agreement{}, fmt.Errorf("keeping the consent: %w", err)
 	}
@@ -140,9 +146,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	if err != nil {
 		return Agreement{}, fmt.Errorf("making an id: %w", err)
 	}
-	var random [16]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	now, jti := i.now(), hex.EncodeToString(random[:])
+	now, jti := i.now(), consentID(r.Once)
 	record := ConsentRecord{
 		Issuer: i.rules.Issuer, ID: jti, IssuedAt: now.Unix(), AgentID: AgentID(consentedPrefix + jti[:consentedHex]),
 		ClientID: r.ClientID, ClientDocument: r.ClientDocument, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Resource: r.Resource,
@@ -158,6 +162,17 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest, Assurance: Consent, Form: formConsent, Signature: []byte(signed), Nonce: jti,
 		Scope: scope, State: AgreementActive, CreatedAt: now,
 	}, nil
+}
+
+// consentID returns the jti of the record of a consent: at random, or that of its name.
+func consentID(once string) string {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	if once != "" {
+		sum := sha256.Sum256([]byte("jti of the consent " + once))
+		copy(id[:], sum[:])
+	}
+	return hex.EncodeToString(id[:])
 }
 
 // ConsentedToken issues a PAT under a consent, for a resource and a part of what the person left; no requested entry is all of

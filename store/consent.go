@@ -9,18 +9,21 @@ import (
 // A Consent is what follows from a person's consent on the gateway's own page: one agreement, one code, and one chain of
 // refresh tokens. Of secrets it holds digests.
 type Consent struct {
-	Service     string
-	Handle      string // by which the code and the refresh tokens find it
-	AgreementID pat.AgreementID
-	ClientID    string
-	Document    string // digest of the client's metadata document; empty: a registration
-	RedirectURI string
-	Challenge   string // of PKCE, S256. RFC 7636 4.2
-	Resource    string // see pat.Claims.Resource
-	Request     string // what the client sent as state
-	Browser     string // digest of what tells the browser that agreed from others
-	CreatedAt   time.Time
-	Until       time.Time // from then on there are no further tokens
+	Service string
+	Handle  string // in its codes
+	// RefreshHandle is in its refresh tokens. It cannot be computed from Handle: a code that leaked finds the refresh tokens of no
+	// consent. Empty in records of earlier releases, where Handle is in both.
+	RefreshHandle string
+	AgreementID   pat.AgreementID
+	ClientID      string
+	Document      string // digest of the client's metadata document; empty: a registration
+	RedirectURI   string
+	Challenge     string // of PKCE, S256. RFC 7636 4.2
+	Resource      string // see pat.Claims.Resource
+	Request       string // what the client sent as state
+	Browser       string // digest of what tells the browser that agreed from others
+	CreatedAt     time.Time
+	Until         time.Time // from then on there are no further tokens
 	// Code is the digest of the code that was handed out last; empty: none yet. It is good until CodeUntil.
 	Code      string
 	CodeUntil time.Time

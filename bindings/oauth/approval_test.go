@@ -111,6 +111,8 @@ func TestConsentByInvitation(t *testing.T) {
 	if got.Status != http.StatusOK || !g.works(got.Access) {
 		t.Fatalf("%+v", got)
 	}
+	form = formOf(b.page(g.query(newPKCE())))
+	form.Set("invitation", invitation.Code)
 	if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK {
 		t.Errorf("the invitation a second time: %d", a.Status)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -134,7 +135,7 @@ func (x *question) show(changed bool, wrong string) {
 		x.browser = newCookie()
 	}
 	x.setCookie(x.browser)
-	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket()})
+	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket(rand.Text())})
 	body, err := x.page.Ask(x.shown, fields, x.asked.Invited || x.asked.Approved, changed, wrong)
 	if err != nil {
 		x.failPage(x.page, err)
@@ -143,14 +144,24 @@ func (x *question) show(changed bool, wrong string) {
 	x.writePage(http.StatusOK, body, x.asked.RedirectURI)
 }
 
-// ticket ties the form to this browser, this request and what was shown: no other site can make one, since it does not know
-// the cookie.
-func (x *question) ticket() string {
+// ticket ties the form to this browser, this request, what was shown, and one time it was shown, which nonce names: no other
+// site can make one, since it does not have the cookie.
+func (x *question) ticket(nonce string) string {
 	mac := hmac.New(sha256.New, []byte(x.browser))
-	for _, f := range append(fieldsOf(x.query), page.Field{Name: "shown", Value: x.shown.Digest}) {
+	for _, f := range append(fieldsOf(x.query), page.Field{Name: "shown", Value: x.shown.Digest}, page.Field{Name: "nonce", Value: nonce}) {
 		mac.Write([]byte(f.Name + "=" + url.QueryEscape(f.Value) + "\n"))
 	}
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+	return nonce + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// seed returns the secret of a decision: of a form, and of what the person left of the scope in it.
+func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
+	mac := hmac.New(sha512.New, []byte(x.browser))
+	for _, text := range append([]string{"decision", ticket}, scope...) {
+		mac.Write([]byte(url.QueryEscape(text) + "\n"))
+	}
+	copy(s[:], mac.Sum(nil))
+	return s
 }
 
 // decide answers POST /oauth/authorize: what the person decided.
@@ -173,7 +184,9 @@ func (d *Door) decide(q *request) {
 		return
 	}
 	x.browser = q.cookie()
-	if !validCookie(x.browser) || !hmac.Equal([]byte(x.ticket()), []byte(form.Get(memberTicket))) {
+	ticket := form.Get(memberTicket)
+	nonce, _, _ := strings.Cut(ticket, ".")
+	if !validCookie(x.browser) || !hmac.Equal([]byte(x.ticket(nonce)), []byte(ticket)) {
 		x.show(true, "")
 		return
 	}
@@ -195,6 +208,7 @@ func (d *Door) decide(q *request) {
 	step, err := d.consents.Agree(q.Context(), q.Desk(), x.asked, consent.Decision{
 		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
+		Seed: x.seed(ticket, form["scope"]),
 	})
 	x.agreed(step, err)
 }

@@ -135,11 +135,11 @@ func TestEachAddressIsBounded(t *testing.T) {
 	}
 	g.wants("a third registration", register(), "temporarily_unavailable")
 	b := g.browser()
-	page := b.page(g.query(newPKCE()))
+	form := func() url.Values { return formOf(b.page(g.query(newPKCE()))) }
 	for range 2 {
-		g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(page)))
+		g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form()))
 	}
-	if a := b.do(http.MethodPost, "/oauth/authorize", formOf(page)); a.Status != http.StatusTooManyRequests {
+	if a := b.do(http.MethodPost, "/oauth/authorize", form()); a.Status != http.StatusTooManyRequests {
 		t.Errorf("a third consent: %d", a.Status)
 	}
 	for n := range 2 { // one document was fetched

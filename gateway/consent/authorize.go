@@ -107,6 +107,8 @@ type Decision struct {
 	Address    string   // network of their browser
 	UserAgent  string
 	Invitation string // as typed; empty: none
+	// Seed is a secret of this one decision, the same each time its form is sent: Agree then keeps one consent, with one code.
+	Seed Seed
 }
 
 // A Step is what follows a decision.
@@ -118,8 +120,35 @@ type Step struct {
 	AgentID            pat.AgentID // that waits for the operator
 }
 
-// Agree keeps a person's consent.
-func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (step Step, err error) {
+// Agree keeps a person's consent. A form that is sent again returns the step of the first time, until its code is used.
+func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
+	handle, secret := by.Seed.split()
+	step, err, _ := d.agreeing.Do(c.Service.ID+" "+handle, func() (any, error) {
+		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice gives up its first request
+		if step, err := d.repeated(ctx, c, handle, secret, by.Browser); !errors.Is(err, store.ErrNotFound) {
+			return step, errorOf(err)
+		}
+		return d.agree(ctx, c, r, by, handle, secret)
+	})
+	return step.(Step), err //nolint:forcetypeassert // both functions return a Step
+}
+
+// repeated returns the step of a decision that was kept before, or store.ErrNotFound.
+func (d *Desk) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
+	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
+	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
+	switch {
+	case err != nil:
+		return Step{}, err
+	case !same(kept.Browser, browser) || kept.CodeUsed || kept.Code != "" && !d.now().Before(kept.CodeUntil):
+		return Step{}, failed(InvalidRequest, "This form was answered before. Return to the program that sent you, and start again there.")
+	case same(kept.Code, digestOf(secret)):
+		step.Code = handle + "." + secret
+	}
+	return step, nil
+}
+
+func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision, handle, secret string) (step Step, err error) {
 	began := d.now()
 	var a pat.Agreement
 	defer func() {
@@ -144,7 +173,7 @@ func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision)
 	request := pat.ConsentRequest{
 		ClientID: r.Client.ID, ClientDocument: r.Client.Document, ClientName: r.Client.Name, RedirectHost: to, Resource: r.Resource,
 		PolicyDigest: r.Policy.Digest, Scope: by.Scope, Page: by.Page, Address: by.Address, UserAgent: plain(by.UserAgent, maxUserAgent),
-		Admit: func() error { return d.keep(strangers) },
+		Admit: func() error { return d.keep(strangers) }, Once: handle,
 	}
 	if by.Invitation != "" {
 		invitation, taken := d.invitation(ctx, c, by.Invitation)
@@ -163,16 +192,14 @@ func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision)
 		return Step{}, err
 	}
 	until := began.Add(door.ConsentFor)
-	handle, _ := newSecret()
+	refresh, _ := newSecret()
 	kept := store.Consent{
-		Service: c.Service.ID, Handle: handle, AgreementID: a.ID, ClientID: r.Client.ID, Document: r.Client.Document,
+		Service: c.Service.ID, Handle: handle, RefreshHandle: refresh, AgreementID: a.ID, ClientID: r.Client.ID, Document: r.Client.Document,
 		RedirectURI: r.RedirectURI, Challenge: r.Challenge, Resource: r.Resource, Request: r.State, Browser: by.Browser,
 		CreatedAt: began, Until: until,
 	}
 	step = Step{Handle: handle, RedirectURI: r.RedirectURI, State: r.State}
 	if a.State == pat.AgreementActive {
-		var secret string
-		_, secret = newSecret()
 		step.Code, kept.Code, kept.CodeUntil = handle+"."+secret, digestOf(secret), began.Add(codeLife)
 	}
 	if err := d.store.AddConsent(ctx, kept); err != nil {

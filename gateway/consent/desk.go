@@ -16,6 +16,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -45,6 +47,7 @@ var fetches = turns.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 type Store interface {
 	AddConsent(ctx context.Context, c store.Consent) error
 	Consent(ctx context.Context, service, handle string) (store.Consent, error)
+	ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error)
 	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
 	UseCode(ctx context.Context, service, handle, code string) error
 	Rotate(ctx context.Context, service, handle, refresh, next string) error
@@ -79,6 +82,7 @@ type Desk struct {
 	refreshed *bucket.Set // by consent
 	all       *bucket.Set // of all callers, under one name
 	fetching  *turns.Places
+	agreeing  singleflight.Group // by handle: a form that is sent twice at once is one decision
 	documents *documents
 	trusted   trustedClients
 	recorder  agree.Recorder

@@ -1,6 +1,7 @@
 package consent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -21,10 +22,17 @@ const (
 
 // newSecret makes a handle and a secret. What is handed out is both of them with a dot between.
 func newSecret() (handle, secret string) {
-	var b [handleSize + secretSize]byte
+	var b Seed
 	_, _ = rand.Read(b[:]) // it never fails
+	return b.split()
+}
+
+// A Seed is what a handle and a secret are made of.
+type Seed [handleSize + secretSize]byte
+
+func (s *Seed) split() (handle, secret string) {
 	text := base64.RawURLEncoding.EncodeToString
-	return text(b[:handleSize]), text(b[handleSize:])
+	return text(s[:handleSize]), text(s[handleSize:])
 }
 
 // parse takes apart what was handed out.
@@ -69,22 +77,23 @@ func (d *Desk) exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch 
 	if _, err := open(c.Service); err != nil {
 		return Tokens{}, err
 	}
-	kept, secret, err := d.find(ctx, c, r.Code)
+	kept, secret, err := find(ctx, c, r.Code, d.store.Consent)
 	if err != nil {
 		return Tokens{}, err
 	}
 	code := digestOf(secret)
+	// A code passes through the browser, so a copy of it ends nothing: the client proves itself first.
 	switch {
 	case !same(kept.Code, code):
 		return Tokens{}, errGrant
-	case kept.CodeUsed:
-		return Tokens{}, d.replayed(ctx, c, kept)
-	case !d.now().Before(kept.CodeUntil):
-		return Tokens{}, failed(InvalidGrant, "The code is older than a minute.")
 	case kept.ClientID != r.ClientID || kept.RedirectURI != r.RedirectURI:
 		return Tokens{}, failed(InvalidGrant, "The code was made for another client or redirect URI.")
 	case !verifies(r.Verifier, kept.Challenge):
 		return Tokens{}, failed(InvalidGrant, "code_verifier does not fit the code_challenge.")
+	case kept.CodeUsed:
+		return Tokens{}, d.replayed(ctx, c, kept)
+	case !d.now().Before(kept.CodeUntil):
+		return Tokens{}, failed(InvalidGrant, "The code is older than a minute.")
 	}
 	if err := target(c, kept, r.Resource); err != nil {
 		return Tokens{}, err
@@ -125,13 +134,15 @@ func target(c agree.Call, kept store.Consent, asked string) error {
 	return nil
 }
 
-// find returns the consent that a code or refresh token belongs to.
-func (d *Desk) find(ctx context.Context, c agree.Call, token string) (kept store.Consent, secret string, err error) {
+// find returns the consent that a code or refresh token belongs to, which lookUp reads by the handle in it.
+func find(
+	ctx context.Context, c agree.Call, token string, lookUp func(ctx context.Context, service, handle string) (store.Consent, error),
+) (kept store.Consent, secret string, err error) {
 	handle, secret, ok := parse(token)
 	if !ok {
 		return kept, "", errGrant
 	}
-	kept, err = d.store.Consent(ctx, c.Service.ID, handle)
+	kept, err = lookUp(ctx, c.Service.ID, handle)
 	if errors.Is(err, store.ErrNotFound) {
 		return kept, "", errGrant
 	}
@@ -169,7 +180,7 @@ func (d *Desk) issue(ctx context.Context, c agree.Call, kept store.Consent, scop
 		return Tokens{}, err
 	}
 	d.trust(ctx, kept, issued.Claims.Subject)
-	return Tokens{issued, kept.Handle + "." + secret}, nil
+	return Tokens{issued, cmp.Or(kept.RefreshHandle, kept.Handle) + "." + secret}, nil
 }
 
 // A RefreshRequest exchanges a refresh token for further tokens. RFC 6749 6.
@@ -188,18 +199,18 @@ func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tok
 	if _, err := open(c.Service); err != nil {
 		return Tokens{}, err
 	}
-	kept, secret, err := d.find(ctx, c, r.Token)
+	kept, secret, err := find(ctx, c, r.Token, d.store.ConsentByRefresh)
 	switch {
 	case err != nil:
 		return Tokens{}, err
-	case kept.Refresh == "": // only a code can know the handle yet
+	case kept.Refresh == "": // no refresh token was handed out yet
 		return Tokens{}, errGrant
+	case kept.ClientID != r.ClientID:
+		return Tokens{}, failed(InvalidGrant, "The refresh token was made for another client.")
 	case !same(kept.Refresh, digestOf(secret)):
 		return Tokens{}, d.replayed(ctx, c, kept)
 	case !d.now().Before(kept.Until):
 		return Tokens{}, failed(InvalidGrant, "The consent has ended: ask the person again.")
-	case kept.ClientID != r.ClientID:
-		return Tokens{}, failed(InvalidGrant, "The refresh token was made for another client.")
 	}
 	if err := target(c, kept, r.Resource); err != nil {
 		return Tokens{}, err
@@ -221,7 +232,7 @@ func (d *Desk) Revoke(ctx context.Context, c agree.Call, token string) (mine boo
 		return false, nil
 	}
 	began := d.now()
-	kept, secret, err := d.find(ctx, c, token)
+	kept, secret, err := find(ctx, c, token, d.store.ConsentByRefresh)
 	if _, own := errors.AsType[*Error](err); own {
 		return true, nil
 	}

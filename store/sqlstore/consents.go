@@ -8,25 +8,42 @@ import (
 )
 
 const consentColumns = `service, handle, agreement_id, client_id, document, redirect_uri, challenge, resource, request, browser,
-	created_at, until, code, code_until, code_used, refresh`
+	created_at, until, code, code_until, code_used, refresh, refresh_handle`
 
-// AddConsent records a consent.
+// AddConsent records a consent; store.ErrUsed if there is one with its handle.
 func (s *Store) AddConsent(ctx context.Context, c store.Consent) error {
 	return s.aside(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		n, err := t.exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
+			"ON CONFLICT DO NOTHING",
 			c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
-			nanos(c.CreatedAt), nanos(c.Until), c.Code, nanos(c.CodeUntil), flag(c.CodeUsed), c.Refresh)
+			nanos(c.CreatedAt), nanos(c.Until), c.Code, nanos(c.CodeUntil), flag(c.CodeUsed), c.Refresh,
+			c.RefreshHandle)
+		if err == nil && n == 0 {
+			return store.ErrUsed
+		}
 		return err
 	})
 }
 
-// Consent returns one consent, or store.ErrNotFound.
+// Consent returns the consent of a code, or store.ErrNotFound.
 func (s *Store) Consent(ctx context.Context, service, handle string) (store.Consent, error) {
+	return s.consent(ctx, "service = ? AND handle = ?", service, handle)
+}
+
+// ConsentByRefresh returns the consent of a refresh token, or store.ErrNotFound.
+func (s *Store) ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error) {
+	if handle == "" {
+		return store.Consent{}, store.ErrNotFound
+	}
+	return s.consent(ctx, "service = ? AND (refresh_handle = ? OR handle = ? AND refresh_handle = '')", service, handle, handle)
+}
+
+func (s *Store) consent(ctx context.Context, condition string, args ...any) (store.Consent, error) {
 	var c store.Consent
 	var created, until, codeUntil int64
-	found, err := s.one(ctx, "SELECT "+consentColumns+" FROM consents WHERE service = ? AND handle = ?", []any{service, handle},
+	found, err := s.one(ctx, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args,
 		&c.Service, &c.Handle, &c.AgreementID, &c.ClientID, &c.Document, &c.RedirectURI, &c.Challenge, &c.Resource, &c.Request, &c.Browser,
-		&created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh)
+		&created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh, &c.RefreshHandle)
 	switch {
 	case err != nil:
 		return store.Consent{}, err

@@ -16,6 +16,7 @@ func testConsents(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
 		"a consent is kept as it was given":    consentRoundTrip,
+		"a refresh token has its own handle":   consentByRefresh,
 		"a code is used once":                  codeOnce,
 		"a refresh token is replaced once":     rotateOnce,
 		"clients are bounded, and forgotten":   clientsBounded,
@@ -27,7 +28,7 @@ func testConsents(t *testing.T, open Opener) {
 func (b *suite) consent() store.Consent {
 	b.Helper()
 	c := store.Consent{
-		Service: service, Handle: "h", AgreementID: "agreement", ClientID: "https://client.example/c.json", Document: "sha-256:d",
+		Service: service, Handle: "h", RefreshHandle: "r", AgreementID: "agreement", ClientID: "https://client.example/c.json", Document: "sha-256:d",
 		RedirectURI: "http://localhost:1/cb", Challenge: "challenge", Resource: "https://shop.example/mcp", Request: "state", Browser: "browser",
 		CreatedAt: start, Until: start.Add(time.Hour),
 	}
@@ -49,6 +50,26 @@ func consentRoundTrip(b *suite) {
 	}
 	for _, of := range [][2]string{{service, "x"}, {"another", "h"}} {
 		_, err := b.Consent(b.Context(), of[0], of[1])
+		b.want(err, store.ErrNotFound)
+	}
+	b.want(b.AddConsent(b.Context(), want), store.ErrUsed)
+}
+
+// consentByRefresh: the handle of a code finds no refresh token, but for consents of earlier releases.
+func consentByRefresh(b *suite) {
+	want := b.consent()
+	old := want
+	old.Handle, old.RefreshHandle = "old", ""
+	b.must(b.AddConsent(b.Context(), old))
+	for handle, want := range map[string]store.Consent{"r": want, "old": old} {
+		got, err := b.ConsentByRefresh(b.Context(), service, handle)
+		b.must(err)
+		if d := cmp.Diff(want, got); d != "" {
+			b.Fatal(d)
+		}
+	}
+	for _, of := range [][2]string{{service, "h"}, {service, ""}, {"another", "r"}, {"another", "old"}} {
+		_, err := b.ConsentByRefresh(b.Context(), of[0], of[1])
 		b.want(err, store.ErrNotFound)
 	}
 }

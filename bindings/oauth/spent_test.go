@@ -1,0 +1,108 @@
+package oauth_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// TestASpentCodeInOtherHandsEndsNothing sends a code that was used, and its handle, as someone does who read it in a browser's
+// history or a log: without the verifier.
+func TestASpentCodeInOtherHandsEndsNothing(t *testing.T) {
+	t.Parallel()
+	g := newGate(t, "")
+	p := newPKCE()
+	code := g.code(p)
+	got := g.post("/oauth/token", g.exchange(code, p))
+	if got.Status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	handle, _, _ := strings.Cut(code, ".")
+	_, secret, _ := strings.Cut(got.Refresh, ".")
+	forged := handle + "." + secret[:len(secret)-1] + "A"
+	set := func(v url.Values, pairs ...string) url.Values {
+		for i := 0; i < len(pairs); i += 2 {
+			v.Set(pairs[i], pairs[i+1])
+		}
+		return v
+	}
+	for name, form := range map[string]url.Values{
+		"another verifier":                        g.exchange(code, newPKCE()),
+		"no verifier":                             set(g.exchange(code, p), "code_verifier", ""),
+		"another client":                          set(g.exchange(code, p), "client_id", "https://other.example/client.json"),
+		"another redirect URI":                    set(g.exchange(code, p), "redirect_uri", callback+"/"),
+		"the code as refresh token":               g.refresh(code),
+		"its handle in a refresh token":           g.refresh(forged),
+		"a used refresh token, other client":      set(g.refresh(got.Refresh[:len(got.Refresh)-1]+"A"), "client_id", "https://other.example/client.json"),
+		"its handle, and the secret that is good": g.refresh(handle + "." + secret),
+	} {
+		g.wants(name, g.post("/oauth/token", form), "invalid_grant")
+		if !g.works(got.Access) {
+			t.Fatalf("%s ends the consent", name)
+		}
+	}
+	if next := g.post("/oauth/token", g.refresh(got.Refresh)); next.Status != http.StatusOK {
+		t.Errorf("the client's own refresh token: %+v", next)
+	}
+	g.wants("the client itself, a second time", g.post("/oauth/token", g.exchange(code, p)), "invalid_grant")
+	if g.works(got.Access) {
+		t.Error("a code that its client used twice leaves the consent alone")
+	}
+}
+
+// TestAFormThatIsSentAgain sends one form three times, one after the other and at once.
+func TestAFormThatIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, atOnce := range map[string]bool{"one after the other": false, "at once": true} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t, "")
+			p, b := newPKCE(), g.browser()
+			form := formOf(b.page(g.query(p)))
+			var group sync.WaitGroup
+			codes := make([]string, 3)
+			for n := range codes {
+				send := func() {
+					sender := *b
+					codes[n] = g.sentTo(sender.do(http.MethodPost, "/oauth/authorize", form)).Get("code")
+				}
+				if atOnce {
+					group.Go(send)
+				} else {
+					send()
+				}
+			}
+			group.Wait()
+			if codes[0] == "" || codes[1] != codes[0] || codes[2] != codes[0] {
+				t.Errorf("codes %q, want one", codes)
+			}
+			if n := g.agreements(); n != 1 {
+				t.Errorf("%d agreements, want 1", n)
+			}
+			got := g.post("/oauth/token", g.exchange(codes[0], p))
+			if got.Status != http.StatusOK {
+				t.Fatalf("%+v", got)
+			}
+			a := b.do(http.MethodPost, "/oauth/authorize", form)
+			if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || !strings.Contains(string(a.Body), "answered before") {
+				t.Errorf("after the code was used: %d to %q", a.Status, a.Header.Get("Location"))
+			}
+			if !g.works(got.Access) || g.agreements() != 1 {
+				t.Error("a form that is sent after the code was used changes something")
+			}
+			if again := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(b.page(g.query(p))))).Get("code"); again == codes[0] {
+				t.Error("the page, shown again, gives the same code")
+			}
+		})
+	}
+}
+
+func (g *gate) agreements() int {
+	g.Helper()
+	list, err := g.Store.Agreements(g.Context(), store.AgreementFilter{Service: "default", Limit: 10})
+	g.Must(err)
+	return len(list)
+}
