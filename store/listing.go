@@ -34,7 +34,7 @@ type AgreementFilter struct {
 	AgentID      pat.AgentID
 	PolicyDigest string
 	State        pat.AgreementState
-	After        pat.AgreementID // of the last agreement returned
+	After        Cursor // see AgreementCursor
 	Limit        int
 }
 
@@ -46,37 +46,39 @@ type TokenFilter struct {
 	ID          pat.TokenID
 	// ValidAt leaves out the PATs that have expired, were renewed or revoked by then. Zero: none.
 	ValidAt time.Time
-	After   TokenCursor
+	After   Cursor
 	Limit   int
 }
 
-// A TokenCursor is a position in a listing of PATs: behind the one issued at IssuedAt with this ID. The zero
-// TokenCursor is the beginning.
-type TokenCursor struct {
-	IssuedAt time.Time
-	ID       pat.TokenID
+// A Cursor is a position in a listing by time: behind the record made at At with this ID. The zero Cursor is the beginning.
+type Cursor struct {
+	At time.Time
+	ID string
 }
 
-// String returns the form that ParseTokenCursor reads; empty for the beginning.
-func (c TokenCursor) String() string {
+// String returns the form that ParseCursor reads; empty for the beginning.
+func (c Cursor) String() string {
 	if c.ID == "" {
 		return ""
 	}
-	return strconv.FormatInt(c.IssuedAt.UnixNano(), 10) + "." + string(c.ID)
+	return strconv.FormatInt(c.At.UnixNano(), 10) + "." + c.ID
 }
 
-// ParseTokenCursor reads the result of TokenCursor.String. ok is false where s is not such a text.
-func ParseTokenCursor(s string) (_ TokenCursor, ok bool) {
+// ParseCursor reads the result of Cursor.String. ok is false where s is not such a text.
+func ParseCursor(s string) (_ Cursor, ok bool) {
 	if s == "" {
-		return TokenCursor{}, true
+		return Cursor{}, true
 	}
 	at, id, ok := strings.Cut(s, ".")
 	nanos, err := strconv.ParseInt(at, 10, 64)
 	if !ok || err != nil || id == "" || strconv.FormatInt(nanos, 10) != at {
-		return TokenCursor{}, false
+		return Cursor{}, false
 	}
-	return TokenCursor{time.Unix(0, nanos).UTC(), pat.TokenID(id)}, true
+	return Cursor{time.Unix(0, nanos).UTC(), id}, true
 }
+
+// AgreementCursor returns the position behind an agreement.
+func AgreementCursor(a pat.Agreement) Cursor { return Cursor{a.CreatedAt, string(a.ID)} }
 
 // A ListedToken is the record of a PAT. Revoked is set where a revocation names the PAT, its agreement, its agent or its policy.
 type ListedToken struct {
@@ -85,4 +87,4 @@ type ListedToken struct {
 }
 
 // Cursor returns the position behind the token.
-func (t ListedToken) Cursor() TokenCursor { return TokenCursor{t.IssuedAt, t.ID} }
+func (t ListedToken) Cursor() Cursor { return Cursor{t.IssuedAt, string(t.ID)} }

@@ -64,20 +64,24 @@ func (q *AgreementQuery) parameters(p parameters) {
 	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
 }
 
-// Agreements lists agreements, the newest first.
+// Agreements lists agreements, those made last first.
 func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agreement], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
 		return Page[Agreement]{}, err
 	}
 	f := store.AgreementFilter{
-		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, State: q.State, After: pat.AgreementID(q.After), Limit: q.limit(),
+		Service: service.ID, AgentID: q.AgentID, PolicyDigest: q.PolicyDigest, State: q.State, Limit: q.limit(),
+	}
+	var ok bool
+	if f.After, ok = store.ParseCursor(q.After); !ok {
+		return Page[Agreement]{}, wrongParameter("after", "must be the next of the page before")
 	}
 	list, err := o.store.Agreements(ctx, f)
 	if err != nil {
 		return Page[Agreement]{}, err
 	}
-	page := pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return string(a.ID) })
+	page := pageOf(list, q.limit(), AgreementOf, func(a pat.Agreement) string { return store.AgreementCursor(a).String() })
 	return named(ctx, o, service.ID, page, func(a *Agreement) (pat.AgentID, *string) { return a.AgentID, &a.AgentName })
 }
 

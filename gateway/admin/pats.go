@@ -82,7 +82,7 @@ func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
 		f.ValidAt = now
 	}
 	var ok bool
-	if f.After, ok = store.ParseTokenCursor(q.After); !ok {
+	if f.After, ok = store.ParseCursor(q.After); !ok {
 		return Page[PAT]{}, wrongParameter("after", "must be the next of the page before")
 	}
 	list, err := o.store.Tokens(ctx, f)

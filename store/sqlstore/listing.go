@@ -128,7 +128,7 @@ func (s *Store) readAllKeys(ctx context.Context, agents []pat.Agent) error {
 	return nil
 }
 
-// Agreements returns agreements, the newest first, without their large members: PublicKey, Signed, Scope and, but for
+// Agreements returns agreements, those made last first, without their large members: PublicKey, Signed, Scope and, but for
 // consents, whose record it is, Signature are empty. Agreement returns a whole one.
 func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q conditions
@@ -140,13 +140,13 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	} else {
 		q.equal("state", string(f.State))
 	}
-	if f.After != "" {
-		q.add("id < ?", f.After)
+	if f.After.ID != "" {
+		q.add("(created_at, id) < (?, ?)", nanos(f.After.At), f.After.ID)
 	}
 	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
 		"CASE WHEN assurance = 'consent' THEN signature END"
 	var out []pat.Agreement
-	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY id DESC", f.Limit), q.args, func(scan scan) error {
+	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit), q.args, func(scan scan) error {
 		var a pat.Agreement
 		var created int64
 		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
@@ -180,7 +180,7 @@ func (s *Store) Tokens(ctx context.Context, f store.TokenFilter) ([]store.Listed
 		q.add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)
 	}
 	if f.After.ID != "" {
-		q.add("(issued_at, id) < (?, ?)", nanos(f.After.IssuedAt), f.After.ID)
+		q.add("(issued_at, id) < (?, ?)", nanos(f.After.At), f.After.ID)
 	}
 	var out []store.ListedToken
 	err := s.list(ctx, q.query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.args,

@@ -21,6 +21,7 @@ func testListings(t *testing.T, open Opener) {
 		"agents have the names that they were given":    nameAgents,
 		"agreements come newest first without evidence": listAgreements,
 		"tokens come newest first":                      listTokens,
+		"agreements are listed by when they were made":  listAgreementsMadeLast,
 		"tokens show whether a revocation names them":   listRevokedTokens,
 		"pages never overlap nor leave a gap":           listPages,
 		"policies come in the order they were offered":  recentPolicies,
@@ -159,7 +160,7 @@ func listAgreements(b *suite) {
 		"of a policy":  {store.AgreementFilter{Service: service, PolicyDigest: p.Digest}, []pat.Agreement{third}},
 		"pending":      {store.AgreementFilter{Service: service, State: pat.AgreementPending}, []pat.Agreement{third}},
 		"revoked":      {store.AgreementFilter{Service: service, State: pat.AgreementRevoked}, []pat.Agreement{second}},
-		"after one":    {store.AgreementFilter{Service: service, After: second.ID}, []pat.Agreement{first}},
+		"after one":    {store.AgreementFilter{Service: service, After: store.AgreementCursor(second)}, []pat.Agreement{first}},
 		"none":         {store.AgreementFilter{Service: service, AgentID: "nobody"}, nil},
 	} {
 		got, err := b.Agreements(b.Context(), c.filter)
@@ -169,6 +170,38 @@ func listAgreements(b *suite) {
 		}
 		if d := cmp.Diff(c.want, got); d != "" {
 			b.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// listAgreementsMadeLast: the id of an agreement is made of a time that the agent signed, which says nothing of when it came.
+func listAgreementsMadeLast(b *suite) {
+	var want []pat.AgreementID
+	for _, id := range []pat.AgreementID{
+		"01a00000-0000-7000-8000-000000000002", "01a00000-0000-7000-8000-000000000003", "01a00000-0000-7000-8000-000000000001",
+	} {
+		a, p := b.agreement("nonce " + string(id))
+		a.ID, a.CreatedAt = id, b.clock.Now()
+		b.agree(a, p)
+		b.clock.Advance(time.Second)
+		want = append([]pat.AgreementID{id}, want...)
+	}
+	for name, f := range map[string]store.AgreementFilter{
+		"of a service": {Service: service}, "of an agent": {Service: service, AgentID: agent}, "in pages": {Service: service, Limit: 1},
+	} {
+		var got []pat.AgreementID
+		for len(got) < len(want) {
+			page, err := b.Agreements(b.Context(), f)
+			b.must(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, a := range page {
+				got, f.After = append(got, a.ID), store.AgreementCursor(a)
+			}
+		}
+		if !slices.Equal(got, want) {
+			b.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }
@@ -194,7 +227,7 @@ func listTokens(b *suite) {
 	b.equal(b.tokens(store.TokenFilter{Service: service}), []pat.TokenID{three.ID, two.ID, one.ID})
 	b.equal(b.tokens(store.TokenFilter{Service: service, AgentID: "a"}), []pat.TokenID{two.ID, one.ID})
 	b.equal(b.tokens(store.TokenFilter{Service: service, AgreementID: other.ID}), []pat.TokenID{three.ID})
-	b.equal(b.tokens(store.TokenFilter{Service: service, After: store.TokenCursor{IssuedAt: two.IssuedAt, ID: two.ID}}), []pat.TokenID{one.ID})
+	b.equal(b.tokens(store.TokenFilter{Service: service, After: store.Cursor{At: two.IssuedAt, ID: string(two.ID)}}), []pat.TokenID{one.ID})
 	b.equal(b.tokens(store.TokenFilter{Service: service, ID: two.ID}), []pat.TokenID{two.ID})
 	b.equal(b.tokens(store.TokenFilter{Service: "other"}), []pat.TokenID{})
 	list, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, AgentID: "b"})
@@ -263,7 +296,7 @@ func listPages(b *suite) {
 	}
 	for _, size := range []int{1, 4, n - 1, n, n + 1, 1000} {
 		var agents, agreements, tokens []string
-		var cursor store.TokenCursor
+		var made, cursor store.Cursor
 		for len(agents) < n {
 			page := b.agents(store.AgentFilter{Service: service, After: pat.AgentID(last(agents)), Limit: size})
 			if len(page) != min(size, n-len(agents)) {
@@ -272,10 +305,11 @@ func listPages(b *suite) {
 			agents = append(agents, page...)
 		}
 		for len(agreements) < n {
-			page, err := b.Agreements(b.Context(), store.AgreementFilter{Service: service, After: pat.AgreementID(last(agreements)), Limit: size})
+			page, err := b.Agreements(b.Context(), store.AgreementFilter{Service: service, After: made, Limit: size})
 			b.must(err)
 			for _, a := range page {
 				agreements = append(agreements, string(a.ID))
+				made = store.AgreementCursor(a)
 			}
 			if len(page) == 0 {
 				b.Fatal("agreements end too early")
@@ -286,7 +320,7 @@ func listPages(b *suite) {
 			b.must(err)
 			for _, k := range page {
 				tokens = append(tokens, string(k.ID))
-				parsed, ok := store.ParseTokenCursor(k.Cursor().String())
+				parsed, ok := store.ParseCursor(k.Cursor().String())
 				if !ok {
 					b.Fatalf("%q cannot be read again", k.Cursor())
 				}
