@@ -15,7 +15,7 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	if err != nil || now.After(i.forgetAt(c.ExpiresAt)) {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
-	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Until: i.forgetAt(now.Add(MaxTTL)), Reason: "by its bearer"}
+	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Reason: "by its bearer"}
 	if c.Assurance == Consent { // whoever holds it may have more of them
 		r.Kind, r.Subject = RevokedAgreement, string(c.Agreement)
 	}
@@ -26,7 +26,6 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 // too) or a policy's digest, and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well.
 // Once it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
-	r.Until = i.forgetAt(i.now().Add(MaxTTL))
 	switch r.Kind {
 	case RevokedToken:
 		switch t, err := i.store.Token(ctx, i.rules.Service, TokenID(r.Subject)); {
@@ -49,6 +48,7 @@ func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 
 func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	r.Service, r.At = i.rules.Service, i.now()
+	r.Until = i.forgetAt(r.At.Add(MaxTTL))
 	if err := i.store.Revoke(ctx, r); err != nil {
 		return fmt.Errorf("revoking: %w", err)
 	}

@@ -250,3 +250,30 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestRepeatedRevocationsAreOneChange revokes one PAT by each way, under a clock that moves at each reading.
+func TestRepeatedRevocationsAreOneChange(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ticking := func() time.Time { w.add(time.Microsecond); return w.now() }
+	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: ticking})
+	noError(t, err)
+	issued, consented := w.issue(t, w.fresh(t, "agent", newEd())), w.consentedToken(t, w.consented(t).ID)
+	for name, revoke := range map[string]func() error{
+		"a PAT by its bearer":     func() error { return i.RevokeToken(t.Context(), issued.Token) },
+		"a PAT of consent":        func() error { return i.RevokeToken(t.Context(), consented.Token) },
+		"a token by the operator": func() error { return i.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: "other"}) },
+		"an agreement": func() error {
+			return i.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(issued.AgreementID)})
+		},
+	} {
+		_, before, err := w.store.Changes(t.Context(), 0)
+		noError(t, err)
+		for range 30 {
+			noError(t, revoke())
+		}
+		if _, after, err := w.store.Changes(t.Context(), 0); err != nil || after != before+1 {
+			t.Errorf("%s: the feed moves by %d, %v; want 1", name, after-before, err)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (t *tx) nextChange(ctx context.Context) (int64, error) {
 }
 
 // Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; of
-// a token it changes nothing where the first was for as long, because nothing can come of the token any more.
+// a token or an agreement it changes nothing where the first was for as long, because neither is ever valid again.
 // Revoking an agreement also ends it; revoking an agent without a record blocks its id.
 func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
@@ -53,11 +53,7 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
-			at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
-			until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
-			r.Service, string(r.Kind), r.Subject, nanos(r.At), nanos(r.Until), r.Reason, seq)
+		err = t.addRevocation(ctx, r, seq)
 		if err != nil || r.Kind != pat.RevokedAgent {
 			return err
 		}
@@ -68,14 +64,27 @@ func (s *Store) Revoke(ctx context.Context, r pat.Revocation) error {
 	})
 }
 
-// revokedBefore reports whether a token was revoked before, for as long from then as the revocation is from its time.
+// addRevocation records a revocation with its number. One of the same subject only grows.
+func (t *tx) addRevocation(ctx context.Context, r pat.Revocation, seq int64) error {
+	_, err := t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
+		at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
+		until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
+		r.Service, string(r.Kind), r.Subject, nanos(r.At), nanos(r.Until), r.Reason, seq)
+	return err
+}
+
+// revokedBefore reports whether a token or an agreement was revoked before, for as long from then as the revocation is from its
+// time. Of several revocations at once, all but the first wait for that one here.
 func (t *tx) revokedBefore(ctx context.Context, r *pat.Revocation) (bool, error) {
-	if r.Kind != pat.RevokedToken {
+	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
 		return false, nil
 	}
-	var one int
-	return t.row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND kind = ? AND subject = ? AND until - at >= ?",
-		[]any{r.Service, string(r.Kind), r.Subject, int64(r.Until.Sub(r.At))}, &one)
+	n, err := t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, 0)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason
+		WHERE revocations.until - revocations.at < excluded.until - excluded.at`,
+		r.Service, string(r.Kind), r.Subject, nanos(r.At), nanos(r.Until), r.Reason)
+	return n == 0, err
 }
 
 // coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another

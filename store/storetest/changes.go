@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ func testChanges(t *testing.T, open Opener) {
 		"a start lists what is in force":       changesFromZero,
 		"a revocation only grows":              revocationsGrow,
 		"a token is revoked once":              tokenRevokedOnce,
+		"a token is revoked once, by many":     tokenRevokedOnceByMany,
 		"a revocation covers what was issued":  revocationCovers,
 		"signing keys":                         signingKeys,
 		"a number from another life":           changesFromBeyond,
@@ -99,12 +102,37 @@ func changesInOrder(b *suite) {
 }
 
 func tokenRevokedOnce(b *suite) {
-	for range 30 {
-		b.revoke(pat.RevokedToken, "jti-1")
-		b.clock.Advance(time.Second)
+	made := b.agree(b.agreement("n"))
+	for _, c := range []struct {
+		kind    pat.RevocationKind
+		subject string
+		want    int64
+	}{{pat.RevokedToken, "jti-1", 1}, {pat.RevokedAgreement, string(made.ID), 2}} {
+		for range 30 {
+			b.revoke(c.kind, c.subject)
+			b.clock.Advance(time.Second)
+		}
+		if newest := b.wantChanges(c.want-1, fmt.Sprintf("revoked %s %s", c.kind, c.subject)); newest != c.want {
+			b.Errorf("%d changes were written, want %d", newest, c.want)
+		}
 	}
+}
+
+// tokenRevokedOnceByMany revokes one token by several callers at once.
+func tokenRevokedOnceByMany(b *suite) {
+	now := b.clock.Now()
+	errs := make([]error, 30)
+	var group sync.WaitGroup
+	for n := range errs {
+		group.Go(func() {
+			errs[n] = b.Revoke(b.Context(),
+				pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: "jti-1", At: now, Until: now.Add(time.Hour), Reason: "because"})
+		})
+	}
+	group.Wait()
+	b.must(errors.Join(errs...))
 	if newest := b.wantChanges(0, "revoked token jti-1"); newest != 1 {
-		b.Errorf("%d changes were written", newest)
+		b.Errorf("%d changes were written, want 1", newest)
 	}
 }
 
