@@ -54,6 +54,20 @@ func (i *Issuer) mayHold(ctx context.Context, id AgentID, key Key) error {
 	return nil
 }
 
+// reserved returns the keys that alone may have an id, if key is one of them: those the configuration names, or the key that an
+// address is made of.
+func (i *Issuer) reserved(id AgentID, key Key) []KeyID {
+	if keys := i.verifier.c.Reserved[id]; len(keys) > 0 {
+		return keys // key is one of them: admit refuses all others
+	}
+	for _, f := range addressForms {
+		if f.matches(string(id)) && f.ownedBy(id, key) {
+			return []KeyID{key.Thumbprint()}
+		}
+	}
+	return nil
+}
+
 func ownsEnvelopes(id AgentID, key Key) bool {
 	own, ok := EnvelopeKey(id)
 	return ok && own.thumbprint == key.thumbprint

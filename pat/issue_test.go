@@ -393,3 +393,33 @@ func TestRulesAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestAReservedIDBelongsToItsKey has a stranger claim an id before the configuration reserves it for a party.
+func TestAReservedIDBelongsToItsKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stranger, party := newEd(), newEd()
+	squatted := w.issue(t, w.fresh(t, "party", stranger))
+	w.rules.Parties = []pat.Known{{AgentID: "party", KeyID: keyOf(t, party).Thumbprint()}}
+	w.reissue(t)
+	if _, err := w.verify(t, squatted.Token); !errors.Is(err, pat.ErrRevoked) {
+		t.Errorf("the stranger's PAT: %v, want %v", err, pat.ErrRevoked)
+	}
+	if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, squatted, stranger)); err == nil {
+		t.Error("the stranger renews its PAT")
+	}
+	w.advance(t, 2*time.Second)
+	issued := w.issue(t, w.fresh(t, "party", party))
+	w.advance(t, 2*time.Second)
+	if _, err := w.verify(t, issued.Token); err != nil {
+		t.Errorf("the party's PAT: %v", err)
+	}
+	w.rules.Parties = nil // the id stays with the party
+	w.reissue(t)
+	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "party", stranger)); !errors.Is(err, pat.ErrAgentIDTaken) {
+		t.Errorf("the stranger agrees again: %v, want %v", err, pat.ErrAgentIDTaken)
+	}
+	if _, err := w.verify(t, squatted.Token); !errors.Is(err, pat.ErrRevoked) {
+		t.Errorf("the stranger's PAT: %v, want %v", err, pat.ErrRevoked)
+	}
+}

@@ -50,7 +50,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	}
 	verifier, err := NewVerifier(VerifierConfig{
 		Service: c.Rules.Service, Issuer: c.Rules.Issuer, Leeway: c.Rules.Leeway, Grace: c.Rules.Grace,
-		Keys: c.Keys, View: c.View, Cached: c.Cached,
+		Keys: c.Keys, View: c.View, Cached: c.Cached, Reserved: c.Rules.Reserved(),
 	})
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit
 	}
 	document := PolicyDocument{Service: i.rules.Service, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes, FirstOffered: now}
 	agreement, err = i.store.Agree(ctx, NewAgreement{
-		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now),
+		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now), Reserved: i.reserved(agentID, key),
 	})
 	if err != nil {
 		return Issued{}, i.refuseAgreement(err, agentID, key.Thumbprint())

@@ -59,14 +59,35 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	return nil
 }
 
-// Approve admits an agent whose agreement is pending: where the agent made static ones alone, its principal under those.
+// Approve admits the agent that ToApprove returns.
 func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
-	approve := func(c *AgentChange) { c.Approved = true }
-	err := i.change(ctx, id, approve)
-	if errors.Is(err, ErrNotFound) {
-		err = i.change(ctx, PrincipalOf(id, Static).Record(), approve)
+	record, err := i.ToApprove(ctx, id)
+	if err != nil {
+		return err
 	}
-	return err
+	return i.change(ctx, record, func(c *AgentChange) { c.Approved = true })
+}
+
+// ToApprove returns the record that an approval of an agent concerns: that of the agent, or of its principal under static
+// agreements where only those wait or exist. The error is ErrNotFound where the agent never agreed.
+func (i *Issuer) ToApprove(ctx context.Context, id AgentID) (AgentID, error) {
+	var found AgentID
+	for _, record := range []AgentID{id, PrincipalOf(id, Static).Record()} {
+		a, err := i.store.Agent(ctx, i.rules.Service, record)
+		switch {
+		case errors.Is(err, ErrNotFound), err == nil && len(a.Keys) == 0 && !Consented(id): // it was blocked before it agreed
+		case err != nil:
+			return "", fmt.Errorf("looking up the agent: %w", err)
+		case a.Waiting:
+			return record, nil
+		case found == "":
+			found = record
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("looking up the agent: %w", ErrNotFound)
+	}
+	return found, nil
 }
 
 // Unblock permits a blocked agent to agree again. PATs that ended with the block stay ended.

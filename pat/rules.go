@@ -133,6 +133,19 @@ func (r *Rules) lists(agentID AgentID, keyID KeyID) (bool, error) {
 	return listed, nil
 }
 
+// Reserved returns the agent ids that the configuration reserves, with the keys it reserves each for.
+func (r *Rules) Reserved() map[AgentID][]KeyID {
+	out := map[AgentID][]KeyID{}
+	for _, list := range [][]Known{r.Allow, r.Parties} {
+		for _, k := range list {
+			if k.AgentID != "" {
+				out[k.AgentID] = append(out[k.AgentID], k.KeyID)
+			}
+		}
+	}
+	return out
+}
+
 // knows reports whether the configuration lists this key, whatever its id.
 func (r *Rules) knows(keyID KeyID) bool {
 	has := func(k Known) bool { return k.KeyID == keyID }

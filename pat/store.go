@@ -39,9 +39,12 @@ type Agreements interface {
 // A NewAgreement is recorded together with the policy document, the agent (made if new; an existing one keeps its
 // status) and its key.
 type NewAgreement struct {
-	Agreement  Agreement
-	Policy     PolicyDocument
-	Approved   bool      // the agent is approved from now on
+	Agreement Agreement
+	Policy    PolicyDocument
+	Approved  bool // the agent is approved from now on
+	// Reserved are the keys that alone may have the id, if the agreement's is one of them. A fresh agreement takes the id from any
+	// other key: that key's agreements and PATs end. Empty: the id belongs to the keys that have it.
+	Reserved   []KeyID
 	NonceUntil time.Time // until when the agreement's nonce, if it has one, counts as used
 }
 

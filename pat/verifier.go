@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,10 @@ type VerifierConfig struct {
 	Grace   time.Duration // after exp, in which a PAT may still be renewed
 	Keys    *Keyring
 	View    *View
-	Cached  int // how many verified PATs are cached; 0: 10,000
+	// Reserved are the agent ids that some keys alone may have, with these keys. A PAT of such an id and another key is refused
+	// like one that was revoked; a renewal, by the Issuer.
+	Reserved map[AgentID][]KeyID
+	Cached   int // how many verified PATs are cached; 0: 10,000
 }
 
 // A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is
@@ -177,6 +181,9 @@ func (v *Verifier) checkTimes(c *Claims, now time.Time, grace time.Duration) err
 func (v *Verifier) checkView(c *Claims, now time.Time, renewal bool) error {
 	if !v.c.View.Fresh(now) {
 		return ErrUnavailable
+	}
+	if keys := v.c.Reserved[c.Subject]; !renewal && keys != nil && !slices.Contains(keys, c.KeyID) {
+		return ErrRevoked
 	}
 	return v.c.View.check(v.c.Service, c, now, renewal)
 }

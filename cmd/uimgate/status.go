@@ -82,6 +82,9 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 		if s.WaitingAgents > 0 {
 			fmt.Fprintf(out, "Agents waiting for approval: %d: uimgate agents list --status waiting%s\n", s.WaitingAgents, sanitize(of))
 		}
+		for _, id := range s.HeldByOthers {
+			fmt.Fprintf(out, "Reserved for another key than the one that holds it: uimgate agents show %s%s\n", shellQuote(string(id)), sanitize(of))
+		}
 		if s.Unresolved > 0 {
 			fmt.Fprintf(out, "Charges of unknown outcome: %d: uimgate usage executions --state unresolved%s\n", s.Unresolved, sanitize(of))
 		}

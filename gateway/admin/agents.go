@@ -89,8 +89,8 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 	return shown, err
 }
 
-// BlockAgent ends all PATs of an agent and refuses it new ones. An id that nobody claimed yet is blocked, too: nobody can
-// claim it then.
+// BlockAgent ends all PATs of an agent and refuses it new ones. An unclaimed id can be blocked as well: no agent can claim it
+// until it is unblocked.
 func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -121,15 +121,20 @@ func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
 	return o.Agent(ctx, r)
 }
 
-// ApproveAgent lets an agent in whose agreement is waiting.
+// ApproveAgent lets in an agent whose agreement waits, and returns the record that it approved: see pat.Issuer.ToApprove.
 func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
 		return Agent{}, err
 	}
-	if err := service.Issuance.Approve(ctx, pat.AgentID(r.ID)); err != nil {
+	approved, err := service.Issuance.ToApprove(ctx, pat.AgentID(r.ID))
+	if err != nil {
 		return Agent{}, err
 	}
+	if err := service.Issuance.Approve(ctx, approved); err != nil {
+		return Agent{}, err
+	}
+	r.ID = string(approved)
 	return o.Agent(ctx, r)
 }
 

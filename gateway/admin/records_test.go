@@ -1,6 +1,8 @@
 package admin_test
 
 import (
+	"crypto/ed25519"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -64,6 +66,64 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	g.Refuses(g.do("POST", "/agents/nobody/approve", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("POST", "/agents/b%20b/block", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.do("POST", "/agents/agent-1/block", map[string]any{"reason": "two\nlines"}), http.StatusBadRequest, "MALFORMED_REQUEST")
+}
+
+// TestAnIDThatIsUnblockedCanBeClaimed blocks ids before any agent has them, and one that only static agreements use.
+func TestAnIDThatIsUnblockedCanBeClaimed(t *testing.T) {
+	t.Parallel()
+	g := newOperated(t, "")
+	for _, id := range []string{"newcomer", "newcomer%20static"} {
+		if got := ask[admin.Agent](g, "POST", "/agents/"+id+"/block", nil); got.Status != pat.AgentBlocked {
+			t.Fatalf("%+v", got)
+		}
+		if got := ask[admin.Agent](g, "POST", "/agents/"+id+"/unblock", nil); got.Status != pat.AgentActive {
+			t.Fatalf("%+v", got)
+		}
+		g.Refuses(g.do("POST", "/agents/"+id+"/approve", nil), http.StatusNotFound, "NO_SUCH_RECORD")
+	}
+	static := g.Stranger("newcomer")
+	if status := g.agreeStatic(static); status != http.StatusOK {
+		t.Errorf("a static agreement under an unblocked id: status %d, want %d", status, http.StatusOK)
+	}
+	a, status := g.Agree("newcomer")
+	if status != http.StatusOK {
+		t.Fatalf("an agent claims an unblocked id: status %d, want %d", status, http.StatusOK)
+	}
+	if got := ask[admin.Agent](g, "GET", "/agents/newcomer", nil); !slices.Equal(got.Keys, []pat.KeyID{a.KeyID}) || got.Approved {
+		t.Errorf("%+v", got)
+	}
+	if _, status := g.Agree("newcomer"); status != http.StatusConflict {
+		t.Errorf("another key: status %d, want %d", status, http.StatusConflict)
+	}
+}
+
+// agreeStatic makes an agent sign the policy itself, and returns the status of the answer.
+func (g *operated) agreeStatic(a *gatetest.Agent) int {
+	g.Helper()
+	signature := ed25519.Sign(a.Key, g.Directory.Current().Service("default").Offer().Bytes)
+	return g.Call("/api/pat/issue", "", map[string]any{
+		"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": base64.StdEncoding.EncodeToString(signature),
+	}).Status
+}
+
+// TestApprovalOfAStaticAgreement approves an agent by its id, under which only a static agreement waits.
+func TestApprovalOfAStaticAgreement(t *testing.T) {
+	t.Parallel()
+	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	a := g.Stranger("agent-1")
+	if status := g.agreeStatic(a); status != http.StatusAccepted {
+		t.Fatalf("status %d, want %d", status, http.StatusAccepted)
+	}
+	got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil)
+	if got.AgentID != "agent-1 static" || !got.Approved || got.Status != pat.AgentActive {
+		t.Errorf("%+v", got)
+	}
+	if status := g.AgreeAgain(a); status != http.StatusAccepted {
+		t.Fatalf("a fresh agreement is approved apart: status %d, want %d", status, http.StatusAccepted)
+	}
+	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); got.AgentID != "agent-1" || !got.Approved {
+		t.Errorf("%+v", got)
+	}
 }
 
 func TestAgentsArePaged(t *testing.T) {

@@ -72,6 +72,8 @@ type ServiceStatus struct {
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
+	// HeldByOthers are the agent ids that allow or parties reserves for a key, and that only other keys hold.
+	HeldByOthers []pat.AgentID `json:"held_by_others,omitempty"`
 	// Doors are the other protocols by which agents may come.
 	Doors []door.Status `json:"doors"`
 }
@@ -151,6 +153,10 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		if err != nil { // the checks tell
 			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
+		held, err := HeldByOthers(ctx, o.store, s.Definition)
+		if err != nil { // the checks tell
+			o.log.Warn("the holders of reserved ids cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
+		}
 		out.Services = append(out.Services, ServiceStatus{
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
@@ -158,6 +164,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			StrangerBreakers: strangers, Concealed: s.Upstream.Concealed(),
 			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
 			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
+			HeldByOthers: held,
 		})
 	}
 	return out, nil

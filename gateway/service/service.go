@@ -73,6 +73,9 @@ func (d *Definition) ConsentAdmission() (invited, approved bool) {
 	return d.rules.Admission == pat.AdmitAllowlist, d.rules.Admission == pat.AdmitApproval
 }
 
+// Reserved returns the agent ids that allow and parties reserve, with their keys.
+func (d *Definition) Reserved() map[pat.AgentID][]pat.KeyID { return d.rules.Reserved() }
+
 // At is a published URL of this service; the Host header never has a part in it.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
 

@@ -89,12 +89,16 @@ func (t *tx) addKey(ctx context.Context, service string, id pat.AgentID, key pat
 // claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. What
 // static agreements claim, the principal and the key of such agreements, is apart from what fresh ones claim, and only as
 // good as they allow: whoever saw one can send it first.
-func (t *tx) claim(ctx context.Context, a pat.Agreement, approved bool) error {
+func (t *tx) claim(ctx context.Context, n pat.NewAgreement, kept time.Duration) error {
+	a, approved := n.Agreement, n.Approved
 	if a.Assurance == pat.Consent { // its id is its own
 		_, err := t.claimRecord(ctx, a.Service, a.AgentID, "", approved)
 		return err
 	}
 	if a.Assurance != pat.Static {
+		if err := t.takeReserved(ctx, n, kept); err != nil {
+			return err
+		}
 		made, err := t.claimRecord(ctx, a.Service, a.AgentID, a.KeyID, approved)
 		if made && err == nil {
 			err = t.endOtherStatic(ctx, a)
@@ -167,6 +171,8 @@ func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, ke
 	switch {
 	case err != nil:
 		return false, err
+	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && t.unclaimed(ctx, service, id): // unblocked since
+		return true, t.claimUnblocked(ctx, a, key, approved)
 	case exists && owner == "":
 		return false, pat.ErrAgentIDTaken // whether somebody is blocked is told to the key on record
 	case exists && a.Status != pat.AgentActive:
@@ -188,6 +194,21 @@ func (t *tx) claimRecord(ctx context.Context, service string, id pat.AgentID, ke
 		return true, nil
 	}
 	return true, t.addKey(ctx, service, id, key)
+}
+
+// claimUnblocked gives a key the record of an id that the operator blocked and unblocked before any agent claimed it.
+func (t *tx) claimUnblocked(ctx context.Context, a pat.Agent, key pat.KeyID, approved bool) error {
+	if err := t.addKey(ctx, a.Service, a.ID, key); err != nil || !approved || a.Approved {
+		return err
+	}
+	return t.approve(ctx, a.Service, a.ID)
+}
+
+// unclaimed reports whether no agent ever agreed under an id. Agents of consent have agreements and no key.
+func (t *tx) unclaimed(ctx context.Context, service string, id pat.AgentID) bool {
+	var one int
+	agreed, err := t.row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
+	return err == nil && !agreed && !t.hasKeys(ctx, service, id)
 }
 
 // hasKeys reports whether the id was claimed. (An agent may be blocked before it ever agrees.)

@@ -67,7 +67,7 @@ func (s *Store) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, e
 	}
 	result := a
 	err := s.unless(n.Approved)(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.claim(ctx, a, n.Approved); err != nil {
+		if err := t.claim(ctx, n, s.opts.TokensKept); err != nil {
 			return err
 		}
 		earlier, err := t.sameAgreement(ctx, a)

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 func testAgreements(t *testing.T, open Opener) {
@@ -17,6 +19,8 @@ func testAgreements(t *testing.T, open Opener) {
 		"a nonce is used once":                     agreementNonces,
 		"static agreements are made once":          staticOnce,
 		"static agreements claim apart":            staticApart,
+		"an unblocked id can be claimed":           unblockedID,
+		"a reserved id is taken over":              reservedID,
 		"a consent claims an id without a key":     consentWithoutKey,
 		"pending agreements are asked for again":   pendingAgain,
 		"a blocked agent cannot agree":             blockedCannotAgree,
@@ -76,6 +80,62 @@ func (b *suite) tryStatic(agentID pat.AgentID, keyID pat.KeyID) error {
 	a.Assurance, a.AgentID, a.KeyID, a.Signature = pat.Static, agentID, keyID, []byte(b.id())
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p})
 	return err
+}
+
+// unblockedID blocks an id before any agent has it, and unblocks it.
+func unblockedID(b *suite) {
+	b.must(b.Revoke(b.Context(), pat.Revocation{
+		Service: service, Kind: pat.RevokedAgent, Subject: "x", At: start.Add(-time.Second), Until: start.Add(long),
+	}))
+	b.want(b.tryAgree("x", "key-x", "n1"), pat.ErrAgentIDTaken)
+	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive}))
+	b.must(b.tryAgree("x", "key-x", "n1"))
+	b.want(b.tryAgree("x", "key-y", "n2"), pat.ErrAgentIDTaken)
+	who, err := b.Agent(b.Context(), service, "x")
+	b.must(err)
+	if who.Approved || !slices.Equal(who.Keys, []pat.KeyID{"key-x"}) {
+		b.Fatalf("%+v", who)
+	}
+}
+
+// reservedID has a stranger claim an id first, then two keys that the id is reserved for.
+func reservedID(b *suite) {
+	a, p := b.agreement("n1")
+	a.AgentID, a.KeyID = "x", "key-stranger"
+	stranger := b.agree(a, p)
+	token := b.token(stranger)
+	b.must(b.Issue(b.Context(), token))
+	reserve := func(key pat.KeyID, nonce string) (pat.Agreement, error) {
+		a.ID, a.KeyID, a.Nonce = pat.AgreementID(b.id()), key, nonce
+		return b.Agree(b.Context(), pat.NewAgreement{
+			Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour), Reserved: []pat.KeyID{"key-1", "key-2"},
+		})
+	}
+	_, err := reserve("key-1", "n2")
+	b.must(err)
+	_, newest, err := b.Changes(b.Context(), 0)
+	b.must(err)
+	_, err = reserve("key-2", "n3")
+	b.must(err)
+	if _, after, err := b.Changes(b.Context(), 0); err != nil || after != newest {
+		b.Errorf("a second reserved key ends something: %d, %d, %v", newest, after, err)
+	}
+	who, err := b.Agent(b.Context(), service, "x")
+	b.must(err)
+	if !slices.Equal(who.Keys, []pat.KeyID{"key-1", "key-2"}) || who.Status != pat.AgentActive {
+		b.Errorf("%+v", who)
+	}
+	if got, err := b.Agreement(b.Context(), service, stranger.ID); err != nil || got.State != pat.AgreementRevoked {
+		b.Errorf("the stranger's agreement: %+v, %v", got, err)
+	}
+	b.equal(b.tokens(store.TokenFilter{Service: service, AgentID: "x", ValidAt: b.clock.Now()}), []pat.TokenID{})
+	b.want(b.tryAgree("x", "key-stranger", "n4"), pat.ErrAgentIDTaken)
+	b.must(b.tryAgree("y", "key-stranger", "n4")) // under another id
+	holders, err := b.Holders(b.Context(), service, []pat.AgentID{"nobody", "x"})
+	b.must(err)
+	if len(holders) != 1 || holders[0].ID != "x" || len(holders[0].Keys) != 2 {
+		b.Errorf("%+v", holders)
+	}
 }
 
 // consentWithoutKey: each consent is an agent of its own, which the operator approves and blocks like any other.

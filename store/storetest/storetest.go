@@ -64,6 +64,7 @@ type listings interface {
 	Backlog(ctx context.Context, service string) (store.Backlog, error)
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
+	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error

@@ -1,0 +1,30 @@
+package admin
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// HeldByOthers returns the agent ids that allow or parties reserves and that only other keys hold, because they came first. A
+// holder's PATs are refused from then on, and the first agreement of a key that the id is reserved for takes it over.
+func HeldByOthers(ctx context.Context, s Store, d *service.Definition) ([]pat.AgentID, error) {
+	reserved := d.Reserved()
+	if len(reserved) == 0 {
+		return nil, nil
+	}
+	holders, err := s.Holders(ctx, d.ID, slices.Sorted(maps.Keys(reserved)))
+	if err != nil {
+		return nil, err
+	}
+	var out []pat.AgentID
+	for _, a := range holders {
+		if !slices.ContainsFunc(a.Keys, func(k pat.KeyID) bool { return slices.Contains(reserved[a.ID], k) }) {
+			out = append(out, a.ID)
+		}
+	}
+	return out, nil
+}
