@@ -14,8 +14,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 
+	"github.com/uimgate/uimgate/internal/edkey"
 	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
@@ -133,55 +133,17 @@ func checkRSA(public *rsa.PublicKey) error {
 	return nil
 }
 
-// The field and the constant of edwards25519. RFC 8032 5.1.
-var (
-	fieldP = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
-	curveD = func() *big.Int {
-		d := new(big.Int).ModInverse(big.NewInt(121666), fieldP)
-		return d.Mod(d.Mul(d, big.NewInt(-121665)), fieldP)
-	}()
-)
-
-// checkEd25519 rejects what is not a point, an encoding that is not canonical, and the eight points of small order,
-// under which one signature fits many messages. crypto/ed25519 does not check the last two.
+// checkEd25519 rejects keys under which one signature fits many messages, and encodings that are not canonical.
 func checkEd25519(public ed25519.PublicKey) error {
-	if len(public) != ed25519.PublicKeySize {
-		return keyErrorf(ErrUnsupportedKey, "an Ed25519 key is %d bytes", ed25519.PublicKeySize)
+	err := edkey.Check(public)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, edkey.ErrWeak):
+		return keyErrorf(ErrWeakKey, "%s", err)
+	default:
+		return keyErrorf(ErrUnsupportedKey, "%s", err)
 	}
-	big32 := make([]byte, ed25519.PublicKeySize)
-	for i, b := range public {
-		big32[len(big32)-1-i] = b
-	}
-	big32[0] &= 0x7f // the sign of x
-	y := new(big.Int).SetBytes(big32)
-	if y.Cmp(fieldP) >= 0 {
-		return keyErrorf(ErrUnsupportedKey, "the Ed25519 key is not written canonically")
-	}
-	x2 := xSquared(y)
-	if big.Jacobi(x2, fieldP) < 0 {
-		return keyErrorf(ErrUnsupportedKey, "the key is not a point of edwards25519")
-	}
-	for range 3 { // a point whose eightfold is the neutral element (0, 1) is of small order
-		num := new(big.Int).Mul(y, y)
-		den := new(big.Int).Sub(x2, num)
-		den.Mod(den.Add(den, big.NewInt(2)), fieldP)
-		num.Add(num, x2)
-		y = num.Mod(num.Mul(num, den.ModInverse(den, fieldP)), fieldP)
-		x2 = xSquared(y)
-	}
-	if y.Cmp(big.NewInt(1)) == 0 {
-		return keyErrorf(ErrWeakKey, "the Ed25519 key is a point of small order")
-	}
-	return nil
-}
-
-// xSquared solves the curve's equation -x² + y² = 1 + d x² y² for x². Its divisor is never 0: -1/d is no square.
-func xSquared(y *big.Int) *big.Int {
-	y2 := new(big.Int).Mul(y, y)
-	den := new(big.Int).Mul(curveD, y2)
-	den.Mod(den.Add(den, big.NewInt(1)), fieldP)
-	num := y2.Sub(y2, big.NewInt(1))
-	return num.Mod(num.Mul(num, den.ModInverse(den, fieldP)), fieldP)
 }
 
 const (

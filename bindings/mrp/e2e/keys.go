@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha512"
@@ -13,6 +12,7 @@ import (
 	"github.com/cloudflare/circl/kem"
 
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/edkey"
 )
 
 // ErrKey means that nothing can be sealed for a key, or opened from it: it is no point of the curve, in its only spelling, or one of
@@ -38,8 +38,11 @@ const (
 
 // public is the key of X25519 that belongs to an agent: u = (1+y)/(1-y). RFC 7748 4.1.
 func public(k wire.Key) ([]byte, error) {
+	if edkey.Check(k[:]) != nil {
+		return nil, ErrKey
+	}
 	p, err := new(edwards25519.Point).SetBytes(k[:])
-	if err != nil || !bytes.Equal(p.Bytes(), k[:]) || new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1 {
+	if err != nil {
 		return nil, ErrKey
 	}
 	return p.BytesMontgomery(), nil

@@ -75,6 +75,30 @@ func sign(a *agent, r *http.Request, at time.Time) {
 	wire.Sign(r.Header, a.private, at, r.Method, r.URL.RequestURI(), wire.Sum(nil))
 }
 
+// With a key of small order one signature verifies for every request, so that anyone is the agent. The relay refuses such keys, as
+// agreements do, over HTTP and over a WebSocket.
+func TestAKeyOfSmallOrderIsNotAnAgent(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(h *host) {
+		weak := wire.Key{1}                  // the identity
+		forged := wire.Signature{1}.String() // R is the identity, and S is 0
+		for name, key := range map[string]wire.Key{"the identity": weak, "not canonical": {1, 31: 0x80}, "not a point": {2}} {
+			r := h.agent().request("GET", "/v1/messages", "")
+			r.Header.Set(wire.HeaderKey, key.String())
+			r.Header.Set(wire.HeaderSignature, forged)
+			if got := h.sent(r); got.Status != http.StatusUnauthorized || got.code() != "unauthorized" {
+				t.Errorf("%s: %d %s", name, got.Status, got.Raw)
+			}
+		}
+		_, refused := wire.ReadAuthFrame(fmt.Appendf(nil, `{"type":"auth","public_key":%q,"timestamp":"2026-03-05T12:00:00Z","signature":%q}`,
+			weak, forged))
+		if refused == nil || refused.Code != wire.Unauthorized {
+			t.Errorf("the first frame of a WebSocket: %v", refused)
+		}
+		h.wants(http.StatusNotFound, "agent_not_found", h.agent().do("GET", "/v1/agents/"+weak.String(), ""))
+	})
+}
+
 // alias spells a text of base64url in another way: the last character has bits that mean nothing.
 func alias(h http.Header, name string) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

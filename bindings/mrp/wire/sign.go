@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/internal/edkey"
 )
 
 // The headers of a signed request.
@@ -46,6 +48,9 @@ func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 	a := Auth{Timestamp: timestamp}
 	var err error
 	if a.Key, err = ParseKey(key); err != nil {
+		return Auth{}, refuse(Unauthorized, "the public key: "+err.Error())
+	}
+	if err := edkey.Check(a.Key.Public()); err != nil { // anyone could sign for it
 		return Auth{}, refuse(Unauthorized, "the public key: "+err.Error())
 	}
 	if a.Time, err = readTime(timestamp); err != nil {

@@ -1,0 +1,36 @@
+// Package edkey checks public keys of Ed25519 that strangers name. crypto/ed25519 accepts keys under which anyone can sign: with the
+// points of small order, the identity among them, one signature verifies for many messages.
+package edkey
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+
+	"filippo.io/edwards25519"
+)
+
+// The errors of Check.
+var (
+	ErrSize      = errors.New("an Ed25519 key is 32 bytes")
+	ErrPoint     = errors.New("the key is not a point of edwards25519")
+	ErrWeak      = errors.New("the Ed25519 key is a point of small order")
+	ErrCanonical = errors.New("the Ed25519 key is not written canonically")
+)
+
+// Check returns an error unless a key is a point of edwards25519, in its only encoding, and of large order. RFC 8032 5.1.3.
+func Check(public []byte) error {
+	if len(public) != ed25519.PublicKeySize {
+		return ErrSize
+	}
+	p, err := new(edwards25519.Point).SetBytes(public)
+	switch {
+	case err != nil:
+		return ErrPoint
+	case new(edwards25519.Point).MultByCofactor(p).Equal(edwards25519.NewIdentityPoint()) == 1:
+		return ErrWeak
+	case !bytes.Equal(p.Bytes(), public):
+		return ErrCanonical
+	}
+	return nil
+}
