@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/mrp/e2e"
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -20,15 +21,20 @@ var ErrPlain = errors.New("the answer is not encrypted, as the question was")
 // Asking is how a message is sent that is to be answered.
 type Asking struct {
 	Encrypt  bool                // so that the relay reads neither the message nor the answer
+	Bound    bool                // with Encrypt: an answer that does not name the message is refused, as services of UIM name it
 	Progress func(wire.Progress) // is told how far the other agent is; may be nil
 }
 
 // Call sends a message, and returns the message that answers it, decrypted. It waits until ctx ends, with Listen or without it: other
 // messages stay for who listens. The error is one of Send or Poll, ErrPlain, or one of package e2e.
 func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message, error) {
+	digest := ""
 	if o.Encrypt {
 		var err error
 		if s, err = c.Seal(s); err != nil {
+			return wire.Message{}, err
+		}
+		if digest, err = e2e.Digest(s.Body); err != nil {
 			return wire.Message{}, err
 		}
 	}
@@ -38,7 +44,9 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message,
 		sent(nil)
 		return wire.Message{}, err
 	}
-	w := &waiting{id: receipt.MessageID, from: s.Recipient, came: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c}
+	w := &waiting{
+		id: receipt.MessageID, digest: digest, from: s.Recipient, came: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c,
+	}
 	sent(w)
 	defer c.calls.drop(w)
 	return w.wait(ctx)
@@ -86,7 +94,7 @@ func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.
 	}
 	if to.ContentType == wire.TypeEncrypted {
 		var err error
-		if s, err = c.Seal(s); err != nil {
+		if s, err = e2e.SealAnswer(c.o.Key, s, to.Body); err != nil {
 			return wire.Receipt{}, err
 		}
 	}
@@ -172,12 +180,13 @@ const answers = 64
 
 // waiting is for the answer to one message.
 type waiting struct {
-	id   string
-	from wire.Key
-	came chan wire.Message // by Listen
-	had  map[string]bool   // ids
-	o    Asking
-	c    *Client
+	id     string
+	digest string // of the body that was sent encrypted
+	from   wire.Key
+	came   chan wire.Message // by Listen
+	had    map[string]bool   // ids
+	o      Asking
+	c      *Client
 }
 
 func (w *waiting) wait(ctx context.Context) (wire.Message, error) {
@@ -236,6 +245,11 @@ func (w *waiting) look(m wire.Message) (wire.Message, bool, error) {
 		var err error
 		if m, err = w.c.Open(m); err != nil {
 			return wire.Message{}, false, err
+		}
+		if w.o.Encrypt {
+			if err := e2e.Answers(m, w.digest, w.o.Bound); err != nil {
+				return wire.Message{}, false, err
+			}
 		}
 	} else if w.o.Encrypt {
 		return wire.Message{}, false, ErrPlain

@@ -90,7 +90,7 @@ func TestAskingEncrypted(t *testing.T) {
 		"a text":    {wire.TypeEncrypted, sealed(wire.TypeText, `x`), mrp.ErrAnswer},
 	} {
 		s := answering(t, func(sent wire.Send) []string {
-			if contentType, body, err := e2e.Open(b, keyA, sent.Body); err != nil || contentType != wire.TypeRequest || string(body) != `{"action":"x","params":null}` {
+			if contentType, body, err := e2e.Open(b, keyA, sent.Body); err != nil || contentType != wire.TypeRequest || string(body) != `{"action":"x","params":null,"mrp_content_type":"`+wire.TypeRequest+`"}` {
 				t.Errorf("%s: sent %+v: %v", name, sent, err)
 			}
 			return []string{answer("msg_1", c.contentType, c.body)}

@@ -2,6 +2,7 @@ package mrp
 
 import (
 	"context"
+	"errors"
 	"mime"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ type exchange struct {
 	service *service.Service
 	came    relay.Arrival // as it came
 	says    wire.Message  // the same, or what was sealed in it
-	sealed  bool          // so the answer is sealed as well
+	sealed  string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
 	key     pat.Key       // of the sender
 }
 
@@ -92,12 +93,10 @@ func mediaType(contentType string) string {
 // answer answers by what kind of message it is. One without content type wants no answer.
 func (x *exchange) answer(ctx context.Context) answer {
 	if mediaType(x.says.ContentType) == wire.TypeEncrypted {
-		m, err := e2e.OpenMessage(x.a.private, x.came.Message)
-		if err != nil {
-			return x.refuse(reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent."))
+		if err := x.open(); err != nil {
+			return x.refuse(err)
 		}
-		x.says, x.sealed = m, true
-		if wantsNone(m.ContentType) {
+		if wantsNone(x.says.ContentType) {
 			return answer{}
 		}
 	}
@@ -117,6 +116,27 @@ func (x *exchange) answer(ctx context.Context) answer {
 		return x.refuse(reason.UnsupportedMediaType.Refusal(
 			"Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
 	}
+}
+
+// open decrypts the message. The relay can change the content type that stands outside of the ciphertext, and so have something executed
+// that its sender meant otherwise: a request names its type inside.
+func (x *exchange) open() error {
+	m, err := e2e.OpenMessage(x.a.private, x.came.Message)
+	switch {
+	case errors.Is(err, e2e.ErrType):
+		return reason.MalformedRequest.Refusal("The content type of the message is not the one that its sender encrypted.")
+	case err != nil:
+		return reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent.")
+	}
+	if x.sealed, err = e2e.Digest(x.came.Body); err != nil {
+		return reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent.")
+	}
+	x.says = m
+	if mediaType(m.ContentType) == wire.TypeRequest && !e2e.Names(m) {
+		return reason.MalformedRequest.Refusal("An encrypted request has to name its type, which the relay could change.").
+			With("suggestion", `Put the member "mrp_content_type": "`+wire.TypeRequest+`" into the request before you encrypt it.`)
+	}
+	return nil
 }
 
 // requested answers a request, and tells the sender once if that takes long.
@@ -158,10 +178,10 @@ func (x *exchange) message(of answer, prefix string) *wire.Send {
 	if m.ThreadID == "" {
 		m.ThreadID = x.came.ID
 	}
-	if !x.sealed || len(of.body) > wire.MaxBody {
+	if x.sealed == "" || len(of.body) > wire.MaxBody {
 		return &m
 	}
-	sealed, err := e2e.SealSend(x.a.private, m)
+	sealed, err := e2e.SealAnswer(x.a.private, m, x.came.Body)
 	if err != nil { // it was opened with this key
 		return nil
 	}

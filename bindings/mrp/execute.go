@@ -2,6 +2,7 @@ package mrp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -52,8 +53,9 @@ func (x *exchange) execute(ctx context.Context, r request) answer {
 	return x.call(ctx, c)
 }
 
-// call makes a call. One without an idempotency key has that of its message, so that one which comes again is told again, and not done
-// again: while it is under way elsewhere its end is waited for.
+// call makes a call. One without an idempotency key has that of its message, so that a repeated message has the same result and is not
+// executed again; while it is under way elsewhere, call waits for its end. An encrypted message is known by its ciphertext: the relay
+// chooses the id, and could deliver it again under another.
 func (x *exchange) call(ctx context.Context, c call) answer {
 	w := strictjson.NewWriter(nil)
 	w.Text("intent_uid", c.uid)
@@ -68,7 +70,7 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	}
 	own := c.key == ""
 	if own {
-		c.key = keyOf(Name+":", x.came.ID)
+		c.key = keyOf(Name+":", cmp.Or(x.sealed, x.came.ID))
 	}
 	q.header["Idempotency-Key"] = c.key
 	if c.proof == "" {

@@ -180,7 +180,7 @@ func sealing(contentType string, n int) error {
 }
 
 func TestMessages(t *testing.T) {
-	for contentType, body := range map[string]string{"": `{"a": [1]}`, wire.TypeRequest: `{"action":"x","params":{}}`, wire.TypeText: `"a \"text\"\n"`} {
+	for contentType, body := range map[string]string{"": `{"a": [1]}`, wire.TypeRequest: `{"action":"x","params":{},"mrp_content_type":"application/x-mrp-request+json"}`, wire.TypeText: `"a \"text\"\n"`} {
 		s, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: contentType, Body: []byte(body), ThreadID: "t"})
 		if err != nil {
 			t.Fatal(err)

@@ -9,13 +9,31 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// SealSend encrypts the body of a message for its recipient. Everything else stays for all to see. The errors are those of Seal.
+// SealSend encrypts the body of a message for its recipient. Everything else stays for all to see. Bodies of the protocol's own types
+// name that type, so that OpenMessage notices when the relay changes it. The errors are those of Seal.
 func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
+	return sealSend(private, s, "")
+}
+
+// SealAnswer is SealSend for what answers the encrypted body of a message. The plaintext names that body, so that a relay cannot pass it
+// off as the answer to another.
+func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, error) {
+	digest, err := Digest(to)
+	if err != nil {
+		return wire.Send{}, err
+	}
+	return sealSend(private, s, digest)
+}
+
+func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Send, error) {
 	inner := s.ContentType
 	if inner == "" {
 		inner = wire.TypeJSON
 	}
-	plaintext := []byte(s.Body)
+	plaintext, err := bound(inner, s.Body, answers)
+	if err != nil {
+		return wire.Send{}, err
+	}
 	if isText(inner) {
 		v, err := strictjson.Decode(s.Body)
 		text, ok := v.(string)
@@ -33,7 +51,8 @@ func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
 }
 
 // OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody as
-// well if what was sealed is neither JSON nor a text, as its type says, or is encrypted once more.
+// well if what was sealed is neither JSON nor a text, as its type says, or is encrypted once more; ErrType if the sender sealed another
+// type.
 func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
 	if m.ContentType != wire.TypeEncrypted {
 		return wire.Message{}, ErrBody
@@ -41,6 +60,9 @@ func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, erro
 	inner, plaintext, err := Open(private, m.Sender, m.Body)
 	if err != nil {
 		return wire.Message{}, err
+	}
+	if named := textAt(plaintext, memberType); named != "" && named != inner {
+		return wire.Message{}, ErrType
 	}
 	body := plaintext
 	if isText(inner) {
