@@ -89,6 +89,12 @@ func (x *submission) postpone() {
 		x.fail(full(err))
 		return
 	}
+	if f := o.unreachable(&x.exchange); f != nil { // nothing is executed or charged whose answer could not be delivered
+		m.leave()
+		m.share.Close()
+		x.fail(f)
+		return
+	}
 	visit := *x.Visit
 	visit.Outcome = door.Outcome{}
 	m.exchange = exchange{Visit: &visit, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}

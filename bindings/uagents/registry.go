@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -48,19 +50,22 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 	case "GET domains": // nobody has one here
 		return nil, errNoDomain
 	}
+	may := func(agent identity.Address, e delivery.Endpoint) error {
+		return x.d.registrable(&x.Service.Doors.UAgents, agent, e)
+	}
 	switch x.r.Method + " " + path {
 	case "POST agents":
 		tree, err := x.object(almanac.MaxBody)
 		if err != nil {
 			return nil, err
 		}
-		return done, registry.Register(ctx, service, from, tree)
+		return done, registry.Register(ctx, service, from, tree, may)
 	case "POST agents/batch":
 		tree, err := x.object(almanac.MaxBatch)
 		if err != nil {
 			return nil, err
 		}
-		return done, registry.RegisterAll(ctx, service, from, tree)
+		return done, registry.RegisterAll(ctx, service, from, tree, may)
 	case "POST manifests": // nobody asks for one: it is only said whether it is right
 		body, err := x.body(protocol.MaxManifest)
 		if err == nil {

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/store"
 )
 
 // A member is one of JSON, by its name.
@@ -55,7 +58,7 @@ func (p *peer) asks(method, path, body string) (status int, told member) {
 
 func TestAgentsRegister(t *testing.T) {
 	t.Parallel()
-	p := with(t, "registry: true")
+	p := with(t, "registry: true, private_endpoints: true")
 	address := string(p.key.Address())
 	if status, told := p.asks("GET", "agents/"+address, ""); status != 404 || told.Text("detail") != "agent not found" {
 		t.Errorf("%d %v", status, told)
@@ -212,12 +215,13 @@ func TestTheAlmanacIsBounded(t *testing.T) {
 	}
 }
 
-// An agent that has registered with the service gets its answers there; not where an endpoint points inside.
+// An agent that has registered with the service gets its answers there. An endpoint that points inside is refused when it is registered,
+// by the name of the setting that permits it.
 func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
 	p := with(t, "registry: true, private_endpoints: true")
-	p.postpones("UIMPolicyRequest", "{}") // nowhere to go
+	p.unanswerable("UIMPolicyRequest", "{}", "doors.uagents.registry")
 	if status, told := p.asks("POST", "agents", p.attest(p.key, located(in.URL))); status != 200 {
 		t.Fatalf("%d %v", status, told)
 	}
@@ -227,13 +231,61 @@ func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
 		t.Error(model)
 	}
 	guarded := with(t, "registry: true")
-	if status, told := guarded.asks("POST", "agents", guarded.attest(guarded.key, located(in.URL))); status != 200 {
-		t.Fatalf("%d %v", status, told)
+	for _, body := range []string{
+		guarded.attest(guarded.key, located(in.URL)), guarded.attest(guarded.key, located("http://169.254.169.254/")),
+		guarded.attest(guarded.key, located("http://localhost:8001/submit")),
+	} {
+		for path, body := range map[string]string{"agents": body, "agents/batch": `{"attestations":[` + body + `]}`} {
+			if status, told := guarded.asks("POST", path, body); status != 400 ||
+				!strings.Contains(told.Text("detail"), "doors.uagents.private_endpoints") {
+				t.Errorf("%s: %d %v", path, status, told)
+			}
+		}
 	}
-	guarded.postpones("UIMPolicyRequest", "{}")
-	guarded.Drain()
-	if n := guarded.counted("uimgate_answers_delivered_total", "refused"); n != 1 || len(in.came) != 0 {
-		t.Errorf("%v were refused, %d came", n, len(in.came))
+}
+
+// A call whose answer cannot be delivered is refused before it is executed or charged, wherever the endpoint of the sender is looked up.
+func TestACallWhoseAnswerCannotBeDeliveredIsNotMade(t *testing.T) {
+	t.Parallel()
+	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"address": %q, "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "http://10.0.0.1/", "weight": 1}]}`,
+			keyOf(t, "alice recovery password").Address())
+	}))
+	t.Cleanup(inside.Close)
+	for name, c := range map[string]struct{ more, says string }{
+		"not registered":        {"registry: true", "doors.uagents.registry"},
+		"an address inside":     {fmt.Sprintf("almanac: %q", inside.URL), "doors.uagents.private_endpoints"},
+		"an Almanac that fails": {`almanac: "http://127.0.0.1:1"`, "x-uagents-connection: sync"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := with(t, c.more)
+			var calls atomic.Int64
+			p.Upstream = func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); fmt.Fprint(w, `{"ok":true}`) }
+			token := p.agreed()
+			order := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q, "idempotency_key": null}`, gatetest.Ordering, token)
+			p.unanswerable("UIMExecute", order, c.says)
+			p.Drain()
+			accounts, err := p.Store.Accounts(t.Context(), store.Filter{Service: "default"})
+			p.Must(err)
+			for _, a := range accounts {
+				if !a.Captured.IsZero() || !a.Held.IsZero() {
+					t.Errorf("charged: %+v", a)
+				}
+			}
+			if calls.Load() != 0 {
+				t.Errorf("%d calls reached the service", calls.Load())
+			}
+		})
+	}
+}
+
+// unanswerable sends a message that has to be refused, since its answer could not be delivered.
+func (p *peer) unanswerable(model, message, says string) {
+	p.Helper()
+	a := p.post(p.unsigned(model, message).Sign(p.key))
+	if a.Status != http.StatusBadRequest && a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), says) {
+		p.Errorf("%d %s, want %s", a.Status, a.Body, says)
 	}
 }
 

@@ -2,8 +2,14 @@ package uagents
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // reaches reports whether an endpoint of the sender may be known to somebody.
@@ -39,6 +45,41 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	var err error
 	to.Endpoints, err = o.almanac.Endpoints(ctx, door.Almanac, x.Sender)
 	return to, err
+}
+
+// unreachable is the fault of an envelope whose sender has no endpoint to which the answer may be posted; nil: it has one.
+func (o *outbox) unreachable(x *exchange) *fault {
+	const text = "asynchronous envelopes of this sender cannot be answered"
+	const instead = " Or send the envelope with the header x-uagents-connection: sync; the answer is in the response."
+	route, err := o.route(x.r.Context(), x)
+	if err != nil {
+		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up now.").After(fullWait)
+		return &fault{f, text, "The Almanac does not answer. Send the envelope again after some seconds." + instead}
+	}
+	failed, isError := errors.AsType[*delivery.Error](o.courier.Reaches(x.r.Context(), route))
+	switch {
+	case !isError:
+		return nil
+	case failed.Cause == delivery.Refused:
+		return malformed(text, "Answers are not posted to the endpoint of the sender. "+private+instead)
+	}
+	detail := "No endpoint of the sender is known. Register it in the Almanac that doors.uagents.almanac of the service names."
+	if x.Service.Doors.UAgents.Registry {
+		detail = "No endpoint of the sender is known. Register it in the Almanac of the service, which doors.uagents.registry opened."
+	}
+	return malformed(text, detail+instead)
+}
+
+// private names the setting by which an operator permits endpoints that are not on the public internet.
+const private = "It has to be an http or https URL with an address of the public internet, unless the operator of the service sets " +
+	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
+
+// registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post an answer.
+func (d *Door) registrable(door *service.UAgentsDoor, agent identity.Address, e delivery.Endpoint) error {
+	if door.PrivateEndpoints || len(door.Rules[string(agent)]) > 0 || d.outbox.courier.Allows(e) == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: endpoints: answers are not posted to this url. %s", almanac.ErrAttestation, private)
 }
 
 // lost is told that a sender was not reached where it was said to be.

@@ -64,16 +64,33 @@ func NewRegistry(s Store, now func() time.Time) *Registry {
 // Wait is how long a source waits after ErrTooMany.
 func (r *Registry) Wait() time.Duration { return r.sources.Wait() }
 
+// May returns an error of kind ErrAttestation if an agent may not register an endpoint.
+type May func(agent identity.Address, e delivery.Endpoint) error
+
 // Register registers the agent that has signed an attestation. source is the address or network of the client.
-func (r *Registry) Register(ctx context.Context, service, source string, tree strictjson.Object) error {
+func (r *Registry) Register(ctx context.Context, service, source string, tree strictjson.Object, may May) error {
 	if !r.sources.Admit(source, r.now()) {
 		return ErrTooMany
 	}
-	a, err := ParseAttestation(tree, r.now())
+	a, err := r.attested(tree, may)
 	if err != nil {
 		return err
 	}
 	return r.register(ctx, service, source, a)
+}
+
+// attested reads an attestation whose endpoints may be registered.
+func (r *Registry) attested(tree strictjson.Object, may May) (Attestation, error) {
+	a, err := ParseAttestation(tree, r.now())
+	if err != nil {
+		return Attestation{}, err
+	}
+	for _, e := range a.Endpoints {
+		if err := may(a.Address, e); err != nil {
+			return Attestation{}, err
+		}
+	}
+	return a, nil
 }
 
 // RegisterOwn registers an agent of this process, whom nobody has to verify.
@@ -91,7 +108,7 @@ func (r *Registry) SetOwnStatus(ctx context.Context, service, address string, ac
 
 // RegisterAll registers many agents, or, where something is wrong with one attestation, none. Where there is no room for all of
 // them, some may be registered.
-func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object) error {
+func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object, may May) error {
 	list, isList := tree["attestations"].([]any)
 	if !isList || len(list) > maxInBatch {
 		return wrong("attestations: want a list of at most 100")
@@ -102,7 +119,7 @@ func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree
 			return ErrTooMany
 		}
 		object, _ := strictjson.AsObject(item)
-		a, err := ParseAttestation(object, r.now())
+		a, err := r.attested(object, may)
 		if err != nil {
 			return err
 		}
