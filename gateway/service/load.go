@@ -54,10 +54,22 @@ func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded,
 		}
 	}
 	l.issuers(out.definitions)
+	l.certificate()
 	if l.problems.Failed() {
 		return nil, l.problems
 	}
 	return out, l.problems
+}
+
+// certificate warns of a certificate that clients reject because of its times.
+func (l *loading) certificate() {
+	pair := l.config.Server.TLS.Certificate()
+	if pair == nil {
+		return
+	}
+	if text := config.CertificateProblem(pair, l.now()); text != "" {
+		l.problems = append(l.problems, l.config.Problemf(problem.Warning, "server.tls.cert", "%s", text))
+	}
 }
 
 type loading struct {

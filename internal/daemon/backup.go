@@ -69,15 +69,11 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
 		return Copy{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", state)
 	}
-	temp, err := tempBeside(to)
+	temp, done, err := tempBeside(to)
 	if err != nil {
 		return Copy{}, fmt.Errorf("writing the backup: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp)
-		}
-	}()
+	defer done()
 	stop := k.watchCopy(ctx, state, temp)
 	err = sqlstore.Backup(ctx, state, temp)
 	stop()
@@ -112,15 +108,6 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 		return Copy{}, err
 	}
 	return copyOf(file, found), nil
-}
-
-// tempBeside makes an empty file for its owner alone in the directory of another.
-func tempBeside(path string) (string, error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-uimgate-*")
-	if err != nil {
-		return "", err
-	}
-	return f.Name(), f.Close()
 }
 
 // placeNew gives a file its name unless another file has it.

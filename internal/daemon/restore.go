@@ -25,11 +25,11 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	state := dir.StatePath()
-	fresh, err := tempBeside(state)
+	fresh, done, err := tempBeside(state)
 	if err != nil {
 		return Copy{}, fmt.Errorf("restoring: %w", err)
 	}
-	defer removeDatabase(fresh) // where it got another name, there is nothing to remove
+	defer done()
 	if err := k.copyFile(ctx, from, fresh); err != nil {
 		return Copy{}, fmt.Errorf("reading the backup: %w", err)
 	}
@@ -90,12 +90,6 @@ func (k *Keeper) hold() (*config.DataDir, error) {
 
 // besides are the files that SQLite keeps beside a database.
 var besides = []string{"-wal", "-shm", "-journal"}
-
-func removeDatabase(path string) {
-	for _, suffix := range append([]string{""}, besides...) {
-		_ = os.Remove(path + suffix)
-	}
-}
 
 // replaceState puts a database in place of the one at state, in one step, and keeps that one under another name, which
 // it returns; none where there was none.

@@ -86,3 +86,16 @@ func TestKeysThatCannotBeReadAreRefused(t *testing.T) {
 		})
 	}
 }
+
+// An operator whose renewed certificate is the old one, or one of tomorrow, reads it in the answer to the reload.
+func TestAnExpiredCertificateIsNamed(t *testing.T) {
+	cert, key, _ := selfSigned(t)
+	clock := time.Now()
+	g := startGate(t, setup{
+		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
+		files:  map[string]string{"cert.pem": cert, "key.pem": key}, now: func() time.Time { return clock.Add(2 * time.Hour) },
+	})
+	if log := g.log.String(); !strings.Contains(log, "server.tls.cert: the certificate expired at") {
+		t.Errorf("a start does not name it: %s", log)
+	}
+}

@@ -193,6 +193,9 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 		if err != nil {
 			return o, fmt.Errorf("the certificate: %w", err)
 		}
+		if text := config.CertificateProblem(&pair, time.Now()); text != "" {
+			log.Warn("certificate", zap.String("file", f.cert), zap.String("problem", text))
+		}
 		o.Certificate = func() *tls.Certificate { return &pair }
 	}
 	o.Settings = *s

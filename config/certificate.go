@@ -1,0 +1,30 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"time"
+)
+
+// CertificateProblem returns what clients reject about the times of a certificate or of its chain now; empty: nothing.
+func CertificateProblem(pair *tls.Certificate, now time.Time) string {
+	for i, der := range pair.Certificate {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			continue // the pair loaded: the leaf is good
+		}
+		which := "the certificate"
+		if i > 0 {
+			which = fmt.Sprintf("certificate %d of the chain", i+1)
+		}
+		switch {
+		case now.After(c.NotAfter):
+			return fmt.Sprintf("%s expired at %s: clients reject it; renew it", which, c.NotAfter.UTC().Format(time.RFC3339))
+		case now.Before(c.NotBefore):
+			return fmt.Sprintf("%s is not valid before %s: clients reject it until then; check the clock of this machine", which,
+				c.NotBefore.UTC().Format(time.RFC3339))
+		}
+	}
+	return ""
+}

@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// temporary begins the names of the directories of unfinished copies; digits follow.
+const temporary = ".tmp-uimgate-"
+
+// tempBeside makes an empty file for its owner alone, in a directory beside another file, and removes the directories that killed
+// processes left there. The lock of the directory shows that this process uses it, until done, which removes it.
+func tempBeside(path string) (name string, done func(), err error) {
+	beside := filepath.Dir(path)
+	if err := removeLeft(beside); err != nil {
+		return "", nil, err
+	}
+	dir, err := os.MkdirTemp(beside, temporary+"*")
+	if err != nil {
+		return "", nil, err
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return "", nil, err
+	}
+	done = func() {
+		_ = os.RemoveAll(dir)
+		_ = lock.Close()
+	}
+	name = filepath.Join(dir, "copy")
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		done()
+		return "", nil, err
+	}
+	return name, done, nil
+}
+
+// lockDir locks a directory for this process, or returns an error where another one has it.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// removeLeft removes the directories of unfinished copies that no process uses.
+func removeLeft(beside string) error {
+	entries, err := os.ReadDir(beside)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		number, ours := strings.CutPrefix(e.Name(), temporary)
+		if !ours || !e.IsDir() || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		dir := filepath.Join(beside, e.Name())
+		lock, err := lockDir(dir)
+		if err != nil {
+			continue // a process uses it, it belongs to another user, or it is gone
+		}
+		_ = os.RemoveAll(dir) // the next backup tries again
+		_ = lock.Close()
+	}
+	return nil
+}
