@@ -28,7 +28,11 @@ func (l *loader) checkServices(c *Config) {
 	if l.Has("services") && len(c.Services) == 0 && !l.Failed("services") {
 		l.Errorf("services", "is empty: a gateway needs at least one service")
 	}
+	l.checkUnserved(c)
 	taken, seeds := claims{}, map[string]int{}
+	for i := range c.Services {
+		taken["now "+c.Services[i].ID] = i
+	}
 	listeners := map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen}
 	for i := range c.Services {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
@@ -36,6 +40,7 @@ func (l *loader) checkServices(c *Config) {
 		if !serviceID().MatchString(s.ID) {
 			l.Errorf(path+".id", "%s is no service id: want lower-case letters, digits, and . _ - between them, at most 63", yamlconf.Quote(s.ID))
 		}
+		l.checkFormerly(path+".formerly", s, taken, i)
 		if len(c.Services) > 1 {
 			l.checkShared(path, s, named)
 			l.claim(taken, "id", s.ID, path+".id", i, named)
@@ -83,6 +88,35 @@ func (l *loader) checkServices(c *Config) {
 	}
 }
 
+// checkFormerly rejects a former id that a service of this configuration has.
+func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
+	if s.Formerly == "" {
+		return
+	}
+	if !serviceID().MatchString(s.Formerly) {
+		l.Errorf(path, "%s is not a service id", yamlconf.Quote(s.Formerly))
+		return
+	}
+	if now, is := taken["now "+s.Formerly]; is {
+		l.Errorf(path, "%s is the id of services[%d] now: its state stays there", yamlconf.Quote(s.Formerly), now)
+		return
+	}
+	l.claim(taken, "former id", s.Formerly, path, i, true)
+}
+
+// checkUnserved rejects the ids of services of this configuration among those that are not served.
+func (l *loader) checkUnserved(c *Config) {
+	for i, id := range c.Unserved {
+		served := slices.ContainsFunc(c.Services, func(s Service) bool { return s.ID == id || s.Formerly == id })
+		switch path := "unserved[" + strconv.Itoa(i) + "]"; {
+		case !serviceID().MatchString(id):
+			l.Errorf(path, "%s is not a service id", yamlconf.Quote(id))
+		case served:
+			l.Errorf(path, "%s is the id of a service of this file, or its former id: leave it out here", yamlconf.Quote(id))
+		}
+	}
+}
+
 // readProfiles reads vocabularies. What has neither a dot nor a slash is the name of one that is built in.
 func (l *loader) readProfiles(path string, list []File) {
 	for i := range list {
@@ -116,7 +150,7 @@ func (l *loader) claimSeed(taken map[string]int, seed, path string, i int) {
 
 func (l *loader) checkShared(path string, s *Service, named bool) {
 	if !named {
-		l.Errorf(path+".id", "is required where there are several services")
+		l.Errorf(path+".id", "is required where there are several services; one that had none so far keeps its agents and accounts under id: default")
 	}
 	if len(s.Hosts) == 0 && !l.Failed(path+".hosts") {
 		l.Errorf(path+".hosts", "is required where there are several services: requests are told apart by host")

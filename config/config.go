@@ -38,6 +38,7 @@ type Config struct {
 	Server    Server    `yaml:"server" doc:"The public listener."`
 	Admin     Admin     `yaml:"admin" doc:"The operator's listener: admin API, health and metrics. It uses the certificate of server.tls where there is one."`
 	Services  []Service `yaml:"services" required:"true" max:"256" doc:"What is offered to agents. A request's service is chosen by its host."`
+	Unserved  []string  `yaml:"unserved" max:"1024" doc:"Ids of services that have state in the store and are not served here: removed on purpose, or served by other processes. Their state is kept."`
 	PAT       PAT       `yaml:"pat" doc:"Policy Adherence Tokens and who gets them."`
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
@@ -94,7 +95,8 @@ type Service struct {
 	// PolicyRego.Path is empty where there is none.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego beside the policy: package uimgate.extra, whose deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time policy_rego has for one decision; a call it gives no answer for is refused."`
-	ID             string        `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several; never change it while agreements are kept."`
+	ID             string        `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several. State is kept under it: see formerly."`
+	Formerly       string        `yaml:"formerly" doc:"The id that the service had before. When uimgate starts, the agents, PATs, revocations, limits, accounts and identities kept under it are carried over, once."`
 	// Hosts are lower case, without port; IP addresses in canonical form. Empty only where there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names the service answers to, without port. May be empty where there is one service, which then answers every host."`
 	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.

@@ -234,6 +234,20 @@ func (d *DataDir) CertificatePath(door, service string) string {
 	return filepath.Join(d.path, door+"."+service+".pem")
 }
 
+// Rename gives the files of a door's identity for one service the name of another, unless that has its own.
+func (d *DataDir) Rename(door, from, to string) error {
+	for _, kind := range []string{".seed", ".key", ".pem"} {
+		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
+		if err := os.Rename(old, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the identity of %s for %s: %w", door, to, err)
+		}
+	}
+	return nil
+}
+
 // made reads the secret in a private file, which is made once from 256 random bits.
 func (d *DataDir) made(path string, encode func([]byte) string) (string, error) {
 	text, err := readPrivate(path)

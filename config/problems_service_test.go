@@ -19,6 +19,14 @@ var serviceProblems = map[string]problemCase{
 			`uimgate.yaml:6: services[0].hosts[5]: host "a" belongs to services[0] already: no two services share one`,
 		},
 	},
+	"former ids": {
+		"…  id: now\n  formerly: now\nunserved: [now, A, gone]\n",
+		[]string{
+			`uimgate.yaml:7: services[0].formerly: "now" is the id of services[0] now: its state stays there`,
+			`uimgate.yaml:8: unserved[0]: "now" is the id of a service of this file, or its former id: leave it out here`,
+			`uimgate.yaml:8: unserved[1]: "A" is not a service id`,
+		},
+	},
 	"several services": {
 		`services:
 - &s
@@ -30,9 +38,9 @@ var serviceProblems = map[string]problemCase{
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: http://a}, id: one, hosts: [A.example.], public_url: https://a.example, issuer: i}
 `,
 		[]string{
-			"uimgate.yaml:2: services[0].id: is required where there are several services",
+			"uimgate.yaml:2: services[0].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
 			"uimgate.yaml:2: services[0].hosts: is required where there are several services: requests are told apart by host",
-			"uimgate.yaml:6: services[1].id: is required where there are several services",
+			"uimgate.yaml:6: services[1].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
 			"uimgate.yaml:6: services[1].hosts: is required where there are several services: requests are told apart by host",
 			`uimgate.yaml:8: services[3].id: id "one" belongs to services[2] already: no two services share one`,
 			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" belongs to services[2] already: no two services share one`,

@@ -147,15 +147,20 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "check", Short: "Say everything that serve would refuse, all at once", Args: usageArgs(cobra.NoArgs),
 		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
-file:line: message. It opens no port and touches no state.`,
+file:line: message. It opens no port. Where there is a store, it is read: state of services that the configuration
+no longer names is an error.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
 			services := 0
 			if cfg != nil {
-				_, more := service.Load(c.Context(), cfg, time.Now)
+				loaded, more := service.Load(c.Context(), cfg, time.Now)
 				problems = append(problems, more...)
+				if loaded != nil {
+					keeper := daemon.Keeper{Config: cfg, Now: time.Now}
+					problems = append(problems, keeper.CheckServices(c.Context(), loaded)...)
+				}
 				services = len(cfg.Services)
 			}
 			printProblems(c.ErrOrStderr(), problems)

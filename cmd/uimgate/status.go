@@ -62,6 +62,10 @@ func statusCommand() *cobra.Command {
 			printConcealed(out, status.Services)
 			printDoors(out, doorsOf(status.Services))
 			printNeedsRestart(out, status.NeedsRestart)
+			if refused := status.RefusedReload; refused != nil {
+				fmt.Fprintf(out, "The configuration of %s was refused; the one before is served.\n", humanTime(refused.At))
+				printFound(c, refused.Problems)
+			}
 			if !status.Ready {
 				return errSilent
 			}

@@ -33,6 +33,8 @@ type Config struct {
 	// NeedsRestart returns the settings, such as server.listen, that were changed and that only a restart takes over; nil: there
 	// are none.
 	NeedsRestart func() []string
+	// RefusedReload returns the last reload where it was refused, and nil otherwise. It may be nil: none was.
+	RefusedReload func() *RefusedReload
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
 	// Doors are the other protocols by which agents come.
@@ -50,6 +52,7 @@ type Operator struct {
 	now       func() time.Time
 	reload    func(context.Context) config.Problems
 	waiting   func() []string
+	refused   func() *RefusedReload
 	audit     *record.Audit
 	doors     []door.Door
 	readiness readiness
@@ -61,9 +64,12 @@ func New(c Config) *Operator {
 	if c.NeedsRestart == nil {
 		c.NeedsRestart = func() []string { return nil }
 	}
+	if c.RefusedReload == nil {
+		c.RefusedReload = func() *RefusedReload { return nil }
+	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
-		waiting: c.NeedsRestart, doors: c.Doors,
+		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
@@ -43,6 +44,22 @@ type Status struct {
 	Services   []ServiceStatus `json:"services"`
 	// NeedsRestart names the settings that were changed and that only a restart takes over.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
+	// RefusedReload is the last reload, where it was refused; the configuration before is still served.
+	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
+}
+
+// A RefusedReload is a configuration that was not taken over.
+type RefusedReload struct {
+	At       time.Time `json:"at"`
+	Problems []Problem `json:"problems"` // the first MostProblems
+}
+
+// MostProblems bounds the problems of a RefusedReload.
+const MostProblems = 20
+
+// RefusedAt returns a RefusedReload for what was found at a time.
+func RefusedAt(at time.Time, found config.Problems) *RefusedReload {
+	return &RefusedReload{At: at.UTC(), Problems: showProblems(found[:min(len(found), MostProblems)])}
 }
 
 // A ServiceStatus is one service as it is served.
@@ -116,6 +133,14 @@ func (o *Operator) Health(ctx context.Context) Health {
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is about to end"),
+		// /readyz, which anyone may ask, names no problem.
+		"configuration": {OK: true},
+	}
+	if refused := o.refused(); refused != nil {
+		h.Checks["configuration"] = Check{
+			OK: true, Degraded: true,
+			Reason: "the configuration of " + refused.At.Format(time.RFC3339) + " was refused, the one before is served: see uimgate status",
+		}
 	}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
@@ -142,7 +167,7 @@ func (o *Operator) audited() Check {
 
 // Status reports what the gateway serves, and its health.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
-	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting()}
+	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused()}
 	for _, s := range o.directory.Current().Services() {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()

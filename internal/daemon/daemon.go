@@ -5,6 +5,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,9 +31,11 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/relayhost"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -117,6 +120,7 @@ type process struct {
 	started       *config.Config // what needs a restart to be taken over stands here
 	closers       []func() error
 	left          leftBehind
+	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was taken over
 	reloading     sync.Mutex // one reload at a time; guards config once serving
 }
 
@@ -137,12 +141,20 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.data.Close)
 	p.metrics = record.NewMetrics()
+	services := servicesOf(p.config, loaded)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
-		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped,
+		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
 	}); err != nil {
+		if lost, ok := errors.AsType[store.ServicesError](err); ok {
+			return &ProblemsError{serviceProblems(p.config, problem.Error, lost)}
+		}
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
+	p.reportServices()
+	if err := p.renameIdentities(); err != nil {
+		return err
+	}
 	timed := timedStore{p.store, p.metrics.StoreTook, p.Now}
 	p.leases = lease.New(timed, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
@@ -220,7 +232,7 @@ func (p *process) build() {
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
-		NeedsRestart: func() []string { return p.live.Load().waiting }, Doors: p.doors,
+		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.doors,
 	})
 }
 

@@ -179,6 +179,13 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	}
 	settings, err := p.liveFrom(next)
 	if err == nil {
+		more, err = p.compareServices(ctx, next, loaded)
+		problems = append(problems, more...)
+	}
+	if more.Failed() {
+		return p.refused(problems)
+	}
+	if err == nil {
 		err = p.directory.Replace(ctx, loaded)
 	}
 	if err != nil {
@@ -186,6 +193,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	}
 	p.metrics.Reloaded(p.Now())
 	problems = append(problems, p.heldByOthers(ctx, next)...)
+	p.refusal.Store(nil)
 	p.report(problems)
 	p.config = next
 	p.takeOver(next, settings)
@@ -216,6 +224,7 @@ func (p *process) heldByOthers(ctx context.Context, c *config.Config) (warnings 
 
 func (p *process) refused(problems config.Problems) config.Problems {
 	p.metrics.ReloadRefused()
+	p.refusal.Store(admin.RefusedAt(p.Now(), problems))
 	for _, problem := range problems {
 		p.Log.Error("configuration not taken over", zap.String("problem", problem.String()))
 	}

@@ -84,15 +84,30 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 // Verify checks that the accounts of the database at a place (see Open), which may be in use, are the sums over its
 // ledger. It changes nothing. Errors: store.ErrUnbalanced, ErrNotOurs, or that the schema is not this program's.
 func Verify(ctx context.Context, place string) (found Contents, err error) {
+	err = readOnly(ctx, place, func(s *Store, version int64) error {
+		if version < schema.Newest() {
+			return fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, schema.Newest())
+		}
+		if err := s.CheckBalance(ctx); err != nil {
+			return err
+		}
+		found, err = s.contents(ctx)
+		return err
+	})
+	return found, err
+}
+
+// readOnly opens the database at a place, which may be in use, only to read it: nothing is migrated. do also gets the version of its schema.
+func readOnly(ctx context.Context, place string, do func(s *Store, version int64) error) (err error) {
 	s := &Store{dialect: sqliteDialect()}
 	if isPostgres(place) {
 		s.dialect = postgresDialect()
 		s.write, s.read, err = openPostgres(ctx, place)
 	} else {
-		s.read, err = openFile(ctx, place, "mode", "rw") // unchanged: nothing is migrated
+		s.read, err = openFile(ctx, place, "mode", "rw") // unchanged
 	}
 	if err != nil {
-		return Contents{}, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
+		return fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
 	}
 	defer func() {
 		_ = s.read.Close()
@@ -106,15 +121,9 @@ func Verify(ctx context.Context, place string) (found Contents, err error) {
 	}
 	version, err := read(ctx, s.read)
 	if err != nil {
-		return Contents{}, err
+		return err
 	}
-	if version < schema.Newest() {
-		return Contents{}, fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, schema.Newest())
-	}
-	if err := s.CheckBalance(ctx); err != nil {
-		return Contents{}, err
-	}
-	return s.contents(ctx)
+	return do(s, version)
 }
 
 // Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it
@@ -237,10 +246,7 @@ func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
 		return 0, fmt.Errorf("%w: reading its schema version: %w", ErrDamaged, err)
 	}
-	if known := schema.Newest(); version > known {
-		return 0, fmt.Errorf("schema version %d, of which this program knows %d: %w", version, known, schema.ErrNewer)
-	}
-	return version, nil
+	return version, schema.Usable(ctx, db, version)
 }
 
 // integrityCheck runs SQLite's check of all pages, indexes and references.

@@ -177,6 +177,9 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := s.current(ctx); err != nil {
+		return nil, 0, err
+	}
 	if seq == newest {
 		return nil, newest, nil
 	}

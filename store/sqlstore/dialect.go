@@ -20,8 +20,11 @@ type dialect struct {
 	goose goose.Dialect
 	// open connects to the database, once for the writers and once for the readers.
 	open func(ctx context.Context, place string) (write, read *sql.DB, err error)
-	// upgrade runs a migration of the schema while no other process does. nil: no coordination is necessary.
-	upgrade func(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) error
+	// upgrade runs a migration of the schema while no other process does, and registers this process. nil: no coordination is
+	// necessary.
+	upgrade func(ctx context.Context, place string, migrate migration) error
+	// leave ends the registration of a process that did not come as far as to listen. nil: there is none.
+	leave func()
 	// schema converts a migration to the dialect's SQL. nil: unchanged.
 	schema func(string) string
 	// lanes is how many writers run calls, each with a connection of its own; calls of one agent go to one of them.
@@ -67,6 +70,10 @@ type dialect struct {
 	// constraint reports whether only the one statement failed, because of the stored data or of its arguments.
 	constraint func(error) bool
 }
+
+// A migration brings a database up to date. Before it does what other processes could not go on after, it calls alone, which returns
+// ErrInUse where there are any.
+type migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error
 
 // ledgerNumber replaces {ledger}: the number that bumpLedger has just returned. The row stays locked until the
 // transaction ends, so that numbers become visible in the order of commits and none is missing.

@@ -91,3 +91,21 @@ func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 	}
 	return db
 }
+
+// ServiceTables are the tables whose rows follow a service to another id.
+func ServiceTables() []string { return slices.Clone(serviceTables) }
+
+// TablesWithService returns the tables with a column service, in order.
+func TablesWithService(ctx context.Context, s *Store) (tables []string, err error) {
+	query := "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.name = 'service' ORDER BY t.name"
+	if !s.dialect.sole {
+		query = "SELECT table_name FROM information_schema.columns WHERE column_name = 'service' AND table_schema = current_schema() ORDER BY 1"
+	}
+	err = s.ask(ctx, query, nil, func(scan scan) error {
+		var name string
+		err := scan(&name)
+		tables = append(tables, name)
+		return err
+	})
+	return tables, err
+}

@@ -48,7 +48,14 @@ const (
 
 var errManyNonces = errors.New("too many nonces are in use")
 
-func (k nonceKey) digest() nonces.Digest { return nonces.Of(k.service, k.keyID, k.id) }
+// digest is that of a nonce. The nonces of a service that had another id before keep that in their digests.
+func (t *tx) digest(k nonceKey) nonces.Digest {
+	service := k.service
+	if as := t.w.s.noncesAs[service]; as != "" {
+		service = as
+	}
+	return nonces.Of(service, k.keyID, k.id)
+}
 
 // readNonces reads which nonces have been used. They are read before the idempotency keys: each statement may see what was
 // committed since the one before, and a message that another process has begun must be found under its key, as what is
@@ -99,7 +106,7 @@ func (t *tx) checkNonce(ctx context.Context, k nonceKey) error {
 	if err := t.readSpent(ctx); err != nil {
 		return err
 	}
-	used, digest := &t.w.spent.set, k.digest()
+	used, digest := &t.w.spent.set, t.digest(k)
 	if used.Has(digest) || t.ownStatements && slices.ContainsFunc(t.taken, func(n takenNonce) bool { return n.digest == digest }) {
 		return store.ErrNonceUsed
 	}
@@ -116,7 +123,7 @@ func (t *tx) checkNonce(ctx context.Context, k nonceKey) error {
 func (t *tx) takeNonce(ctx context.Context, k nonceKey, until time.Time) error {
 	set(&t.nonces, k, true)
 	if t.w.s.dialect.sole {
-		t.taken = append(t.taken, takenNonce{k.digest(), nanos(until)})
+		t.taken = append(t.taken, takenNonce{t.digest(k), nanos(until)})
 		return nil
 	}
 	return t.write(ctx, "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)", k.service, k.keyID, k.id, nanos(until))

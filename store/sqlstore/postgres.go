@@ -42,8 +42,9 @@ const sessionSettings = "SET synchronous_commit = 'on'; " +
 func postgresDialect() *dialect {
 	var rewritten sync.Map
 	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")
+	own := &registration{}
 	return &dialect{
-		goose: goose.DialectPostgres, open: openPostgres, upgrade: upgradePostgres,
+		goose: goose.DialectPostgres, open: openPostgres, upgrade: own.upgrade, leave: own.leave,
 		// Ids are ordered by their bytes, as in SQLite, for every locale of the database.
 		schema: strings.NewReplacer(
 			" TEXT ", ` TEXT COLLATE "C" `,
@@ -53,7 +54,7 @@ func postgresDialect() *dialect {
 		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, alone: true, unlocked: true, patience: patience, begin: "BEGIN",
 		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
-		notify:  "NOTIFY uimgate_changes", listen: listenPostgres,
+		notify:  "NOTIFY uimgate_changes", listen: own.listen,
 		rewrite: func(query string) string {
 			if known, ok := rewritten.Load(query); ok {
 				if out, ok := known.(string); ok {
@@ -240,31 +241,6 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// upgradeLock is the advisory lock for migrations: "uimgate" in ASCII.
-const upgradeLock = 0x75696d67617465
-
-// upgradePostgres permits one process at a time to migrate the schema. It waits for another one for upgradePatience; the migration
-// itself takes as long as the tables are large.
-func upgradePostgres(ctx context.Context, place string, migrate func(context.Context, *sql.DB) error) (err error) {
-	c, err := postgresConfig(place)
-	if err != nil {
-		return err
-	}
-	db := stdlib.OpenDB(*c)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	waiting, cancel := context.WithTimeout(ctx, upgradePatience)
-	defer cancel()
-	lock, err := db.Conn(waiting)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, err := lock.ExecContext(waiting, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
-		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
-	}
-	return migrate(ctx, db) // closing the connection releases the lock
-}
-
 // pipelined sends all statements at once: any number takes one round trip. After one that fails the server skips the
 // others.
 func pipelined(ctx context.Context, w *writer, list []command) error {
@@ -319,41 +295,4 @@ func ignoreRepeated(err, other error) error {
 		return nil
 	}
 	return err
-}
-
-// listenPostgres calls changed for notifications, and whenever one may have been missed.
-func listenPostgres(ctx context.Context, place string, changed func()) {
-	for ctx.Err() == nil {
-		_ = listenOnce(ctx, place, changed) // polling continues meanwhile
-		changed()
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func listenOnce(ctx context.Context, place string, changed func()) error {
-	c, err := postgresConfig(place)
-	if err != nil {
-		return err
-	}
-	conn, err := pgx.ConnectConfig(ctx, c)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_ = conn.Close(ctx)
-	}()
-	if _, err := conn.Exec(ctx, "LISTEN uimgate_changes"); err != nil {
-		return err
-	}
-	for {
-		changed()
-		if _, err := conn.WaitForNotification(ctx); err != nil {
-			return err
-		}
-	}
 }

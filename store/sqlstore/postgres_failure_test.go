@@ -243,12 +243,14 @@ func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
 func TestAMigrationHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
-	err := upgradePostgres(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB) error {
+	var own registration
+	err := own.upgrade(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB, _ func(context.Context) error) error {
 		if at, bounded := ctx.Deadline(); bounded {
 			t.Errorf("it would be given up at %s", at)
 		}
 		return nil
 	})
+	own.leave()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// Stepped is told when the clock of a PostgreSQL server was set, and by how much; below zero it was set back. Limits
 	// are then held back, each for up to its period. May be nil; it must be quick.
 	Stepped func(by time.Duration)
+	// Services are those of the configuration. Opening compares them with those in the database, and carries the state of those that
+	// have another id now over to that: see store.ServicesError. nil: they are not compared.
+	Services *store.Services
 }
 
 const (
@@ -93,12 +96,16 @@ type Store struct {
 	floor      atomic.Int64 // when the database was last set back to an earlier state; 0: never
 	kept       atomic.Int64 // see KeepLedger
 	changes    signal
+	moves      int64             // how many times a service had been moved when the database was opened
+	noncesAs   map[string]string // the id in the digests of nonces, by service; others: its own
+
+	servicesFound []store.ServiceProblem // warnings of the opening
 }
 
 // Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is made
-// (mode 0600) if it does not exist, or the postgres:// URL of a database. A database of a newer version of uimgate is
-// rejected, and so is a PostgreSQL server that does not keep what it committed. Close it when done; ctx bounds the
-// opening only.
+// (mode 0600) if it does not exist, or the postgres:// URL of a database. A database that only a newer version of uimgate can
+// use is rejected, and so is a PostgreSQL server that does not keep what it committed. ErrInUse means that other processes use
+// the database, which they could not after the migration. Close it when done; ctx bounds the opening only.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	if isPostgres(place) {
 		return open(ctx, place, opts, postgresDialect())
@@ -152,13 +159,20 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 		}
 		return s.catchUp(ctx)
 	}
-	upgrade := func(ctx context.Context, db *sql.DB) error {
-		return schema.Migrate(ctx, db, s.dialect.goose, s.dialect.schema, before)
+	upgrade := func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
+		err := schema.Migrate(ctx, db, schema.Options{Dialect: s.dialect.goose, Rewrite: s.dialect.schema, Before: before, Alone: alone})
+		if err != nil || s.opts.Services == nil {
+			return err
+		}
+		return s.claimServices(ctx, db, alone)
 	}
 	if s.dialect.upgrade == nil {
-		err = upgrade(ctx, s.write)
+		err = upgrade(ctx, s.write, func(context.Context) error { return nil })
 	} else {
 		err = s.dialect.upgrade(ctx, place, upgrade)
+	}
+	if err == nil {
+		err = s.readMoves(ctx)
 	}
 	if err == nil {
 		_, err = s.newest(ctx) // which also reads the clock
@@ -173,6 +187,9 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 		err = s.startAnchor(ctx)
 	}
 	if err != nil {
+		if s.dialect.leave != nil {
+			s.dialect.leave()
+		}
 		return errors.Join(err, s.write.Close(), s.read.Close())
 	}
 	return nil

@@ -25,8 +25,13 @@
 //	almanac      (service, address)                    agents of uAgents that have registered themselves
 //	almanac_protocols (service, protocol, address)     → almanac; by which they are found
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
+//	services     (id)                                  the services that have state, with their issuers
 //	journal      (id)                                  on SQLite: what calls changed that the other tables do not have yet
 //	relay_*                                            what a relay of messages keeps: package sqlmail
+//
+// A migration after which processes of the release before can go on begins with the line "-- uimgate: expands": it only adds tables,
+// indexes, and columns with defaults, and its program still keeps what those processes need. All others make every process stop first.
+// What an expansion made superfluous is removed by a migration of a later release.
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
 // that row is the lock. revocations, agents and signing_keys have the sequence number of their last change; those
@@ -40,7 +45,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 )
@@ -51,16 +58,24 @@ var migrations embed.FS
 // Journal is the migration that makes the table journal, on SQLite alone.
 const Journal = 19
 
-// ErrNewer means that the database was made by a later version of this program.
+// ErrNewer means that only a later version of this program can use the database.
 var ErrNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
 
-// Migrate brings the schema to the version of this program. rewrite converts a migration to the SQL of the dialect; nil: unchanged.
-// Of several processes one may do this at a time. A database of a later version returns ErrNewer. Else before is called first, with the
-// version that there is, 0 where the database is new; after its error nothing is migrated.
-func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite func(string) string,
-	before func(ctx context.Context, version int64) error,
-) error {
-	p, err := Provider(db, dialect, rewrite)
+// Options of Migrate.
+type Options struct {
+	Dialect goose.Dialect
+	// Rewrite converts a migration to the SQL of the dialect; nil: unchanged.
+	Rewrite func(string) string
+	// Before is called before anything is migrated, with the version of the database, 0 where it is new.
+	Before func(ctx context.Context, version int64) error
+	// Alone is called before a migration after which processes of earlier releases cannot go on. It returns an error where there are any.
+	Alone func(context.Context) error
+}
+
+// Migrate brings the schema to the version of this program. Of several processes one may do this at a time. A database of a later version
+// is left as it is where this program can use it; otherwise the error is ErrNewer.
+func Migrate(ctx context.Context, db *sql.DB, o Options) error {
+	p, err := Provider(db, o.Dialect, o.Rewrite)
 	if err != nil {
 		return err
 	}
@@ -68,17 +83,59 @@ func Migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, rewrite fun
 	if err != nil {
 		return fmt.Errorf("reading the schema version: %w", err)
 	}
-	if current > known {
-		return fmt.Errorf("schema version %d, of which this program knows %d: %w", current, known, ErrNewer)
-	}
-	if err := before(ctx, current); err != nil {
+	if err := Usable(ctx, db, current); err != nil {
 		return err
 	}
-	if current == known {
+	if err := o.Before(ctx, current); err != nil {
+		return err
+	}
+	if current >= known {
 		return nil
+	}
+	if current > 0 && current < lastContraction() {
+		if err := o.Alone(ctx); err != nil {
+			return fmt.Errorf("migrating the schema from version %d to %d: %w", current, known, err)
+		}
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrating the schema from version %d to %d: %w", current, known, err)
+	}
+	return nil
+}
+
+// expands marks a migration that only adds what programs of the release before do without, so that these go on beside it. All others
+// need every process to stop; those from Services on also record the version that programs need from then on.
+const expands = "-- uimgate: expands"
+
+// Services is the migration that makes the table services and the sequence needs.
+const Services = 20
+
+// recordNeed is run with a migration that does not expand.
+const recordNeed = "UPDATE sequences SET n = %d WHERE name = 'needs'"
+
+// lastContraction returns the number of the last migration that does not expand.
+func lastContraction() (last int64) {
+	for m, err := range all() {
+		if err == nil && !m.expands {
+			last = m.version
+		}
+	}
+	return last
+}
+
+// Usable returns ErrNewer where only a later version of this program can use a database whose schema is of a version.
+func Usable(ctx context.Context, db *sql.DB, version int64) error {
+	newest := Newest()
+	if version <= newest {
+		return nil
+	}
+	needs := version
+	err := db.QueryRowContext(ctx, "SELECT n FROM sequences WHERE name = 'needs'").Scan(&needs)
+	switch {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("reading the schema version that is needed: %w", err)
+	case needs > newest:
+		return fmt.Errorf("schema version %d, of which this program knows %d: %w", version, newest, ErrNewer)
 	}
 	return nil
 }
@@ -96,37 +153,65 @@ func Newest() int64 {
 	return n
 }
 
+// A migration is one file of migrations.
+type migration struct {
+	version int64
+	text    string
+	expands bool
+}
+
+// all returns the migrations in their order.
+func all() iter.Seq2[migration, error] {
+	return func(yield func(migration, error) bool) {
+		files, err := fs.Glob(migrations, "migrations/*.sql")
+		if err != nil {
+			yield(migration{}, err)
+			return
+		}
+		for _, name := range files {
+			version, err := goose.NumericComponent(name)
+			text, unread := migrations.ReadFile(name)
+			m := migration{version: version, text: string(text), expands: strings.Contains(string(text), expands)}
+			if !yield(m, errors.Join(err, unread)) {
+				return
+			}
+		}
+	}
+}
+
 // Provider runs the migrations in the SQL of a dialect, each file as one command: the drivers take several statements at
 // once, and the reader of goose allocates megabytes for every line it splits.
 func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*goose.Provider, error) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
 	var steps []*goose.Migration
-	for _, name := range files {
-		version, err := goose.NumericComponent(name)
+	for m, err := range all() {
 		if err != nil {
 			return nil, err
 		}
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		query := string(text)
+		query := m.text
 		if rewrite != nil {
 			query = rewrite(query)
 		}
-		steps = append(steps, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			if (version == nonceBatches || version == Journal) && dialect != goose.DialectSQLite3 {
-				return nil
-			}
-			if _, err := tx.ExecContext(ctx, query); err != nil || version != nonceBatches {
-				return err
-			}
-			return carryNonces(ctx, tx)
+		steps = append(steps, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			return m.run(ctx, tx, dialect, query)
 		}}, nil))
 	}
 	return goose.NewProvider(dialect, db, nil,
 		goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+}
+
+func (m migration) run(ctx context.Context, tx *sql.Tx, dialect goose.Dialect, query string) error {
+	if (m.version == nonceBatches || m.version == Journal) && dialect != goose.DialectSQLite3 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, query); err != nil {
+		return err
+	}
+	if m.version == nonceBatches {
+		return carryNonces(ctx, tx)
+	}
+	if m.version < Services || m.expands {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, fmt.Sprintf(recordNeed, m.version))
+	return err
 }

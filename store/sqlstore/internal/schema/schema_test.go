@@ -21,6 +21,7 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 	for name, c := range map[string]struct {
 		made   int64 // by an earlier program
 		marked int64 // as of this version, beside that
+		needed bool  // by its programs
 		before error
 		called bool
 		want   error
@@ -33,7 +34,8 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 		"an error":                      {made: schema.Journal - 1, before: errNo, called: true, want: errNo, is: schema.Journal - 1},
 		"an error in a new database":    {before: errNo, called: true, want: errNo},
 		"an error at this version":      {made: newest, before: errNo, called: true, want: errNo, is: newest},
-		"a database of a later version": {made: newest, marked: newest + 1, want: schema.ErrNewer, is: newest + 1},
+		"expanded by a later version":   {made: newest, marked: newest + 1, called: true, is: newest + 1},
+		"a database of a later version": {made: newest, marked: newest + 1, needed: true, want: schema.ErrNewer, is: newest + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,6 +52,9 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 			if err == nil && c.marked > 0 {
 				_, err = db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)", c.marked)
 			}
+			if err == nil && c.needed {
+				_, err = db.ExecContext(t.Context(), "UPDATE sequences SET n = ? WHERE name = 'needs'", c.marked)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,12 +67,15 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 				return n
 			}
 			called := false
-			err = schema.Migrate(t.Context(), db, goose.DialectSQLite3, nil, func(_ context.Context, told int64) error {
-				called = true
-				if n := version(); told != c.made || n != c.made {
-					t.Errorf("told %d, and it is %d; want %d", told, n, c.made)
-				}
-				return c.before
+			err = schema.Migrate(t.Context(), db, schema.Options{
+				Dialect: goose.DialectSQLite3, Alone: func(context.Context) error { return nil },
+				Before: func(_ context.Context, told int64) error {
+					called = true
+					if n := version(); told != max(c.made, c.marked) || n != told {
+						t.Errorf("told %d, and it is %d; want %d", told, n, c.made)
+					}
+					return c.before
+				},
 			})
 			if !errors.Is(err, c.want) || called != c.called {
 				t.Errorf("%v, called: %v; want %v", err, called, c.want)

@@ -1,0 +1,96 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/bindings/uagents"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// servicesOf returns the services of a configuration, for the comparison with those in the store.
+func servicesOf(c *config.Config, l *service.Loaded) store.Services {
+	out := store.Services{Unserved: c.Unserved}
+	for i, d := range l.Definitions() {
+		s := &c.Services[i]
+		out.Served = append(out.Served, store.Service{ID: d.ID, Issuer: d.Issuer, IssuerSet: s.Issuer != "", Formerly: s.Formerly})
+	}
+	return out
+}
+
+// serviceProblems returns what was found about the services in the store, at their places in the configuration.
+func serviceProblems(c *config.Config, level problem.Level, found []store.ServiceProblem) config.Problems {
+	out := make(config.Problems, 0, len(found))
+	for _, p := range found {
+		path := "services"
+		if p.At >= 0 {
+			path = fmt.Sprintf("services[%d].%s", p.At, p.Key)
+		}
+		out = append(out, c.Problemf(level, path, "%s", p.Message))
+	}
+	return out
+}
+
+// compareServices compares the services of a configuration with those in the store, for a reload.
+func (p *process) compareServices(ctx context.Context, c *config.Config, l *service.Loaded) (config.Problems, error) {
+	warnings, err := p.store.CompareServices(ctx, servicesOf(c, l))
+	if lost, ok := errors.AsType[store.ServicesError](err); ok {
+		return serviceProblems(c, problem.Error, lost), nil
+	}
+	return serviceProblems(c, problem.Warning, warnings), err
+}
+
+// renameIdentities gives services that had another id the identities they have among agents of other protocols.
+func (p *process) renameIdentities() error {
+	for i := range p.config.Services {
+		s := &p.config.Services[i]
+		if s.Formerly == "" {
+			continue
+		}
+		for _, door := range []string{uagents.Name, aea.Name, mrp.Name} {
+			if err := p.data.Rename(door, s.Formerly, s.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// CheckServices compares the services of a configuration with those in its store, without changing either. A store that cannot be
+// read is a warning; there need not be one yet.
+func (k *Keeper) CheckServices(ctx context.Context, l *service.Loaded) config.Problems {
+	place := k.Config.Store.URL.Reveal()
+	if k.Config.Store.Engine == config.SQLite {
+		place = config.StatePath(k.Config.Data)
+		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	warnings, err := sqlstore.CheckServices(ctx, place, servicesOf(k.Config, l))
+	if lost, ok := errors.AsType[store.ServicesError](err); ok {
+		return serviceProblems(k.Config, problem.Error, lost)
+	}
+	out := serviceProblems(k.Config, problem.Warning, warnings)
+	if err != nil {
+		out = append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so whether services in it are missing here is not checked: %v", err))
+	}
+	return out
+}
+
+// reportServices logs what the opening of the store found about the services.
+func (p *process) reportServices() {
+	for _, found := range serviceProblems(p.config, problem.Warning, p.store.ServicesFound()) {
+		p.Log.Warn("configuration", zap.String("problem", found.String()))
+	}
+}

@@ -1,0 +1,106 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// What the release of commit 888c3cd recorded holds after the migration.
+func TestTheStateOfAnEarlierReleaseHolds(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		s, err := openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: pastIssuer}))
+		must(t, err)
+		holds(t, s, "shop")
+		must(t, s.Close())
+		s, err = openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: pastIssuer}))
+		must(t, err)
+		holds(t, s, "shop")
+		must(t, s.Close())
+	})
+}
+
+// A process of the release of commit 888c3cd could begin calls after the migration, and not settle them: it would have called the service,
+// and find no column for the answer.
+func TestAMigrationRefusesWhileAnEarlierReleaseRuns(t *testing.T) {
+	t.Parallel()
+	pgtest.Start(t)
+	dsn, change := pastEngines["PostgreSQL"](t)
+	earlier, err := pgx.Connect(t.Context(), dsn)
+	must(t, err)
+	_, err = earlier.Exec(t.Context(), "LISTEN uimgate_changes") // as it does for as long as it runs
+	must(t, err)
+	_, err = openWith(t.Context(), dsn, nil)
+	if !errors.Is(err, sqlstore.ErrInUse) || !strings.Contains(err.Error(), "stop all uimgate processes") {
+		t.Fatalf("%v; want the order to stop all", err)
+	}
+	change("INSERT INTO answers (execution_id, status, content_type, reason, body) " +
+		"VALUES ('01900000-0000-7000-8000-000000000006', 200, '', '', '')") // the earlier release goes on
+	must(t, earlier.Close(t.Context()))
+	s, err := openWith(t.Context(), dsn, nil)
+	must(t, err)
+	holds(t, s, "shop")
+	must(t, s.Close())
+}
+
+// A release that only adds to the schema leaves processes of the one before at work. One that removes something does not, and each says so.
+func TestProcessesGoOnBesideANewerRelease(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, place string, change func(string)) {
+		s, err := openWith(t.Context(), place, nil)
+		must(t, err)
+		change("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)")
+		if _, _, err := s.Changes(t.Context(), 0); err != nil {
+			t.Errorf("beside a newer release: %v", err)
+		}
+		must(t, s.Close())
+		s, err = openWith(t.Context(), place, nil)
+		if err != nil {
+			t.Fatalf("a start on an expanded schema: %v", err)
+		}
+		holds(t, s, "shop")
+		change("UPDATE sequences SET n = 1000 WHERE name = 'needs'")
+		if strings.HasPrefix(place, "postgres") { // an SQLite database has one process
+			if _, _, err := s.Changes(t.Context(), 0); !errors.Is(err, schema.ErrNewer) || !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("after a contraction: %v", err)
+			}
+		}
+		must(t, s.Close())
+		if _, err := openWith(t.Context(), place, nil); !errors.Is(err, schema.ErrNewer) {
+			t.Errorf("a start on a contracted schema: %v", err)
+		}
+	})
+}
+
+// Another process would go on under the former id, with neither revocations nor limits.
+func TestNoStateIsCarriedOverBesideAnotherProcess(t *testing.T) {
+	t.Parallel()
+	pgtest.Start(t)
+	dsn, change := pastEngines["PostgreSQL"](t)
+	was, moving := served(store.Service{ID: "shop", Issuer: pastIssuer}), served(store.Service{ID: "new", Issuer: pastIssuer, Formerly: "shop"})
+	first, err := openWith(t.Context(), dsn, was)
+	must(t, err)
+	second, err := openWith(t.Context(), dsn, was)
+	must(t, err)
+	if _, err := openWith(t.Context(), dsn, moving); !errors.Is(err, sqlstore.ErrInUse) || !strings.Contains(err.Error(), "2 connected") {
+		t.Fatalf("%v; want that two processes use the database", err)
+	}
+	holds(t, first, "shop")
+	change("UPDATE sequences SET n = n + 1 WHERE name = 'moves'") // as while this process cannot reach the database
+	if _, _, err := first.Changes(t.Context(), 0); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a process from before: %v", err)
+	}
+	must(t, errors.Join(first.Close(), second.Close()))
+	s, err := openWith(t.Context(), dsn, moving)
+	must(t, err)
+	holds(t, s, "new")
+	must(t, s.Close())
+}
