@@ -25,7 +25,8 @@ func sent(g *gatetest.Gate, method, path, host string, header ...string) gatetes
 // door answers it.
 func TestAForeignHostReachesNothingOnALoopbackListener(t *testing.T) {
 	t.Parallel()
-	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n")
+	g := gatetest.New(t, "services:\n"+
+		"- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n")
 	for _, route := range []string{
 		"GET /", "GET /agents.json", "GET /.well-known/agents.json", "GET /openapi.json", "GET /errors", "GET /api/policy",
 		"GET /api/intents/search", "GET /api/intents/" + gatetest.Searching, "GET /.well-known/jwks.json", "POST /api/pat/issue",
@@ -48,9 +49,12 @@ func TestAForeignHostReachesNothingOnALoopbackListener(t *testing.T) {
 // Of several X-Forwarded-Host the last counts, which is the proxy's own. A list in it is refused.
 func TestTheHostThatAProxyForwards(t *testing.T) {
 	t.Parallel()
-	const services = "services:\n" +
-		"- {id: default, hosts: [one.example], public_url: 'https://one.example', agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n" +
-		"- {id: two, hosts: [two.example], public_url: 'https://two.example', issuer: two.example, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
+	const (
+		files    = "agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
+		services = "services:\n" +
+			"- {id: default, hosts: [one.example], public_url: 'https://one.example', " + files +
+			"- {id: two, hosts: [two.example], public_url: 'https://two.example', issuer: two.example, " + files
+	)
 	const server = "server: {issue_per_address: 1000/second, per_address: 10000/second, trusted_proxies: ["
 	type row struct {
 		host      string

@@ -55,11 +55,30 @@ func (g *Gate) Agree(id string) (*Agent, int) {
 // AgreeAgain makes an agent agree to the policy offered, and returns the status of the answer.
 func (g *Gate) AgreeAgain(a *Agent) int {
 	g.Helper()
+	return g.agree(a, nil)
+}
+
+// AgreedTo returns a new agent that has agreed for intents alone.
+func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
+	g.Helper()
+	a := g.Stranger(id)
+	if status := g.agree(a, intents); status != http.StatusOK {
+		g.Fatalf("%s agrees: %d", id, status)
+	}
+	return a
+}
+
+func (g *Gate) agree(a *Agent, intents []string) int {
+	g.Helper()
+	var scope []string
+	for _, uid := range intents {
+		scope = append(scope, uid+":execute")
+	}
 	service := g.Directory.Current().Service("default")
 	offer := service.Offer()
 	signed, err := pat.SignAgreement(a.Key, pat.AgreementClaims{
 		AgentID: a.ID, Audience: service.Issuer, URL: service.At("/api/pat/issue"), IssuedAt: g.Now(), Nonce: rand.Text(),
-		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
+		PolicyUID: offer.UID, PolicyDigest: offer.Digest, Scope: scope,
 	})
 	g.Must(err)
 	answer := g.Call("/api/pat/issue", "", map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed})
