@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"syscall"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
 )
 
 // Health reports whether calls should be sent to this process.
@@ -114,6 +116,23 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
+// stored returns the condition of the store. A state that went back is no reason to send calls elsewhere, but one to look.
+func stored(err error, back store.SetBack, moved bool) Check {
+	switch {
+	case err != nil:
+		return Check{Reason: "the store cannot be written to"}
+	case !back.At.IsZero():
+		reason := "the database went back to an earlier state at " + back.At.UTC().Format(time.RFC3339) + ": limits are held"
+		if back.Missing > 0 {
+			reason += fmt.Sprintf(", and at least %d commits of this process are missing", back.Missing)
+		}
+		return Check{OK: true, Degraded: true, Reason: reason}
+	case moved:
+		return Check{OK: true, Degraded: true, Reason: "the database has another server or timeline than before: the log has what to do"}
+	}
+	return Check{OK: true}
+}
+
 // Health reports whether calls should be sent to this process.
 func (o *Operator) Health(ctx context.Context) Health {
 	now, snapshot := o.now(), o.directory.Current()
@@ -129,7 +148,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 	}
 	h := Health{Ready: true, Draining: o.draining.Load(), Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}}
 	h.Checks = map[string]Check{
-		"store":       check(err == nil, "the store cannot be written to"),
+		"store":       stored(err, o.store.SetBack(), o.store.Moved()),
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is about to end"),

@@ -18,6 +18,10 @@ type Store interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready reports whether the state can be written to, in bounded time.
 	Ready(ctx context.Context) error
+	// SetBack returns when commits were last found missing.
+	SetBack() store.SetBack
+	// Moved reports whether the database has another server than before.
+	Moved() bool
 }
 
 // Evidence is one record of who agreed to what, by service and id. The error wraps pat.ErrNotFound where there is none.

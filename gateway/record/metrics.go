@@ -37,6 +37,7 @@ type Metrics struct {
 	undeclared  *prometheus.CounterVec
 	missing     *prometheus.CounterVec
 	clockSteps  *prometheus.CounterVec
+	lostCommits prometheus.Counter
 	auditFailed prometheus.Counter
 	auditLost   prometheus.Counter
 	reload      prometheus.Gauge
@@ -90,6 +91,7 @@ func NewMetrics() *Metrics {
 		missing: counter("missing_outputs_total",
 			"Required outputs that the service's answers did not have, where such answers are passed on, by intent.", "service", "intent"),
 		clockSteps:  counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
+		lostCommits: count("lost_commits_total", "Commits that the database had acknowledged and lacks."),
 		auditFailed: count("audit_write_failures_total", "Writes of the audit stream that failed. What was not written is tried again."),
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost, because too many waited to be written."),
 		reload:      gauge("config_last_reload_successful", "1 if the last reload was taken over."),
@@ -99,7 +101,7 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.auditFailed, m.auditLost, m.reload,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost, m.reload,
 		m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -137,6 +139,9 @@ func (m *Metrics) Late(e execute.LateEnd) {
 
 // Delivered counts an answer that a door sent to an agent after its request: by delivered, or why it was not.
 func (m *Metrics) Delivered(door, became string) { m.delivered.WithLabelValues(door, became).Inc() }
+
+// CommitsLost counts commits that the database lacks although it had acknowledged them.
+func (m *Metrics) CommitsLost(n int64) { m.lostCommits.Add(float64(n)) }
 
 // ClockStepped counts that the clock of the database was found set, by so much; below zero it was set back.
 func (m *Metrics) ClockStepped(by time.Duration) {

@@ -121,7 +121,7 @@ type process struct {
 	closers       []func() error
 	left          leftBehind
 	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was taken over
-	reloading     sync.Mutex // one reload at a time; guards config once serving
+	reloading     sync.Mutex                          // one reload at a time; guards config once serving
 }
 
 // open takes everything the process needs. What is wrong with the configuration is reported before a port that is taken:
@@ -144,6 +144,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	services := servicesOf(p.config, loaded)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
 		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
+		SetBack: p.setBack, Moved: p.moved,
 	}); err != nil {
 		if lost, ok := errors.AsType[store.ServicesError](err); ok {
 			return &ProblemsError{serviceProblems(p.config, problem.Error, lost)}
@@ -152,6 +153,9 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.store.Close)
 	p.reportServices()
+	if p.store.Moved() {
+		p.moved()
+	}
 	if err := p.renameIdentities(); err != nil {
 		return err
 	}

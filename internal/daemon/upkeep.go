@@ -52,6 +52,19 @@ func (p *process) stepped(by time.Duration) {
 	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))
 }
 
+// setBack reports that the database lacks commits that this process has acknowledged.
+func (p *process) setBack(missing int64) {
+	p.metrics.CommitsLost(missing)
+	p.Log.Error("the database lacks commits that were acknowledged: a standby without them was promoted, or a copy took its place; "+
+		"every PAT issued before has ended, and limits are held, each for up to its period", zap.Int64("missing", missing))
+}
+
+// moved reports that the database has another server.
+func (p *process) moved() {
+	p.Log.Warn("the database has another server or timeline than before: a standby was promoted, or it was restored; if it may lack commits " +
+		"of processes that have ended, stop every gateway, run uimgate restore --after-external, and start them")
+}
+
 // reconcile has the services say what became of calls of unknown outcome, where they can, until ctx ends.
 func (p *process) reconcile(ctx context.Context) error {
 	r := execute.NewReconciler(p.store, p.store.Counted)

@@ -123,6 +123,9 @@ func (b *beginning) run(ctx context.Context, t *tx) error {
 		b.tellStanding(t)
 		return nil
 	}
+	if t.waits {
+		return unavailable(errMoved)
+	}
 	if n := b.Nonce; n != nil {
 		if err := t.checkNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}); err != nil {
 			return err

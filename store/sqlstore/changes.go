@@ -154,24 +154,17 @@ func (s *Store) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKe
 
 // newest reads the number of the last change, and the time.
 func (s *Store) newest(ctx context.Context) (n int64, err error) {
-	clock := s.dialect.clock
-	if clock == "" {
+	if s.dialect.clock == "" {
 		_, err = s.one(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
 		s.times(ctx)
 		return n, err
 	}
-	var micros int64
-	asked, from := s.opts.Now(), s.elapsed()
-	if _, err = s.one(ctx, "SELECT n, ("+clock+") FROM sequences WHERE name = 'changes'", nil, &n, &micros); err == nil {
-		s.clock.set(asked, s.opts.Now(), time.UnixMicro(micros))
-		s.seen(ctx, from, s.elapsed(), time.UnixMicro(micros).UTC())
-	}
-	return n, err
+	return s.poll(ctx)
 }
 
 // Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
-// The newest number is read first: a change that commits meanwhile may be returned now, and again next time. A seq that
-// this database never used (it was restored) is treated like 0.
+// The newest number is read first: a change that commits meanwhile may be returned now, and again next time. After the
+// database was set back, and for a seq that it never used, everything is returned, also what has ended.
 func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.newest(ctx)
 	if err != nil {
@@ -180,18 +173,21 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if err := s.current(ctx); err != nil {
 		return nil, 0, err
 	}
-	if seq == newest {
+	was := s.changesFloor.Load()
+	if seq == newest && was == s.floor.Load() {
 		return nil, newest, nil
 	}
 	if err := s.readFloor(ctx); err != nil {
 		return nil, 0, err
 	}
-	if seq > newest || seq < 0 {
+	floor := s.floor.Load()
+	initial := seq == 0
+	if seq > newest || seq < 0 || floor != was { // numbers that the database has may be those of other changes
 		seq = 0
 	}
 	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
 	args, agentArgs := []any{seq}, []any{seq}
-	if seq == 0 {
+	if initial {
 		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
 		args, agentArgs = []any{nanos(s.now())}, []any{string(pat.AgentActive)}
 	}
@@ -237,38 +233,42 @@ func (s *Store) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, er
 	if err != nil {
 		return nil, 0, err
 	}
+	s.changesFloor.Store(floor)
 	slices.SortFunc(out, func(a, b pat.Change) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out, newest, nil
 }
 
-// MarkRestored must be called once after the state was set back to an earlier one, while no gateway uses it: every PAT
+// MarkRestored must be called once after the state was set back to an earlier one: every PAT
 // issued before ends, signing keys too, and every rolling or calendar window of a policy's limit that began before counts
 // as used up until it is over. Lifetime counters and limits of the service's own (limit.Token, limit.Ceiling) go on from
 // the restored count. PATs end with the keys that signed them, so those without a
 // record in the database end too; a process whose key has ended makes a new one when it starts.
 func (s *Store) MarkRestored(ctx context.Context) error {
-	return s.update(ctx, func(ctx context.Context, t *tx) error {
-		seq, err := t.nextChange(ctx)
-		if err != nil {
-			return err
-		}
-		now, floor := nanos(t.now), nanos(t.counted)
-		if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
-			now); err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
-			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
-			`WHERE true
-			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
-			`excluded.seq`,
-			string(pat.RevokedPolicy), now, nanos(t.now.Add(pat.MaxTTL+s.opts.TokensKept)), "the state was restored", seq)
-		t.after = append(t.after, func() { s.floor.Store(floor) })
+	return s.update(ctx, func(ctx context.Context, t *tx) error { return t.markRestored(ctx) })
+}
+
+func (t *tx) markRestored(ctx context.Context) error {
+	s := t.w.s
+	seq, err := t.nextChange(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	now, floor := nanos(t.now), nanos(t.counted)
+	if _, err := t.exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
+		now); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
+			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
+		`WHERE true
+			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
+		`excluded.seq`,
+		string(pat.RevokedPolicy), now, nanos(t.now.Add(pat.MaxTTL+s.opts.TokensKept)), "the state was restored", seq)
+	t.after = append(t.after, func() { s.floor.Store(floor) })
+	return err
 }
 
 // readFloor reads when the database was last set back to an earlier state.

@@ -92,6 +92,9 @@ func (l *leasing) prepare(demands []store.LeaseDemand) (*rowSet, error) {
 
 // run changes counters only where nothing can fail any more, so that nothing has to be undone.
 func (l *leasing) run(_ context.Context, t *tx) error {
+	if t.waits && len(l.reservations) > 0 {
+		return unavailable(errMoved)
+	}
 	for _, w := range l.reservations {
 		if c := t.counters[w.key]; c.err != nil {
 			return unavailable(fmt.Errorf("limit %s: %w", w.limit.ID, c.err))

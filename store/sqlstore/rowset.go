@@ -199,8 +199,8 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 	}
 	list = append(list, t.readAnswerSizes(n)...)
 	var clock int64
-	if q := t.w.s.dialect.clock; q != "" {
-		list = append(list, command{query: q, row: func(scan scan) error { return scan(&clock) }})
+	if t.w.s.dialect.clock != "" {
+		list = append(list, t.readState(&clock))
 	}
 	if t.unlocked {
 		list = unlocked(list)
@@ -224,6 +224,9 @@ func (t *tx) load(ctx context.Context, batch []*op) error {
 		t.now = time.UnixMicro(clock).UTC()
 		t.counted = t.now
 		t.w.s.seen(ctx, from, t.w.s.elapsed(), t.now)
+		if err := t.verify(); err != nil {
+			return err
+		}
 	}
 	slots, stepped := t.w.s.pace.slots(t.asked), t.w.s.clockSteps.step()
 	for i, k := range n.counters {

@@ -55,6 +55,11 @@ type Options struct {
 	// Services are those of the configuration. Opening compares them with those in the database, and carries the state of those that
 	// have another id now over to that: see store.ServicesError. nil: they are not compared.
 	Services *store.Services
+	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least: a standby
+	// was promoted that did not have them, or a copy took its place. It is then as after MarkRestored. May be nil; it must be quick.
+	SetBack func(missing int64)
+	// Moved is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be quick.
+	Moved func()
 }
 
 const (
@@ -89,16 +94,27 @@ type Store struct {
 	anchor     *anchor // limits are counted on it; nil: on the database's clock
 	clockSteps stepWatch
 	notes      notes
-	releases   releaseQueue
-	room       answerRoom
-	nonceRoom  int          // how many nonces may be used at a time, where they are known in memory
-	used       *recent      // agreements that have used_at set
-	floor      atomic.Int64 // when the database was last set back to an earlier state; 0: never
-	kept       atomic.Int64 // see KeepLedger
-	changes    signal
-	moves      int64             // how many times a service had been moved when the database was opened
-	noncesAs   map[string]string // the id in the digests of nonces, by service; others: its own
 
+	server  atomic.Pointer[server] // nil: it is not known
+	moved   atomic.Bool
+	movedAt atomic.Int64 // on the clock that only moves forward; 0: never
+
+	process       string // in the names of its witnesses
+	witnesses     []*witness
+	settingBack   sync.Mutex
+	lastSetBack   atomic.Pointer[store.SetBack]
+	verifiedFloor atomic.Int64 // the floor when all witnesses were last as they should be
+	changesFloor  atomic.Int64 // the floor at the last Changes
+	releases      releaseQueue
+	room          answerRoom
+	nonceRoom     int          // how many nonces may be used at a time, where they are known in memory
+	used          *recent      // agreements that have used_at set
+	floor         atomic.Int64 // when the database was last set back to an earlier state; 0: never
+	kept          atomic.Int64 // see KeepLedger
+	changes       signal
+
+	moves         int64                  // how many times a service had been moved when the database was opened
+	noncesAs      map[string]string      // the id in the digests of nonces, by service; others: its own
 	servicesFound []store.ServiceProblem // warnings of the opening
 }
 
@@ -179,9 +195,14 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	}
 	if err == nil {
 		err = s.readFloor(ctx)
+		s.changesFloor.Store(s.floor.Load())
+		s.lastSetBack.Store(nil) // what was before this process
 	}
 	if err == nil && s.dialect.clock != "" {
 		err = s.readStep(ctx)
+	}
+	if err == nil {
+		err = s.readServer(ctx)
 	}
 	if err == nil && s.dialect.anchored {
 		err = s.startAnchor(ctx)
@@ -251,7 +272,7 @@ func (s *Store) start(ctx context.Context, place string) {
 }
 
 func (s *Store) serve(ctx context.Context, lane chan *op) {
-	w := &writer{s: s, lane: lane}
+	w := &writer{s: s, lane: lane, witness: s.addWitness()}
 	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 

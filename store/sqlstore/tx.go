@@ -56,6 +56,12 @@ type tx struct {
 	kept    *journal.Record // of the transaction
 	started []began         // in it
 
+	// Of the witness.
+	witnessed int64 // as it was read
+	testified bool  // it is counted up
+	floor     int64 // when the database was last set back
+	waits     bool  // it admits no calls yet; see movedPause
+
 	// Of the transaction, once it is committed.
 	after   []func()
 	changed bool
@@ -292,6 +298,9 @@ func (t *tx) end(ctx context.Context) error {
 		list = append(list, command{query: d.notify})
 	}
 	if t.unlocked { // sent together, they are one transaction
+		if len(list) > 0 {
+			list = append(list, t.testify()...)
+		}
 		err := t.w.send(ctx, list)
 		switch {
 		case err == nil:
@@ -307,6 +316,8 @@ func (t *tx) end(ctx context.Context) error {
 	last := "COMMIT"
 	if !t.applied && (!t.ownStatements && len(list) == 0 || t.ownStatements && !t.shared && t.undone) {
 		last = "ROLLBACK"
+	} else {
+		list = append(list, t.testify()...)
 	}
 	err = t.w.send(ctx, append(list, command{query: last}))
 	switch {

@@ -92,6 +92,9 @@ func (s *Store) Purge(ctx context.Context) (int, error) {
 			return total, err
 		}
 	}
+	if err := s.keepWitnesses(ctx); err != nil {
+		return total, err
+	}
 	for _, purge := range []func(context.Context) (int, error){
 		s.purgeNonces, s.purgeCounters, s.purgeKeys, s.purgeExecutions, s.purgeCharges, s.purgeTopUps,
 		s.purgeAgreements,

@@ -104,16 +104,17 @@ func (s *Store) enqueue(lane chan *op, o *op) error {
 
 // A writer owns one connection and runs queued operations in transactions.
 type writer struct {
-	s     *Store
-	lane  chan *op
-	next  *op // taken from the lane already
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
-	last  int           // size of the previous batch
-	took  time.Duration // of the previous batch
-	known known
-	spent spent
-	late  *time.Timer // until what is pending is written into the tables; nil: nothing is
+	s       *Store
+	lane    chan *op
+	next    *op // taken from the lane already
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt
+	last    int           // size of the previous batch
+	took    time.Duration // of the previous batch
+	known   known
+	spent   spent
+	late    *time.Timer // until what is pending is written into the tables; nil: nothing is
+	witness *witness    // nil: its transactions are not counted
 
 	direct  direct.Runner
 	encoder journal.Encoder
@@ -182,6 +183,12 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 	var err error
 	for n := 1; n <= attempts; n++ {
 		t, err = w.try(ctx, batch, n)
+		if errors.Is(err, errWentBack) {
+			if err = w.s.setBack(ctx); err != nil {
+				break
+			}
+			continue
+		}
 		if err == nil || !w.s.dialect.retriable(err) && (n > 2 || !isConflict(err)) && (n > 1 || !isStale(err)) {
 			break
 		}
@@ -274,6 +281,7 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	if err := t.end(ctx); err != nil {
 		return t, err
 	}
+	t.acknowledge()
 	w.learn(t, counters, accounts)
 	return t, nil
 }
@@ -300,6 +308,9 @@ func (w *writer) connect(ctx context.Context) error {
 		return err
 	}
 	w.conn, w.stmts, w.spent = conn, map[string]*sql.Stmt{}, spent{}
+	if w.witness != nil {
+		w.s.compareServer(ctx, conn)
+	}
 	return nil
 }
 

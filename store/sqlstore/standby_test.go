@@ -1,0 +1,202 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// A replicated database is a primary with an asynchronous standby, and a database on both.
+type replicated struct {
+	primary, standby *pgtest.Cluster
+	dsn              string
+}
+
+func newReplicated(t *testing.T) *replicated {
+	t.Helper()
+	p := &replicated{primary: pgtest.Private(t, pgtest.Replicated)}
+	name, err := p.primary.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.standby = p.primary.Standby(t)
+	p.dsn = p.primary.Either(p.standby, name)
+	return p
+}
+
+func (p *replicated) open(t *testing.T) (s *sqlstore.Store, told chan int64) {
+	t.Helper()
+	told = make(chan int64, 16)
+	s, err := sqlstore.Open(t.Context(), p.dsn, sqlstore.Options{Now: time.Now, SetBack: func(missing int64) { told <- missing }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, s) })
+	return s, told
+}
+
+func (p *replicated) failOver(t *testing.T) {
+	t.Helper()
+	if err := p.primary.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// patient repeats an operation while the database is away.
+func untilThere(t *testing.T, do func() error) error {
+	t.Helper()
+	for {
+		if err := do(); !errors.Is(err, store.ErrUnavailable) || t.Context().Err() != nil {
+			return err
+		}
+	}
+}
+
+// take begins calls under a limit of an hour, until it is used up or there are so many, and returns how many there are.
+func takes(t *testing.T, s *sqlstore.Store, most int64, calls int) (n int) {
+	t.Helper()
+	r := oneOf(most)
+	r.Limits[0].Period = limit.Hour
+	for n < calls {
+		err := untilThere(t, func() error { _, err := s.Begin(t.Context(), r); return err })
+		if _, full := errors.AsType[*store.LimitError](err); full {
+			return n
+		}
+		if err != nil {
+			t.Error(err)
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+func pays(t *testing.T, s *sqlstore.Store, id string) {
+	t.Helper()
+	r := oneOf(1000)
+	r.Execution.ID, r.Limits = id, nil
+	r.Candidates[0].Charge, r.Billing.Credit = money.Amount{Currency: "USD", Nano: 1}, money.Amount{Currency: "USD", Nano: 1000}
+	begun, err := s.Begin(t.Context(), r)
+	if err == nil {
+		_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func polled(t *testing.T, s *sqlstore.Store, seq int64) (list []pat.Change, newest int64) {
+	t.Helper()
+	err := untilThere(t, func() (err error) { list, newest, err = s.Changes(t.Context(), seq); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list, newest
+}
+
+// A standby that is promoted may lack what its primary committed last. The process that committed it notices, and the state is
+// held for all as after a restore.
+func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"a call comes first": "call", "a poll comes first": "poll"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newReplicated(t)
+			s, told := p.open(t)
+			other, toldOther := p.open(t)
+			if err := s.AddSigningKey(t.Context(), pat.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			n := takes(t, s, 400, 100) + takes(t, other, 400, 100)
+			if err := p.standby.Receive(t.Context(), p.primary); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.standby.Detach(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			n += takes(t, s, 400, 100)
+			for i := range 28 {
+				pays(t, s, fmt.Sprint("e", i))
+			}
+			for i := range 6 {
+				at := time.Now()
+				err := s.Revoke(t.Context(), pat.Revocation{
+					Service: "s", Kind: pat.RevokedToken, Subject: fmt.Sprint("t", i), At: at, Until: at.Add(time.Hour),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, seq := polled(t, s, 0)
+			_, seqOther := polled(t, other, 0)
+			p.failOver(t)
+			if first == "poll" {
+				polled(t, s, seq)
+			}
+			counts := make(chan int)
+			for _, s := range []*sqlstore.Store{other, s} {
+				go func() { counts <- takes(t, s, 400, 400) }()
+			}
+			if more := <-counts + <-counts; n+more > 400 {
+				t.Errorf("%d admitted of 400, %d of them on the standby", n+more, more)
+			}
+			if !s.Moved() || !other.Moved() {
+				t.Errorf("moved: %v, %v", s.Moved(), other.Moved())
+			}
+			for who, s := range map[string]*sqlstore.Store{"who missed commits": s, "the other": other} {
+				from := map[*sqlstore.Store]int64{s: seq, other: seqOther}[s]
+				list, _ := polled(t, s, from)
+				ended := false
+				for _, c := range list {
+					ended = ended || c.Key != nil && c.Key.ID == "kid" && !c.Key.NotAfter.IsZero()
+				}
+				if !ended || s.RestoredAt().IsZero() {
+					t.Errorf("%s: keys have ended: %v, restored at %v", who, ended, s.RestoredAt())
+				}
+			}
+			if missing := <-told; missing < 100+2*28+6 || s.SetBack().Missing != missing {
+				t.Errorf("%d commits are missing, %+v; want at least %d", missing, s.SetBack(), 100+2*28+6)
+			}
+			if len(told) != 0 || len(toldOther) != 0 {
+				t.Errorf("%d and %d further reports", len(told), len(toldOther))
+			}
+			if err := s.CheckBalance(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A standby that has everything goes on where the primary ended.
+func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
+	t.Parallel()
+	p := newReplicated(t)
+	s, told := p.open(t)
+	n := takes(t, s, 400, 100)
+	pays(t, s, "e")
+	if err := p.standby.Receive(t.Context(), p.primary); err != nil {
+		t.Fatal(err)
+	}
+	p.failOver(t)
+	if n += takes(t, s, 400, 400); n != 400 {
+		t.Errorf("%d admitted of 400", n)
+	}
+	polled(t, s, 0)
+	if again, _ := p.open(t); !s.Moved() || again.Moved() {
+		t.Errorf("moved: %v, and opened again %v", s.Moved(), again.Moved())
+	}
+	if len(told) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
+		t.Errorf("%d reports; restored at %v, %+v", len(told), s.RestoredAt(), s.SetBack())
+	}
+}
