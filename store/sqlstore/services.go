@@ -324,8 +324,8 @@ func (s *Store) readMoves(ctx context.Context) error {
 	})
 }
 
-// errMoved means that another process carried the state of a service over to another id.
-var errMoved = errors.New("the state of a service was carried over to another id: restart uimgate with the configuration that names it")
+// errCarriedOver means that another process carried the state of a service over to another id.
+var errCarriedOver = errors.New("the state of a service was carried over to another id: restart uimgate with the configuration that names it")
 
 // current returns an error where another process changed the database so that this one cannot go on.
 func (s *Store) current(ctx context.Context) error {
@@ -341,7 +341,7 @@ func (s *Store) current(ctx context.Context) error {
 	case needs > schema.Newest():
 		return unavailable(schema.ErrNewer)
 	case moves != s.moves:
-		return unavailable(errMoved)
+		return unavailable(errCarriedOver)
 	}
 	return nil
 }
