@@ -7,7 +7,6 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -69,6 +68,6 @@ func hostOf(r *http.Request, proxied bool) (string, error) {
 
 // local reports whether a request came to an address of this machine alone.
 func local(r *http.Request) bool {
-	bound, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return bound != nil && accept.Peer(bound.String()).IsLoopback()
+	bound, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && bound.IP.IsLoopback()
 }
