@@ -53,7 +53,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 	const instead = " Or send the envelope with the header x-uagents-connection: sync; the answer is in the response."
 	route, err := o.route(x.r.Context(), x)
 	if err != nil {
-		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up now.").After(fullWait)
+		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up now.").After(fullWait).ShedFor(reason.ShedAlmanacLookup)
 		return &fault{f, text, "The Almanac does not answer. Send the envelope again after some seconds." + instead}
 	}
 	failed, isError := errors.AsType[*delivery.Error](o.courier.Reaches(x.r.Context(), route))
