@@ -52,7 +52,7 @@ var rows = map[string]map[invariant]cell{
 	"*gateway.Server": {
 		reservedID: here(func(t *testing.T) {
 			t.Helper()
-			reserves(t, func(*testing.T) string { return "mcp." + rand.Text() })
+			reserves(t, func(*testing.T) string { return "mcp.0123456789abcdef" })
 		}),
 		strangerBit: elsewhere("gateway/execute.TestStrangersLeavePlacesToApprovedAgents", "bindings.TestOneApprovedAgentIsServed"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),

@@ -192,8 +192,9 @@ func TestKeysThatAreRefused(t *testing.T) {
 			b64(must(hex.DecodeString("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))),
 			pat.ErrWeakKey,
 		},
-		"Ed25519 off the curve": {b64(le(2)), pat.ErrUnsupportedKey},
-		"Ed25519 not canonical": {b64(nearP(0xee)), pat.ErrUnsupportedKey},
+		"Ed25519 off the curve":             {b64(le(2)), pat.ErrUnsupportedKey},
+		"Ed25519 not canonical":             {b64(nearP(0xf0)), pat.ErrUnsupportedKey},
+		"Ed25519 of order 1, not canonical": {b64(nearP(0xee)), pat.ErrWeakKey},
 	} {
 		k, err := pat.ParsePublicKey(tt.text)
 		if !errors.Is(err, tt.want) || !k.IsZero() {

@@ -152,7 +152,14 @@ func TestReplying(t *testing.T) {
 	var sent []wire.Send
 	s := answering(t, func(m wire.Send) []string { sent = append(sent, m); return nil })
 	c := client(t, s)
-	for _, m := range []wire.Message{{ID: "i", Sender: keyB}, {ID: "i", Sender: keyB, ThreadID: "t"}, {ID: "i", Sender: keyB, ContentType: wire.TypeEncrypted}} {
+	asked, err := e2e.SealSend(b, wire.Send{Recipient: keyA, ContentType: wire.TypeRequest, Body: []byte(`{"action":"x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []wire.Message{
+		{ID: "i", Sender: keyB}, {ID: "i", Sender: keyB, ThreadID: "t"},
+		{ID: "i", Sender: keyB, ContentType: wire.TypeEncrypted, Body: asked.Body},
+	} {
 		if _, err := c.Reply(t.Context(), m, wire.Send{ContentType: wire.TypeResponse, Body: []byte(`{"status":"ok"}`)}); err != nil {
 			t.Fatal(err)
 		}

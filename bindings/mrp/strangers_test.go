@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
 	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/pat"
@@ -14,8 +16,8 @@ import (
 // However many strangers have messages in hand that are not answered yet, an agent that the operator approved is answered.
 func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	t.Parallel()
-	const strangersAtOnce = 48 // of 64 places
-	g := gatetest.New(t, settings)
+	const strangersAtOnce = 48                                                                        // of 64 places
+	g := gatetest.New(t, strings.Replace(settings, "url: UPSTREAM", "url: UPSTREAM, timeout: 5m", 1)) // no call ends by itself
 	arrived, release := make(chan struct{}, 1000), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("query") != "lamp" {
@@ -29,12 +31,15 @@ func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{
 		Service: "default", ID: pat.AgentID(approved.ID()), Status: pat.AgentActive, Approved: true,
 	}))
+	bodies := map[*mrptest.Agent][]byte{} // of strangers, who agree before they take all places that they may
 	for range 24 {
 		stranger := agent(g)
-		body := fmt.Sprintf(`{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"slow"},"pat":%q}}`,
+		bodies[stranger] = fmt.Appendf(nil, `{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"slow"},"pat":%q}}`,
 			gatetest.Searching, agrees(g, stranger))
+	}
+	for stranger, body := range bodies {
 		for range 8 {
-			_, err := stranger.Send(t.Context(), wire.Send{Recipient: stranger.To, ContentType: wire.TypeRequest, Body: []byte(body)})
+			_, err := stranger.Send(t.Context(), wire.Send{Recipient: stranger.To, ContentType: wire.TypeRequest, Body: body})
 			g.Must(err)
 		}
 	}

@@ -101,7 +101,7 @@ func (p *peer) found(address string) (status, endpoint string) {
 // TestTheServiceIsFoundInAnAlmanac has one gateway be the Almanac of another.
 func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
 	t.Parallel()
-	other := with(t, "registry: true")
+	other := with(t, "registry: true, private_endpoints: true")
 	relay := relays(t, other.URL)
 	p := with(t, fmt.Sprintf("almanac: %q", relay.URL))
 	shop := string(p.shop)

@@ -25,7 +25,7 @@ func (a *agent) slowCall(body string) func() *http.Response {
 	}
 	a.g.t.Cleanup(func() { _ = conn.Close() })
 	_, _ = fmt.Fprintf(conn,
-		"POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
+		"POST /api/intents/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") { // the PAT was accepted
 		a.g.t.Fatalf("%q, %v", line, err)

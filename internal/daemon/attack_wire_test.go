@@ -263,7 +263,7 @@ func TestDrainingLosesNothing(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn,
-		"POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token, len(body), body)
+		"POST /api/intents/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token, len(body), body)
 	<-arrived
 	g.cancel()
 	timer := time.NewTimer(1500 * time.Millisecond) // longer than the view of revocations stays fresh by itself

@@ -126,7 +126,7 @@ func TestRawRequests(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	body := `{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`
 	request := func(extra string, length int, body string) string {
-		return fmt.Sprintf("POST /api/intents/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", a.token, extra, length, body)
+		return fmt.Sprintf("POST /api/intents/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n%sContent-Length: %d\r\nConnection: close\r\n\r\n%s", a.token, extra, length, body)
 	}
 	for _, tt := range []struct{ name, raw, status string }{
 		{"two PATs", request("Authorization: Bearer x\r\n", len(body), body), "400"},
@@ -135,9 +135,9 @@ func TestRawRequests(t *testing.T) {
 		{"a body that never comes", request("", len(body)+10, body), "408"},
 		{
 			"headers without end",
-			"GET /agents.json HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431",
+			"GET /agents.json HTTP/1.1\r\nHost: 127.0.0.1\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431",
 		},
-		{"a bad escape in the path", "GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400"},
+		{"a bad escape in the path", "GET /%zz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "400"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))

@@ -137,7 +137,7 @@ func (w *world) crowd(g *gateway, address string) {
 				if err != nil {
 					break
 				}
-				_, _ = io.WriteString(c, "GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+				_, _ = io.WriteString(c, "GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n")
 				open = append(open, c)
 			}
 			pause(w.over, 500*time.Millisecond)

@@ -223,7 +223,7 @@ func TestADamagedDatabaseIsRejected(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %v", name, found, err, c.want)
 		}
 	}
-	newer := spoil(statement("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"))
+	newer := spoil(statement(newerSchema))
 	if _, err := sqlstore.Inspect(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "newer version of uimgate") {
 		t.Errorf("a newer schema: %v", err)
 	}

@@ -92,12 +92,12 @@ func explain(t *testing.T, s *Store, query string) {
 	}
 }
 
-// allowed reports whether what is read is always small: the keys that sign, those of one page of agents, the policies
-// offered (of which those offered at one moment are sorted) and the groups of a statement; and the check of the
+// allowed reports whether what is read is always small: the keys that sign, the services, the keys of one page of agents, the
+// policies offered (of which those offered at one moment are sorted) and the groups of a statement; and the check of the
 // balance, which has to read everything.
 func allowed(query, detail string) bool {
 	for _, part := range []string{
-		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM policies WHERE true",
+		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM services", "FROM policies WHERE true",
 		"FROM agent_keys WHERE (service, agent_id) IN (VALUES",
 	} {
 		if strings.Contains(query, part) {

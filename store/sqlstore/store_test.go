@@ -50,12 +50,15 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	}
 }
 
+// newerSchema marks a database as one that only a later version of this program can use.
+const newerSchema = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1); UPDATE sequences SET n = 99999 WHERE name = 'needs'"
+
 func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	openStore(t, dir)
 	path := filepath.Join(dir, "state.db")
 	db := otherProcess(t, dir)
-	if _, err := db.ExecContext(t.Context(), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+	if _, err := db.ExecContext(t.Context(), newerSchema); err != nil {
 		t.Fatal(err)
 	}
 	_, err := sqlstore.Open(t.Context(), path, sqlstore.Options{Now: time.Now})

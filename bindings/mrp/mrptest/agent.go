@@ -59,7 +59,7 @@ func (a *Agent) ID() string { return wire.KeyOf(a.Key).String() }
 func (a *Agent) Say(tb testing.TB, contentType, body string) wire.Message {
 	tb.Helper()
 	m, err := a.Call(tb.Context(), wire.Send{Recipient: a.To, ContentType: contentType, Body: []byte(body)}, mrp.Asking{
-		Encrypt: a.Encrypt, Bound: true, Progress: a.Told,
+		Encrypt: a.Encrypt, Bound: contentType == wire.TypeRequest, Progress: a.Told,
 	})
 	must(tb, err)
 	return m
