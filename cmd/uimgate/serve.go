@@ -148,7 +148,8 @@ func checkCommand() *cobra.Command {
 		Use: "check", Short: "Say everything that serve would refuse, all at once", Args: usageArgs(cobra.NoArgs),
 		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
 file:line: message. It opens no port. Where there is a store, it is read: state of services that the configuration
-no longer names is an error.`,
+no longer names is an error, and an agent id that allow or parties reserves while another key holds it is a
+warning.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -9,9 +9,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
+// Holders is the part of a Store that HeldByOthers reads.
+type Holders interface {
+	// Holders returns those of some agents that have keys.
+	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
+}
+
 // HeldByOthers returns the agent ids that allow or parties reserves and that only other keys hold, because they came first. A
 // holder's PATs are refused from then on, and the first agreement of a key that the id is reserved for takes it over.
-func HeldByOthers(ctx context.Context, s Store, d *service.Definition) ([]pat.AgentID, error) {
+func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.AgentID, error) {
 	reserved := d.Reserved()
 	if len(reserved) == 0 {
 		return nil, nil

@@ -36,7 +36,7 @@ type Evidence interface {
 type Listings interface {
 	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
 	Backlog(ctx context.Context, service string) (store.Backlog, error)
-	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
+	Holders
 	Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error)
 	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)

@@ -152,7 +152,7 @@ func (p *process) open(ctx context.Context) (err error) {
 		return err
 	}
 	p.closers = append(p.closers, p.store.Close)
-	p.reportServices()
+	p.reportServices(ctx, loaded)
 	if p.store.Moved() {
 		p.moved()
 	}

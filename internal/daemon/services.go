@@ -13,8 +13,10 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -83,14 +85,40 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.Loaded) config.Pr
 	}
 	out := serviceProblems(k.Config, problem.Warning, warnings)
 	if err != nil {
-		out = append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so whether services in it are missing here is not checked: %v", err))
+		return append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so whether services in it are missing here is not checked: %v", err))
 	}
-	return out
+	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
+}
+
+// A storeAt is the place of a database that is read and not changed.
+type storeAt string
+
+// Holders implements admin.Holders.
+func (p storeAt) Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error) {
+	return sqlstore.ReadHolders(ctx, string(p), service, ids)
+}
+
+// heldByOthers warns of agent ids that a configuration reserves and that other keys hold. A store that cannot be read gives no warning:
+// status reads it again.
+func heldByOthers(ctx context.Context, c *config.Config, l *service.Loaded, in admin.Holders) (warnings config.Problems) {
+	for i, d := range l.Definitions() {
+		held, err := admin.HeldByOthers(ctx, in, d)
+		if err != nil {
+			continue
+		}
+		for _, id := range held {
+			warnings = append(warnings, c.Problemf(problem.Warning, fmt.Sprintf("services[%d]", i),
+				"service %s reserves the agent id %s, and another key holds it. PATs of that key are refused; "+
+					"the next agreement of the key that the id is reserved for takes it over", d.ID, id))
+		}
+	}
+	return warnings
 }
 
 // reportServices logs what the opening of the store found about the services.
-func (p *process) reportServices() {
+func (p *process) reportServices(ctx context.Context, l *service.Loaded) {
 	for _, found := range serviceProblems(p.config, problem.Warning, p.store.ServicesFound()) {
 		p.Log.Warn("configuration", zap.String("problem", found.String()))
 	}
+	p.report(heldByOthers(ctx, p.config, l, p.store))
 }

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -205,7 +204,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 		return p.refused(append(problems, config.Problem{File: next.Source.Path, Level: problem.Error, Message: err.Error()}))
 	}
 	p.metrics.Reloaded(p.Now())
-	problems = append(problems, p.heldByOthers(ctx, next)...)
+	problems = append(problems, heldByOthers(ctx, next, loaded, p.store)...)
 	p.refusal.Store(nil)
 	p.report(problems)
 	p.config = next
@@ -217,22 +216,6 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	}
 	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
 	return problems
-}
-
-// heldByOthers warns of agent ids that the configuration reserves and that other keys hold.
-func (p *process) heldByOthers(ctx context.Context, c *config.Config) (warnings config.Problems) {
-	for _, s := range p.directory.Current().Services() {
-		held, err := admin.HeldByOthers(ctx, p.store, s.Definition)
-		if err != nil { // the store is unavailable: status shows it later
-			continue
-		}
-		for _, id := range held {
-			warnings = append(warnings, config.Problem{File: c.Source.Path, Level: problem.Warning, Message: fmt.Sprintf(
-				"service %s: agent id %s is reserved, and another key holds it. The PATs of that key are refused; "+
-					"the next agreement of the key it is reserved for takes the id over", s.ID, id)})
-		}
-	}
-	return warnings
 }
 
 func (p *process) refused(problems config.Problems) config.Problems {

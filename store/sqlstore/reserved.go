@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
 // takeReserved takes an agent id from the keys it is not reserved for, and ends their agreements and all PATs of the id, if the
@@ -75,4 +76,17 @@ func (s *Store) Holders(ctx context.Context, service string, ids []pat.AgentID) 
 	}
 	err := s.readAllKeys(ctx, agents)
 	return slices.DeleteFunc(agents, func(a pat.Agent) bool { return len(a.Keys) == 0 }), err
+}
+
+// ReadHolders is Store.Holders of the database at a place (see Open), which may be in use. It changes nothing. A database of a version
+// before services were recorded has no answer: nil.
+func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) (agents []pat.Agent, err error) {
+	err = readOnly(ctx, place, func(s *Store, version int64) error {
+		if version < schema.Services {
+			return nil
+		}
+		agents, err = s.Holders(ctx, service, ids)
+		return err
+	})
+	return agents, err
 }
