@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 )
 
@@ -86,10 +87,11 @@ func (s *Store) writeLastNotes(ctx context.Context) error {
 	return err
 }
 
-// note writes rows of the table sequences.
+// note writes rows of the table sequences, in one order: several processes write the same ones.
 func (t *tx) note(ctx context.Context, rows map[string]int64) error {
-	for name, n := range rows {
-		if _, err := t.exec(ctx, "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n", name, n); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		const write = "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n"
+		if _, err := t.exec(ctx, write, name, rows[name]); err != nil {
 			return err
 		}
 	}

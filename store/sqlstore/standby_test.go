@@ -168,8 +168,11 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 			if missing := <-told; missing < 100+2*28+6 || s.SetBack().Missing != missing {
 				t.Errorf("%d commits are missing, %+v; want at least %d", missing, s.SetBack(), 100+2*28+6)
 			}
-			if len(told) != 0 || len(toldOther) != 0 {
-				t.Errorf("%d and %d further reports", len(told), len(toldOther))
+			if len(told) != 0 {
+				t.Errorf("%d further reports", len(told))
+			}
+			if len(toldOther) > 1 || len(toldOther) == 1 && <-toldOther > 2 { // it may have noted the clock meanwhile
+				t.Errorf("the other misses %d", other.SetBack().Missing)
 			}
 			if err := s.CheckBalance(t.Context()); err != nil {
 				t.Error(err)

@@ -1,0 +1,35 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// Processes that note what they saw of the clocks at the same time do not wait for each other in a circle.
+func TestNotesOfProcessesDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.Start(t).Database(t)
+	rows := map[string]int64{}
+	for i := range 20 {
+		rows[fmt.Sprint("note", i)] = int64(i)
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		s := openOn(t, dsn, nil)
+		all.Go(func() {
+			for range 20 {
+				w := &writer{s: s}
+				note := &op{aside: true, run: func(ctx context.Context, t *tx) error { return t.note(ctx, rows) }}
+				if _, err := w.try(t.Context(), []*op{note}, 1); err != nil {
+					t.Error(err)
+				}
+				w.drop()
+			}
+		})
+	}
+	all.Wait()
+}
