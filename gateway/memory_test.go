@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // within gives a gate a budget of memory.
@@ -68,6 +70,48 @@ func TestTreesOfStrangersAreShed(t *testing.T) {
 	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
 		t.Errorf("a call: %d %s", answer.Status, answer.Body)
 	}
+}
+
+// However much memory agents hold that nobody approved, in however many calls, an approved agent is served.
+func TestUnapprovedAgentsLeaveMemory(t *testing.T) {
+	g := gatetest.New(t, "", within(256<<10))
+	arrived, release := make(chan struct{}), make(chan struct{})
+	long := strings.Repeat("x", 4000)
+	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("UIM-Agent-Id") != "approved" {
+			arrived <- struct{}{}
+			<-release
+		}
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	}
+	approved := g.Agreed("approved")
+	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: "approved", Status: pat.AgentActive, Approved: true}))
+	refused, held := make(chan gatetest.Answer, 1), 0
+	var calls sync.WaitGroup
+	for full := false; !full; {
+		stranger := g.Agreed(fmt.Sprintf("stranger-%d", held))
+		calls.Go(func() {
+			if answer := g.Call("/api/intents/execute", stranger.Token, callOf(long)); answer.Status != http.StatusOK {
+				refused <- answer
+			}
+		})
+		select {
+		case <-arrived:
+			held++
+		case answer := <-refused:
+			g.Refuses(answer, http.StatusServiceUnavailable, "OVERLOADED")
+			full = true
+		}
+	}
+	if answer := g.Call("/api/intents/execute", approved.Token, callOf(long)); answer.Status != http.StatusOK {
+		t.Errorf("an approved agent, beside %d calls of others: %d %.300s", held, answer.Status, answer.Body)
+	}
+	close(release)
+	calls.Wait()
+}
+
+func callOf(query string) map[string]any {
+	return map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": query}}
 }
 
 // Answers of the service wait for memory, since the call cannot be made again; what never fits is refused as unusable.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -42,21 +43,39 @@ func Limit() int64 {
 	return withoutLimit
 }
 
-// A Budget is what all requests together may hold. Half of it is kept from strangers: requests of senders who are not known.
+// A Budget is what all requests together may hold. A quarter of it is kept for approved senders, and another quarter for known ones.
 // It is safe for concurrent use.
 type Budget struct {
 	size int64
 	shed func()
 
-	mu        sync.Mutex
-	free      int64
-	strangers int64 // free for strangers
-	waiting   queue
+	mu      sync.Mutex
+	free    [levels]int64 // for shares of a level and those below it
+	waiting queue
+}
+
+// A level is how far a sender is trusted. A share takes what is free for its level and for all levels above it.
+type level int
+
+const (
+	stranger level = iota // nobody has said who sends
+	known                 // the sender was authenticated
+	approved              // the operator approved the sender
+	levels   = iota
+)
+
+// most returns how many bytes the shares of a level and of those below it may hold.
+func (b *Budget) most(of level) int64 {
+	return [levels]int64{b.size / 2, b.size - b.size/4, b.size}[of]
 }
 
 // NewBudget makes a Budget of that many bytes. shed is called whenever something does not fit.
 func NewBudget(bytes int64, shed func()) *Budget {
-	return &Budget{size: bytes, shed: shed, free: bytes, strangers: bytes / 2}
+	b := &Budget{size: bytes, shed: shed}
+	for of := range level(levels) {
+		b.free[of] = b.most(of)
+	}
+	return b
 }
 
 // Open starts the share of one request, which comes from a stranger until Known is called.
@@ -74,31 +93,38 @@ func (s *Share) Beside() *Share {
 	if s == nil {
 		return nil
 	}
-	return &Share{budget: s.budget, senderKnown: s.senderKnown}
+	return &Share{budget: s.budget, level: s.level}
 }
 
 // A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
 // that of whoever the operator trusts.
 type Share struct {
-	budget      *Budget
-	taken       int64
-	asStranger  int64 // of taken, from what strangers may hold
-	senderKnown bool
+	budget *Budget
+	taken  int64
+	level  level
 }
 
-// Known says that the sender was authenticated: the share is no stranger's any more.
-func (s *Share) Known() {
-	if s == nil || s.senderKnown {
+// Known notes that the sender was authenticated.
+func (s *Share) Known() { s.raise(known) }
+
+// Approved notes that the operator approved the sender.
+func (s *Share) Approved() { s.raise(approved) }
+
+// raise gives back, for the levels that the share leaves, what it took.
+func (s *Share) raise(to level) {
+	if s == nil || s.level >= to {
 		return
 	}
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	s.senderKnown = true
-	s.budget.strangers += s.asStranger
-	s.asStranger = 0
+	for of := s.level; of < to; of++ {
+		s.budget.free[of] += s.taken
+	}
+	s.level = to
+	s.budget.serve()
 }
 
-// Take takes n bytes more, all or none of them, at once, and only while nobody waits. The error is ErrExhausted.
+// Take takes n bytes more, all or none of them, at once, and only while nobody of its level or above waits. The error is ErrExhausted.
 func (s *Share) Take(n int64) error {
 	if s == nil {
 		return nil
@@ -113,24 +139,25 @@ func (s *Share) took(n int64) bool {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if n > b.free || len(b.waiting) > 0 || (!s.senderKnown && n > b.strangers) {
+	if b.waiting.holds(s.level) || !s.fits(n) {
 		return false
 	}
 	s.take(n)
-	if !s.senderKnown {
-		b.strangers -= n
-		s.asStranger += n
-	}
 	return true
 }
 
+// fits reports whether n bytes are free for the share.
+func (s *Share) fits(n int64) bool { return n <= slices.Min(s.budget.free[s.level:]) }
+
 func (s *Share) take(n int64) {
-	s.budget.free -= n
+	for of := s.level; of < levels; of++ {
+		s.budget.free[of] -= n
+	}
 	s.taken += n
 }
 
-// Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than the
-// Budget is refused at once, and so is one of those who hold what each other waits for. The error is ErrExhausted.
+// Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than what the level may
+// hold is refused at once, and so is one of those who hold what each other waits for. The error is ErrExhausted.
 func (s *Share) Wait(ctx context.Context, n int64) error {
 	if s == nil {
 		return nil
@@ -154,9 +181,10 @@ func (s *Share) Close() {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.free += s.taken
-	b.strangers += s.asStranger
-	s.taken, s.asStranger = 0, 0
+	for of := s.level; of < levels; of++ {
+		b.free[of] += s.taken
+	}
+	s.taken = 0
 	b.serve()
 }
 

@@ -18,7 +18,7 @@ func TestStrangersLeaveHalfToOthers(t *testing.T) {
 	shed := 0
 	budget := memory.NewBudget(100, func() { shed++ })
 	stranger, other, known := budget.Open(), budget.Open(), budget.Open()
-	known.Known()
+	known.Approved()
 	for _, step := range []struct {
 		name string
 		do   func() error
@@ -27,7 +27,7 @@ func TestStrangersLeaveHalfToOthers(t *testing.T) {
 		{"a stranger within half", func() error { return stranger.Take(40) }, nil},
 		{"strangers beyond half", func() error { return other.Take(11) }, memory.ErrExhausted},
 		{"strangers up to half", func() error { return other.Take(10) }, nil},
-		{"somebody known beyond half", func() error { return known.Take(45) }, nil},
+		{"somebody approved beyond half", func() error { return known.Take(45) }, nil},
 		{"more than all", func() error { return known.Take(6) }, memory.ErrExhausted},
 		{"a stranger becomes known", func() error { stranger.Known(); stranger.Known(); return nil }, nil},
 		{"another stranger in its place", func() error { return other.Take(5) }, nil},
@@ -48,16 +48,60 @@ func TestStrangersLeaveHalfToOthers(t *testing.T) {
 	if err := last.Take(50); err != nil {
 		t.Errorf("after all have ended: %v", err)
 	}
-	last.Known()
+	last.Approved()
 	if err := last.Take(50); err != nil {
 		t.Errorf("after all have ended: %v", err)
 	}
 }
 
+// approved opens the share of a sender that the operator approved.
+func approved(b *memory.Budget) *memory.Share {
+	s := b.Open()
+	s.Approved()
+	return s
+}
+
+// Authenticated senders that nobody approved leave a quarter to those who are, whatever they hold and wait for.
+func TestOneApprovedSenderAmongManyIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := memory.NewBudget(100, func() {})
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for range 12 {
+			s := budget.Open()
+			s.Known()
+			waiting.Go(func() {
+				defer s.Close()
+				for s.Wait(ctx, 5) == nil && s.Wait(ctx, 5) == nil {
+				}
+				<-ctx.Done()
+			})
+		}
+		synctest.Wait()
+		newcomer, one := budget.Open(), approved(budget)
+		newcomer.Known()
+		if err := newcomer.Take(1); !errors.Is(err, memory.ErrExhausted) {
+			t.Errorf("one more that is not approved: %v", err)
+		}
+		if err := one.Take(10); err != nil {
+			t.Errorf("the body: %v", err)
+		}
+		if err := one.Wait(t.Context(), 15); err != nil {
+			t.Errorf("the answer: %v", err)
+		}
+		cancel()
+		waiting.Wait()
+		one.Close()
+		if all := approved(budget); all.Take(100) != nil {
+			t.Error("what was given back is gone")
+		}
+	})
+}
+
 func TestWhatCannotBeSentAgainWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := memory.NewBudget(100, func() {})
-		first, second := budget.Open(), budget.Open()
+		first, second := approved(budget), approved(budget)
 		if err := first.Wait(t.Context(), 80); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +128,7 @@ func TestWhoWaitForEachOtherDoNotWaitInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shed := 0
 		budget := memory.NewBudget(100, func() { shed++ })
-		large, small, running, other := budget.Open(), budget.Open(), budget.Open(), budget.Open()
+		large, small, running, other := approved(budget), approved(budget), approved(budget), approved(budget)
 		for share, n := range map[*memory.Share]int64{large: 50, small: 30, running: 20} {
 			if err := share.Wait(t.Context(), n); err != nil {
 				t.Fatal(err)
@@ -118,7 +162,7 @@ func TestWhoWaitForEachOtherDoNotWaitInVain(t *testing.T) {
 		if shed != 1 {
 			t.Errorf("%d were shed, want 1", shed)
 		}
-		if all := budget.Open(); all.Wait(t.Context(), 100) != nil {
+		if all := approved(budget); all.Wait(t.Context(), 100) != nil {
 			t.Error("what was given back is gone")
 		}
 	})
