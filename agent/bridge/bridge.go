@@ -83,7 +83,7 @@ type Bridge struct {
 	server   *mcp.Server
 	services []*service
 	places   chan struct{}
-	unpriced chan struct{} // the place of a call whose price is not known
+	unproved chan struct{} // the place of a call whose price is not proved
 	stopping chan struct{}
 	working  sync.WaitGroup
 
@@ -100,7 +100,7 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 		o.Log = func(string) {}
 	}
 	b := &Bridge{
-		o: o, places: make(chan struct{}, maxCalls), unpriced: make(chan struct{}, 1), stopping: make(chan struct{}), tools: map[string]tool{},
+		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1), stopping: make(chan struct{}), tools: map[string]tool{},
 	}
 	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep)
 	client, err := agent.New(o.Agent)

@@ -94,7 +94,7 @@ func TestAPriceThatIsNotKnown(t *testing.T) {
 	has(t, sentence, "It is not known to be free of charge")
 	h = start(t, withBudget(t, o, "0.01 USD/day"))
 	h.ok(searchTool, nil)
-	h.ok(orderTool, nil) // its price is what agents.json says
+	h.ok(orderTool, nil) // what agents.json says of its price does not count
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
 	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 	h = start(t, withBudget(t, o, "0.01 USD/hour"))
@@ -149,8 +149,7 @@ func TestAChargeBeyondTheTerms(t *testing.T) {
 	default:
 		t.Error("nothing was logged")
 	}
-	sentence, _ := h.refused(orderTool, nil, "NO_BUDGET")
-	has(t, sentence, "It costs up to 0.001 BTC")
+	h.refused(orderTool, nil, "OTHER_CURRENCY")
 	for range 2 { // it should be free
 		h.ok(searchTool, nil)
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/budget"
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -149,14 +146,18 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 	if err != nil {
 		return agent.Result{}, err
 	}
-	price, known := priceOf(t, terms)
-	if !known {
+	under := service.Session().PolicyDigest
+	price, err := t.of.priceOf(t.intent.UID, under, terms)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	if !price.proved {
 		if err := b.alone(ctx); err != nil {
 			return agent.Result{}, err
 		}
-		defer func() { <-b.unpriced }()
+		defer func() { <-b.unproved }()
 	}
-	reserved, err := b.reserve(ctx, price, known)
+	reserved, err := b.reserve(ctx, price)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -166,10 +167,7 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 		t.of.save(service)
 	}
 	if charged, told := chargedFor(result, err, reserved); told {
-		if known && (charged.Nano > price.Nano || charged.Nano > 0 && charged.Currency != price.Currency) {
-			b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(t.of.target, maxTitle), charged, t.intent.UID))
-			t.of.overcharged(t.intent.UID, charged)
-		}
+		t.of.note(t.intent.UID, under, price, charged)
 		if settleErr := reserved.Settle(ctx, charged); settleErr != nil {
 			b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
 		}
@@ -190,94 +188,4 @@ func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	return agent.ExecuteOptions{
 		Keyed: true, IdempotencyKey: text("Idempotency-Key"), RequestID: text("UIM-Request-ID"), Traceparent: text("traceparent"),
 	}
-}
-
-// priceOf is the most that a call costs: what the service has charged beyond its terms, or else under these, or what the service
-// says of it in agents.json; known is false where nothing tells it.
-func priceOf(t tool, terms Terms) (most money.Amount, known bool) {
-	if charged, more := t.of.chargedFor(t.intent.UID); more {
-		return charged, true
-	}
-	if term, told := terms.Intents[t.intent.UID.String()]; told {
-		return term.Most, true
-	}
-	if said, err := money.Parse(t.intent.Price); err == nil && !said.IsZero() {
-		return said, true
-	}
-	return money.Amount{}, false
-}
-
-// alone waits until no other call is under way whose price is not known: nothing can be reserved for those, and so no more than
-// one of them may exceed the budget.
-func (b *Bridge) alone(ctx context.Context) error {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
-	select {
-	case b.unpriced <- struct{}{}:
-		return nil
-	case <-gone:
-		return context.Canceled
-	case <-b.stopping:
-		return context.Canceled
-	}
-}
-
-// reserve sets aside what a call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
-// service says so.
-func (b *Bridge) reserve(ctx context.Context, price money.Amount, known bool) (*budget.Reservation, error) {
-	if known && price.IsZero() {
-		return b.o.Budget.Nothing(), nil
-	}
-	return b.o.Budget.Reserve(ctx, price)
-}
-
-// chargedFor returns what a call was charged for; known is false where nobody can tell, so that the reservation stays.
-func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charged money.Amount, known bool) {
-	if err == nil {
-		if r.Charge != nil {
-			return amountOf(r.Charge), true
-		}
-		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may have made it
-	}
-	if _, lost := errors.AsType[*agent.LostError](err); lost {
-		return money.Amount{}, false
-	}
-	if unsent(err) {
-		return money.Amount{}, true
-	}
-	if refusal, ok := errors.AsType[*agent.Error](err); ok {
-		return chargedDespite(refusal)
-	}
-	if failure, ok := errors.AsType[*fetch.Error](err); ok && failure.Sent {
-		return money.Amount{}, false
-	}
-	return money.Amount{}, true
-}
-
-// unsent reports whether a call was not sent since its PAT could not be renewed: what the error says of an exchange is of that.
-func unsent(err error) bool {
-	_, renewing := errors.AsType[*agent.RenewalError](err)
-	_, lost := errors.AsType[*agent.LostError](err)
-	return renewing && !lost
-}
-
-// chargedDespite is chargedFor after a refusal or a failure of the service.
-func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
-	switch {
-	case e.Charge != nil:
-		return amountOf(e.Charge), true
-	case e.Outcome == "not_sent", e.Outcome == "failed":
-		return money.Amount{}, true
-	case e.Outcome != "", e.Status >= http.StatusInternalServerError, e.Status/100 == 2, e.Is(agent.ErrOutcomeUnknown),
-		e.Is(agent.ErrIdempotencyInProgress):
-		return money.Amount{}, false
-	}
-	return money.Amount{}, true
-}
-
-// amountOf is what a charge takes: all of it until it is released.
-func amountOf(c *agent.Charge) money.Amount {
-	if c.State == "released" {
-		return money.Amount{}
-	}
-	return c.Amount
 }

@@ -79,6 +79,7 @@ func resultMeta(r agent.Result) mcp.Meta {
 const (
 	reasonBudget      = "BUDGET_EXCEEDED"
 	reasonNoBudget    = "NO_BUDGET"
+	reasonCurrency    = "OTHER_CURRENCY"
 	reasonPending     = "PENDING"
 	reasonIssuer      = "ISSUER_UNCONFIRMED"
 	reasonUnreachable = "SERVICE_UNREACHABLE"
@@ -141,6 +142,12 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 			`Nothing was called. %s, and the owner of this agent allows no such charge: `+
 				`start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
 			cost)
+	}
+	if other, ok := errors.AsType[*currencyError](err); ok {
+		f, sentence := own(string(reason.CodePaymentRequired), reasonCurrency,
+			"Nothing was called: %s. It is not called again under these terms until the owner of this agent starts uimgate mcp anew.", text)
+		f.Details["charged"] = other.charged.String()
+		return f, sentence
 	}
 	if waiting, ok := errors.AsType[*agent.PendingError](err); ok {
 		return own(string(reason.CodeForbidden), reasonPending,

@@ -11,7 +11,6 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/money"
 )
 
 // A service is one service with the agreement that holds there.
@@ -20,13 +19,13 @@ type service struct {
 	target   string     // as the owner wrote it
 	agreeing sync.Mutex // one look at the agreement at a time
 
-	mu      sync.Mutex
-	current *agent.Service   // nil until it is found
-	catalog *intents.Catalog // as read last
-	offered agent.Policy     // as read last; no digest: not read
-	terms   Terms            // of offered, for the intents of termsOf
-	termsOf *intents.Catalog
-	charged map[intents.UID]money.Amount // what was charged last beyond the terms, under the policy offered
+	mu       sync.Mutex
+	current  *agent.Service   // nil until it is found
+	catalog  *intents.Catalog // as read last
+	offered  agent.Policy     // as read last; no digest: not read
+	terms    Terms            // of offered, for the intents of termsOf
+	termsOf  *intents.Catalog
+	exceeded map[priced]excess // by intent and policy agreed to
 }
 
 // find reads the catalogue, and the policy for the descriptions of the tools. It goes on with an agreement that was kept, and
@@ -86,29 +85,8 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if policy.Digest != s.offered.Digest {
-		s.charged = nil
-	}
 	s.offered, s.terms, s.termsOf = policy, terms, catalog
 	return policy, terms, nil
-}
-
-// overcharged notes what an intent cost beyond its terms: the budget goes by that from then on.
-func (s *service) overcharged(uid intents.UID, charged money.Amount) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.charged == nil {
-		s.charged = map[intents.UID]money.Amount{}
-	}
-	s.charged[uid] = charged
-}
-
-// chargedFor is what overcharged has noted.
-func (s *service) chargedFor(uid intents.UID) (charged money.Amount, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	charged, more = s.charged[uid]
-	return charged, more
 }
 
 // introduction is the service in the instructions of the server.

@@ -106,18 +106,18 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 // Nothing returns a reservation of nothing, for a call that should be free: Settle records what it cost nevertheless.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
-// Settle puts what was charged in the place of what was reserved; the zero Amount gives all of it back. Of a charge
-// in a currency without limit the reservation stays as well: a service could evade the limits otherwise. Settle is called once,
-// and not at all where it is not known what was charged: the reservation then counts until its periods end.
+// Settle puts what was charged in the place of what was reserved; the zero Amount gives all of it back. Of a charge in another
+// currency the reservation stays as well: a service could evade the limits otherwise. Settle is called once, and not at all where
+// it is not known what was charged: the reservation then counts until its periods end.
 func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	if charged == r.amount || r.from == nil && charged.IsZero() {
 		return nil
 	}
 	return r.book.change(ctx, func(a *accounts) error {
 		now := r.book.now()
-		limited := slices.ContainsFunc(r.book.limits, func(l Limit) bool { return l.Currency == charged.Currency })
+		same := charged.IsZero() || charged.Currency == r.amount.Currency
 		for p, from := range r.from {
-			if w := a.window(r.amount.Currency, p, now); w.From.Equal(from) && (limited || charged.IsZero()) {
+			if w := a.window(r.amount.Currency, p, now); w.From.Equal(from) && same {
 				w.Nano = max(0, w.Nano-r.amount.Nano)
 			}
 		}

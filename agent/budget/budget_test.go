@@ -91,7 +91,7 @@ func TestReserveAndSettle(t *testing.T) {
 		"no budget":                          {nil, []step{{0, "0.1 EUR", "", true}, {0, "", "", true}}},
 		"each currency by itself":            {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "?", false}, {0, "1 USD", "?", false}, {0, "1 EUR", "", true}}},
 		"a price not known counts when told": {[]string{"1 EUR/day"}, []step{{0, "", "0.7 EUR", false}, {0, "", "0.7 EUR", false}, {0, "", "", true}}},
-		"charged in another currency":        {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "1 USD", false}, {0, "1 EUR", "?", false}, {0, "1 USD", "", true}}},
+		"charged in another currency":        {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "0.5 USD", false}, {0, "0.1 EUR", "", true}, {0, "0.6 USD", "", true}, {0, "0.5 USD", "", false}}},
 		"charged where nothing is limited":   {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "1 USD", false}, {0, "1 EUR", "", true}}},
 		"above every bound":                  {[]string{"1000000 EUR/day"}, []step{{0, "1000000 EUR", "?", false}, {0, "1000000 EUR", "", true}}},
 		"nothing is allowed":                 {[]string{"0 EUR/day"}, []step{{0, "0.000000001 EUR", "", true}, {0, "", "", true}}},

@@ -1,0 +1,63 @@
+package bridge
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+// chargedFor returns what a call was charged for; known is false where nobody can tell, so that the reservation stays.
+func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charged money.Amount, known bool) {
+	if err == nil {
+		if r.Charge != nil {
+			return amountOf(r.Charge), true
+		}
+		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may have made it
+	}
+	if _, lost := errors.AsType[*agent.LostError](err); lost {
+		return money.Amount{}, false
+	}
+	if unsent(err) {
+		return money.Amount{}, true
+	}
+	if refusal, ok := errors.AsType[*agent.Error](err); ok {
+		return chargedDespite(refusal)
+	}
+	if failure, ok := errors.AsType[*fetch.Error](err); ok && failure.Sent {
+		return money.Amount{}, false
+	}
+	return money.Amount{}, true
+}
+
+// unsent reports whether a call was not sent since its PAT could not be renewed: what the error says of an exchange is of that.
+func unsent(err error) bool {
+	_, renewing := errors.AsType[*agent.RenewalError](err)
+	_, lost := errors.AsType[*agent.LostError](err)
+	return renewing && !lost
+}
+
+// chargedDespite is chargedFor after a refusal or a failure of the service.
+func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
+	switch {
+	case e.Charge != nil:
+		return amountOf(e.Charge), true
+	case e.Outcome == "not_sent", e.Outcome == "failed":
+		return money.Amount{}, true
+	case e.Outcome != "", e.Status >= http.StatusInternalServerError, e.Status/100 == 2, e.Is(agent.ErrOutcomeUnknown),
+		e.Is(agent.ErrIdempotencyInProgress):
+		return money.Amount{}, false
+	}
+	return money.Amount{}, true
+}
+
+// amountOf is what a charge takes: all of it until it is released.
+func amountOf(c *agent.Charge) money.Amount {
+	if c.State == "released" {
+		return money.Amount{}
+	}
+	return c.Amount
+}

@@ -1,0 +1,116 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+// A price is what the bridge expects of a call before it is made.
+type price struct {
+	most   money.Amount // what is set aside; zero: nothing
+	known  bool         // the terms tell it
+	proved bool         // the terms tell it, and the service has kept to them
+}
+
+// A priced is an intent under the policy of a digest.
+type priced struct {
+	digest string
+	intent intents.UID
+}
+
+// An excess is what a service has charged beyond its terms.
+type excess struct {
+	most  money.Amount // the most so far; zero: nothing in the currency of the terms
+	other money.Amount // in a currency that the terms do not have; zero: nothing
+}
+
+// A currencyError means that a service has charged an intent in a currency that its terms do not have, or that has no budget where
+// they have none. The intent is not called again under these terms.
+type currencyError struct{ charged money.Amount }
+
+func (e *currencyError) Error() string {
+	return "the service has charged " + e.charged.String() + " for this tool, a currency that its terms or the budget do not have"
+}
+
+// priceOf is the most that a call costs under the policy agreed to: what the terms have, or what the service has charged beyond
+// them where that is more. What agents.json says proves nothing, and does not count. The error is a *currencyError.
+func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, error) {
+	term, known := terms.Intents[uid.String()]
+	s.mu.Lock()
+	beyond, exceeded := s.exceeded[priced{digest, uid}]
+	s.mu.Unlock()
+	if !beyond.other.IsZero() {
+		return price{}, &currencyError{beyond.other}
+	}
+	p := price{most: term.Most, known: known, proved: known && !exceeded}
+	if beyond.most.Nano > p.most.Nano {
+		p.most = beyond.most
+	}
+	return p, nil
+}
+
+// note remembers a charge that exceeds the price. It holds while the owner accepts no other policy, however often the service
+// offers another one meanwhile.
+func (s *service) note(uid intents.UID, digest string, p price, charged money.Amount) {
+	other := p.most.Currency != charged.Currency
+	switch {
+	case charged.IsZero(), !other && charged.Nano <= p.most.Nano:
+		return
+	case p.most.Currency == "" && s.b.limited(charged.Currency):
+		if !p.known {
+			return // is counted, and what the next call takes is not known
+		}
+		other = false
+	}
+	s.b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(s.target, maxTitle), charged, uid))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.exceeded == nil {
+		s.exceeded = map[priced]excess{}
+	}
+	beyond := s.exceeded[priced{digest, uid}]
+	switch {
+	case other, !beyond.most.IsZero() && beyond.most.Currency != charged.Currency:
+		beyond.other = charged
+	case charged.Nano > beyond.most.Nano:
+		beyond.most = charged
+	}
+	s.exceeded[priced{digest, uid}] = beyond
+}
+
+// limited reports whether there is a budget in a currency.
+func (b *Bridge) limited(currency string) bool {
+	for _, l := range b.o.Budget.Limits() {
+		if l.Currency == currency {
+			return true
+		}
+	}
+	return false
+}
+
+// alone waits until no other call is under way whose price is not proved: what is set aside for those may be too little, and so no
+// more than one of them may exceed the budget.
+func (b *Bridge) alone(ctx context.Context) error {
+	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+	select {
+	case b.unproved <- struct{}{}:
+		return nil
+	case <-gone:
+		return context.Canceled
+	case <-b.stopping:
+		return context.Canceled
+	}
+}
+
+// reserve sets aside what a call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
+// service says so.
+func (b *Bridge) reserve(ctx context.Context, p price) (*budget.Reservation, error) {
+	if p.known && p.most.IsZero() {
+		return b.o.Budget.Nothing(), nil
+	}
+	return b.o.Budget.Reserve(ctx, p.most)
+}
