@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge/outbox"
 	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
@@ -50,6 +51,8 @@ type Options struct {
 	Accept []string
 	// Budget is what may be spent.
 	Budget *budget.Book
+	// Outbox is the file of the calls whose outcome the host does not know, which all bridges of the agent share. It is required.
+	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
 	// AgreeCommand returns the command by which the owner agrees to the policy of a digest, in the name of an issuer that the
@@ -82,6 +85,9 @@ type Bridge struct {
 	client   *agent.Client
 	server   *mcp.Server
 	services []*service
+	outbox   *outbox.Box
+	sleep    func(context.Context, time.Duration) error
+	now      func() time.Time
 	places   chan struct{}
 	unproved chan struct{} // the place of a call whose price is not proved
 	stopping chan struct{}
@@ -102,7 +108,12 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	b := &Bridge{
 		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1), stopping: make(chan struct{}), tools: map[string]tool{},
 	}
-	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep)
+	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep, b.stopping)
+	b.sleep, b.now = o.Agent.Sleep, o.Agent.Now
+	if b.now == nil {
+		b.now = time.Now //nolint:forbidigo // the caller leaves the clock to us
+	}
+	b.outbox = outbox.Open(o.Outbox, b.now)
 	client, err := agent.New(o.Agent)
 	if err != nil {
 		return nil, err
@@ -197,6 +208,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		b.o.Log("ended with calls under way: what they cost stays reserved")
 	}
 	b.client.Close()
+	b.outbox.Close()
 	return err
 }
 

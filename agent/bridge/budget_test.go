@@ -56,7 +56,7 @@ func TestBudget(t *testing.T) {
 			if test.free {
 				h.ok(orderTool, nil)
 			}
-			sentence, details := h.refused(orderTool, nil, "BUDGET_EXCEEDED")
+			sentence, details := h.refused(orderTool, map[string]any{"query": "another order"}, "BUDGET_EXCEEDED")
 			has(t, sentence, "0.01 USD of the budget of 0.01 USD/day", "--budget")
 			if details["spent"] != "0.01 USD" || details["budget"] != "0.01 USD/day" || details["until"] == nil {
 				t.Errorf("%v", details)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -44,69 +43,36 @@ func (b *Bridge) unknownTool(name string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// hostGone is the key of a channel in the context of a call: it is closed when the host cancels the call.
-type hostGone struct{}
-
-// cancelled reports whether the host has cancelled the call of a context.
-func cancelled(ctx context.Context) bool {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
-	select {
-	case <-gone:
-		return true
-	default:
-		return false
-	}
-}
-
-// gated makes transports that send nothing more of a call that the host has cancelled. What was sent runs to its end, and so do
-// agreements and renewals, which other calls wait for.
-func gated(wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
-	return func(next http.RoundTripper) http.RoundTripper {
-		if wrap != nil {
-			next = wrap(next)
-		}
-		return gate{next}
-	}
-}
-
-type gate struct{ next http.RoundTripper }
-
-func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.Header.Get("Idempotency-Key") != "" && cancelled(r.Context()) {
-		return nil, context.Canceled
-	}
-	return g.next.RoundTrip(r)
-}
-
 // call is one tools/call. The host may cancel it: nothing more is sent then, and what was sent already is awaited unseen, so
 // that its charge is known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	select {
-	case b.places <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	m := &making{b: b, t: t}
+	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), sending{}, m)
+	if err := m.enter(work); err != nil {
+		return nil, err
 	}
 	answered := make(chan *mcp.CallToolResult, 1)
-	work := context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done())
 	began := b.begin(func() {
-		defer func() { <-b.places }()
-		result, err := b.execute(work, t, req.Params)
+		defer m.exit()
+		result, err := b.execute(work, m, req.Params)
 		if err != nil {
 			answered <- b.refusal(t, err)
 			return
 		}
-		answered <- success(t, result)
+		answered <- m.earlier(result, success(t, result))
 	})
 	if !began {
-		<-b.places
+		m.exit()
 		return nil, errEnds
 	}
 	select {
 	case result := <-answered:
 		return result, nil
 	case <-ctx.Done():
+		m.leave(work)
 		return nil, ctx.Err()
 	case <-b.stopping:
+		m.leave(work)
 		return nil, errEnds
 	}
 }
@@ -134,7 +100,8 @@ func (b *Bridge) stop() {
 }
 
 // execute makes the call: agreement, then budget, then the service.
-func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) (agent.Result, error) {
+func (b *Bridge) execute(ctx context.Context, m *making, p *mcp.CallToolParamsRaw) (agent.Result, error) {
+	t, o := m.t, callOptions(p.Meta)
 	arguments := strictjson.Object{}
 	if len(p.Arguments) > 0 && string(p.Arguments) != "null" {
 		var err error
@@ -146,8 +113,8 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 	if err != nil {
 		return agent.Result{}, err
 	}
-	under := service.Session().PolicyDigest
-	price, err := t.of.priceOf(t.intent.UID, under, terms)
+	before := service.Session()
+	price, err := t.of.priceOf(t.intent.UID, before.PolicyDigest, terms)
 	if err != nil {
 		return agent.Result{}, err
 	}
@@ -157,23 +124,29 @@ func (b *Bridge) execute(ctx context.Context, t tool, p *mcp.CallToolParamsRaw) 
 		}
 		defer func() { <-b.unproved }()
 	}
-	reserved, err := b.reserve(ctx, price)
-	if err != nil {
+	if err := m.prepare(ctx, before, arguments, &o, price); err != nil {
 		return agent.Result{}, err
 	}
-	before := service.Session()
-	result, err := service.Execute(ctx, t.intent.UID.String(), arguments, callOptions(p.Meta))
+	if err := m.reserve(ctx, price); err != nil {
+		return agent.Result{}, err
+	}
+	result, err := m.send(ctx, service, arguments, o)
 	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
 		t.of.save(service)
 	}
-	if charged, told := chargedFor(result, err, reserved); told {
-		t.of.note(t.intent.UID, under, price, charged)
-		if settleErr := reserved.Settle(ctx, charged); settleErr != nil {
-			b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
-		}
+	charged, told := chargedFor(result, err, m.reserved)
+	if told {
+		t.of.note(t.intent.UID, before.PolicyDigest, price, charged)
+	}
+	if settleErr := m.settle(ctx, result, err, charged, told); settleErr != nil {
+		b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
 	}
 	if _, changed := errors.AsType[*agent.PolicyChangedError](err); changed {
-		err = t.of.changed(ctx, err)
+		if unknown, ok := errors.AsType[*unknownError](err); ok {
+			unknown.err = t.of.changed(ctx, unknown.err)
+		} else {
+			err = t.of.changed(ctx, err)
+		}
 	}
 	return result, err
 }

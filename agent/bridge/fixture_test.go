@@ -36,9 +36,10 @@ func optionsFor(t *testing.T, services ...*agenttest.Service) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir := t.TempDir()
 	o := Options{
 		Agent:      agent.Options{Key: key, Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
-		Agreements: t.TempDir(), ReadTerms: readTerms,
+		Agreements: dir, Outbox: filepath.Join(dir, "calls"), ReadTerms: readTerms,
 		AgreeCommand: func(service, digest, issuer string) string {
 			return "uimgate agent agree " + service + " --digest " + digest + issuer
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
 )
@@ -104,13 +103,4 @@ func (b *Bridge) alone(ctx context.Context) error {
 	case <-b.stopping:
 		return context.Canceled
 	}
-}
-
-// reserve sets aside what a call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
-// service says so.
-func (b *Bridge) reserve(ctx context.Context, p price) (*budget.Reservation, error) {
-	if p.known && p.most.IsZero() {
-		return b.o.Budget.Nothing(), nil
-	}
-	return b.o.Budget.Reserve(ctx, p.most)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge/outbox"
 	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -97,7 +98,14 @@ type failure struct {
 // schema clients would drop the whole answer.
 func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 	f, sentence := b.explain(t, err)
-	if _, lost := errors.AsType[*agent.LostError](err); lost {
+	_, lost := errors.AsType[*agent.LostError](err)
+	if unknown, ok := errors.AsType[*unknownError](err); ok {
+		f.Details["outcome"] = "unknown"
+		if unknown.call.Key != "" {
+			f.Details["idempotency_key"] = unknown.call.Key
+		}
+		sentence = unknown.advice() + " " + sentence
+	} else if lost {
 		f.Details["outcome"] = "unknown"
 		sentence += " An attempt before, whose answer was lost, may have taken effect."
 	}
@@ -127,6 +135,12 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 		return failure{code, oneLine(sentence, maxSentence), map[string]any{"reason": why}}, sentence
 	}
 	text := oneLine(err.Error(), maxNote)
+	if unknown, ok := errors.AsType[*unknownError](err); ok && unknown.err == nil {
+		return own(string(reason.CodeConflict), string(reason.OutcomeUnknown), "Nothing was called.")
+	}
+	if errors.Is(err, outbox.ErrFull) {
+		return own("", reasonOther, "Nothing was called: %s. Ask for these outcomes first, by the same tools with the same arguments.", text)
+	}
 	if exceeded, ok := errors.AsType[*budget.ExceededError](err); ok {
 		f, sentence := own(string(reason.CodePaymentRequired), reasonBudget,
 			"Nothing was called: %s. The owner of this agent can give more by starting uimgate mcp with another --budget.", text)
@@ -210,6 +224,11 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	}
 	if e.Upstream != "" {
 		say("The service's API says: %s", sentenceOf(e.Upstream))
+	}
+	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and says what to do
+		delete(told, "suggestion")
+		delete(told, "retry_after")
+		return f, strings.Join(out, " ")
 	}
 	if e.Suggestion != "" {
 		say("%s", sentenceOf(e.Suggestion))

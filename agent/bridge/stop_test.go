@@ -42,9 +42,13 @@ func TestCancelled(t *testing.T) {
 	if err := <-answered; !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v", err)
 	}
+	wasLeft(t, o)
 	close(goOn)
-	h.ok(orderTool, nil)
-	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the first is counted, or still reserved
+	if again := h.ok(orderTool, nil); again.Meta["Idempotency-Replayed"] != "true" {
+		t.Errorf("%v", again.Meta)
+	}
+	h.ok(orderTool, map[string]any{"query": "another"})
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the first is counted
 	h.closed()
 	if spent, err := os.ReadFile(o.Agreements + "/spent"); err != nil || !strings.Contains(string(spent), `"nano": 20000000`) {
 		t.Errorf("%s, %v", spent, err)

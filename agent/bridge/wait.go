@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// patient makes functions that wait between two attempts of a call, and not for one that the host has cancelled. Without one
-// they wait by the clock.
-func patient(wait func(context.Context, time.Duration) error) func(context.Context, time.Duration) error {
+// patient makes functions that wait between two attempts of a call, and not for one that the host has cancelled, nor after the end.
+// Without one they wait by the clock.
+func patient(wait func(context.Context, time.Duration) error, stopping <-chan struct{}) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, d time.Duration) error {
 		switch {
 		case cancelled(ctx):
@@ -15,11 +15,11 @@ func patient(wait func(context.Context, time.Duration) error) func(context.Conte
 		case wait != nil:
 			return wait(ctx, d)
 		}
-		return sleep(ctx, d)
+		return sleep(ctx, d, stopping)
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleep(ctx context.Context, d time.Duration, stopping <-chan struct{}) error {
 	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -27,6 +27,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-gone:
+		return context.Canceled
+	case <-stopping:
 		return context.Canceled
 	case <-timer.C:
 		return nil

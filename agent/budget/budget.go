@@ -11,6 +11,7 @@ package budget
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -74,6 +75,20 @@ type Reservation struct {
 
 // Amount returns what is set aside; zero for nothing, and for a price that is not known.
 func (r *Reservation) Amount() money.Amount { return r.amount }
+
+// A Receipt is a Reservation as it is stored, so that it can be settled later, also by another process.
+type Receipt struct {
+	Amount money.Amount         `json:"amount"`
+	From   map[Period]time.Time `json:"from,omitempty"`
+}
+
+// Receipt returns what is to be stored.
+func (r *Reservation) Receipt() Receipt { return Receipt{r.amount, maps.Clone(r.from)} }
+
+// Redeem returns the Reservation of a Receipt of this book, which is settled once like every other.
+func (b *Book) Redeem(r Receipt) *Reservation {
+	return &Reservation{book: b, amount: r.Amount, from: maps.Clone(r.From)}
+}
 
 // Reserve sets a price aside, durably, in every limit of its currency or in none. The zero Amount is a price that is not known:
 // it needs that no limit is used up. Errors: *ExceededError, *CurrencyError, and those of the file.

@@ -112,12 +112,16 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	if err != nil {
 		return err
 	}
-	spent, err := s.spentPath()
+	spent, err := s.statePath("spent.json")
+	if err != nil {
+		return err
+	}
+	calls, err := s.statePath("calls.json")
 	if err != nil {
 		return err
 	}
 	b, err := bridge.Open(c.Context(), bridge.Options{
-		Agent: o, Services: services, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now),
+		Agent: o, Services: services, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
 		ReadTerms: termsFor(c, o), AgreeCommand: s.agreeCommand, Version: readVersion().Version, Log: logged.line,
 	})
 	if errors.Is(err, agent.ErrTarget) || errors.Is(err, agent.ErrOptions) {
@@ -152,12 +156,12 @@ func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	return agent.SaveKey(path, key)
 }
 
-// spentPath is the file of what was spent: beside the agreements.
-func (s *bridgeSettings) spentPath() (string, error) {
+// statePath is a file of the bridge's own state: beside the agreements.
+func (s *bridgeSettings) statePath(name string) (string, error) {
 	if s.data != "" {
-		return filepath.Join(s.data, "spent.json"), nil
+		return filepath.Join(s.data, name), nil
 	}
-	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "spent.json")
+	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
 }
 
 // agreeCommand is what the owner runs to agree. A shell takes the issuer for one word, whatever a service has put into it.

@@ -45,9 +45,13 @@ func TestMCPBudget(t *testing.T) {
 	}
 	close(goOn)
 
+	// The next call of the same arguments asks for its outcome; the one after that is another order.
 	a = assist(t, home, "", args...)
-	if again := a.call(orderTool, toOrder); again.IsError {
-		t.Fatal(block(again, 0))
+	if again := a.call(orderTool, toOrder); again.IsError || again.Meta["Idempotency-Replayed"] != "true" || shop.orders.Load() != 2 {
+		t.Fatalf("%+v %s; %d orders", again, block(again, 0), shop.orders.Load())
+	}
+	if another := a.call(orderTool, toOrder); another.IsError {
+		t.Fatal(block(another, 0))
 	}
 	said := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
 	if !strings.Contains(said, "0.15 EUR of the budget of 0.15 EUR/month") {

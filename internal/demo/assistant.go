@@ -98,7 +98,7 @@ func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 	o := agent.Options{Key: key, AgentID: "demo-assistant", Now: t.Now}
 	return bridge.Open(ctx, bridge.Options{
 		Agent: o, Services: []string{t.gateway}, Agreements: dir, Accept: []string{t.policy.Digest}, Version: t.Version,
-		Budget: budget.New(filepath.Join(dir, "spent.json"), []budget.Limit{limit}, t.Now),
+		Budget: budget.New(filepath.Join(dir, "spent.json"), []budget.Limit{limit}, t.Now), Outbox: filepath.Join(dir, "calls.json"),
 		ReadTerms: func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
 			terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
 			who, err := pat.NewKey(key.Public())

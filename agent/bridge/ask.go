@@ -1,0 +1,164 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge/outbox"
+	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	// heldFor is how long a service can be at a call before it says itself that nobody knows the outcome: a gateway waits for its API for
+	// 10 minutes at most, and 30 s longer for what became of the call.
+	heldFor = 11 * time.Minute
+	// Waits between two questions for the outcome of a call.
+	firstAsk, maxAsk = time.Second, 8 * time.Second
+)
+
+// An unknownError means that the outcome of a call is not known. The outbox keeps the call, unless its key is the host's.
+type unknownError struct {
+	call  outbox.Call
+	hosts bool  // the key is the host's
+	asks  bool  // the service can be asked under the key
+	err   error // the last answer; nil: nothing was asked
+}
+
+func (e *unknownError) Error() string {
+	if e.err == nil {
+		return "the outcome of the call is not known"
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the last answer.
+func (e *unknownError) Unwrap() error { return e.err }
+
+// advice tells a model what to do, and what not.
+func (e *unknownError) advice() string {
+	const unknown = "Outcome unknown, do not repeat: the call that was sent at %s may have taken effect, and may be charged. "
+	text := fmt.Sprintf(unknown, e.call.Since.UTC().Format(time.RFC3339))
+	switch {
+	case !e.asks:
+		return text + "This service cannot be asked what became of it: its owner has to be."
+	case e.hosts:
+		return text + "The same call under the same Idempotency-Key asks what became of it, and makes no other."
+	}
+	return text + "The same tool with exactly the same arguments asks what became of it, and makes no other call; other arguments do."
+}
+
+func (m *making) unknown(err error) *unknownError {
+	call := m.call
+	if m.key != "" {
+		call.Key, call.Since = m.key, m.b.now()
+	}
+	return &unknownError{call, m.key != "", m.asks && call.Key != "", err}
+}
+
+// send makes the call, or asks for the outcome of an earlier one, and asks on while the outcome is not known and can become known.
+// Errors: those of agent.Service.Execute; around the last of them an *unknownError where the outcome of a call that is not safe and
+// free is not known.
+func (m *making) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
+	if m.keeps && m.unkeyed {
+		if err := m.sends(ctx, ""); err != nil {
+			return agent.Result{}, err
+		}
+	}
+	uid := m.t.intent.UID.String()
+	result, err := s.Execute(ctx, uid, arguments, o)
+	if ended(err, m.found) || !m.keeps && m.key == "" {
+		return result, err
+	}
+	if !m.keeps {
+		m.call.Since = m.b.now()
+	}
+	o.IdempotencyKey = m.unknown(err).call.Key
+	began, waited, wait := m.b.now(), time.Duration(0), firstAsk
+	for m.asks && o.IdempotencyKey != "" && canEnd(err) && max(waited, m.b.now().Sub(began)) < heldFor {
+		pause := max(wait, min(asksFor(err), maxAsk))
+		if m.rest(ctx, pause) != nil {
+			break
+		}
+		waited, wait = waited+pause, min(2*wait, maxAsk)
+		if result, err = s.Execute(ctx, uid, arguments, o); ended(err, true) {
+			return result, err
+		}
+	}
+	return result, m.unknown(err)
+}
+
+// rest waits, without a place.
+func (m *making) rest(ctx context.Context, d time.Duration) error {
+	m.exit()
+	if err := m.b.sleep(ctx, d); err != nil {
+		return err
+	}
+	return m.enter(ctx)
+}
+
+// ended reports whether an answer tells the outcome of a call. To a call that may have been sent before, a refusal tells it only if it
+// is the one that was kept, or one of the API itself.
+func ended(err error, before bool) bool {
+	if err == nil {
+		return true
+	}
+	if _, lost := errors.AsType[*agent.LostError](err); lost {
+		return false
+	}
+	if unsent(err) {
+		return !before
+	}
+	if e, ok := errors.AsType[*agent.Error](err); ok {
+		return endedBy(e, before)
+	}
+	failure, ok := errors.AsType[*fetch.Error](err)
+	return !before && !(ok && failure.Sent)
+}
+
+// endedBy is ended for an answer of the service.
+func endedBy(e *agent.Error, before bool) bool {
+	switch {
+	case e.Is(agent.ErrOutcomeUnknown):
+		return e.Details["state"] == "released" || e.Details["state"] == "captured" // it has ended, and its answer was not kept
+	case e.Outcome == "unknown", e.Is(agent.ErrIdempotencyInProgress):
+		return false
+	case e.Replayed, e.Outcome == "failed", e.Outcome == "done", e.Status/100 == 2,
+		e.Reason == string(reason.UpstreamRejected), e.Reason == string(reason.UpstreamBusy):
+		return true
+	case e.Status >= http.StatusInternalServerError && e.Outcome == "":
+		return false
+	}
+	return !before
+}
+
+// canEnd reports whether it is worth asking on after an answer.
+func canEnd(err error) bool {
+	if e, ok := errors.AsType[*agent.Error](err); ok {
+		return e.Is(agent.ErrIdempotencyInProgress) || e.Status == http.StatusTooManyRequests ||
+			e.Status >= http.StatusInternalServerError && e.Outcome != "unknown"
+	}
+	_, ok := errors.AsType[*fetch.Error](err)
+	return ok
+}
+
+// asksFor is the wait that an answer asks for.
+func asksFor(err error) time.Duration {
+	if e, ok := errors.AsType[*agent.Error](err); ok {
+		return e.RetryAfter
+	}
+	return 0
+}
+
+// replayed reports whether an answer is one that was kept under the key.
+func replayed(r agent.Result, err error) bool {
+	if e, ok := errors.AsType[*agent.Error](err); ok {
+		return e.Replayed
+	}
+	return err == nil && r.Replayed
+}

@@ -1,0 +1,50 @@
+package bridge
+
+import (
+	"context"
+	"net/http"
+)
+
+// hostGone is the key of a channel in the context of a call: it is closed when the host cancels the call.
+type hostGone struct{}
+
+// cancelled reports whether the host has cancelled the call of a context.
+func cancelled(ctx context.Context) bool {
+	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+	select {
+	case <-gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// sending is the key of the *making in the context of a call.
+type sending struct{}
+
+// gated makes transports that store a call before they send it, and send nothing more of one that the host has cancelled. What was
+// sent runs to its end, and so do agreements and renewals, which other calls wait for.
+func gated(wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		if wrap != nil {
+			next = wrap(next)
+		}
+		return gate{next}
+	}
+}
+
+type gate struct{ next http.RoundTripper }
+
+func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
+	if key := r.Header.Get("Idempotency-Key"); key != "" {
+		if cancelled(r.Context()) {
+			return nil, context.Canceled
+		}
+		if m, ok := r.Context().Value(sending{}).(*making); ok {
+			if err := m.sends(r.Context(), key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return g.next.RoundTrip(r)
+}

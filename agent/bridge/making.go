@@ -1,0 +1,201 @@
+package bridge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge/outbox"
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A making is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the
+// outbox keeps it from before it is sent until the host knows its outcome.
+type making struct {
+	b        *Bridge
+	t        tool
+	key      string // of the host; empty: none
+	keeps    bool   // in the outbox
+	unkeyed  bool   // is sent without a key
+	asks     bool   // the service can be asked for the outcome under the key
+	found    bool   // it asks for the outcome of an earlier call
+	placed   bool   // it has one of the places
+	reserved *budget.Reservation
+
+	mu     sync.Mutex
+	call   outbox.Call
+	stored bool // in the outbox
+	left   bool // the host waits no more
+}
+
+// enter waits for one of the places of calls under way.
+func (m *making) enter(ctx context.Context) error {
+	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
+	select {
+	case m.b.places <- struct{}{}:
+		m.placed = true
+		return nil
+	case <-gone:
+		return context.Canceled
+	case <-m.b.stopping:
+		return errEnds
+	}
+}
+
+func (m *making) exit() {
+	if m.placed {
+		m.placed = false
+		<-m.b.places
+	}
+}
+
+// prepare looks for an earlier call of the same tool and arguments whose outcome is not known: then this one is sent under its key.
+// The error may be an *unknownError, where the service cannot be asked that way.
+func (m *making) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.key = o.IdempotencyKey
+	m.unkeyed = m.key == "" && strictjson.Exact(arguments) != nil
+	m.asks = m.key != "" || s.Form.Fresh() && !m.unkeyed
+	m.keeps = m.key == "" && (!m.t.intent.Safe || !p.known || !p.most.IsZero())
+	if !m.keeps {
+		return nil
+	}
+	uid := m.t.intent.UID.String()
+	m.call = m.b.outbox.New(s.FileName(), digestOf(uid, arguments), uid)
+	earlier, found, err := m.b.outbox.Find(ctx, m.call.Service, m.call.Digest)
+	if err != nil || !found {
+		return err
+	}
+	m.call, m.stored, m.found, o.IdempotencyKey = earlier, true, true, earlier.Key
+	if !m.asks || earlier.Key == "" {
+		return m.unknown(nil)
+	}
+	return nil
+}
+
+// digestOf names intent and arguments as idempotency does, or as they are written where their numbers are not exact.
+func digestOf(uid string, arguments strictjson.Object) string {
+	if digest, err := pat.ExecuteDigest(uid, arguments); err == nil {
+		return digest
+	}
+	text, _ := json.Marshal(arguments) // was JSON
+	sum := sha256.Sum256(append([]byte(uid+"\n"), text...))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// reserve sets aside what the call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
+// service says so. For an earlier call it was set aside then.
+func (m *making) reserve(ctx context.Context, p price) error {
+	switch {
+	case m.found && m.call.Reserved != nil:
+		m.reserved = m.b.o.Budget.Redeem(*m.call.Reserved)
+		return nil
+	case m.found, p.known && p.most.IsZero():
+		m.reserved = m.b.o.Budget.Nothing()
+	default:
+		var err error
+		if m.reserved, err = m.b.o.Budget.Reserve(ctx, p.most); err != nil {
+			return err
+		}
+	}
+	if !m.found {
+		receipt := m.reserved.Receipt()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.call.Reserved = &receipt
+	}
+	return nil
+}
+
+// sends stores the call before it is sent under a key.
+func (m *making) sends(ctx context.Context, key string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.left:
+		return context.Canceled
+	case !m.keeps, m.stored && m.call.Key == key:
+		return nil
+	}
+	next := m.call
+	next.Key = key
+	if err := m.b.outbox.Put(ctx, next); err != nil {
+		return err
+	}
+	m.call, m.stored = next, true
+	return nil
+}
+
+// leave leaves the call to the next of the same tool and arguments, as the host was not told its outcome.
+func (m *making) leave(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.left = true
+	if m.call.ID == "" || !m.keeps {
+		return
+	}
+	var err error
+	switch {
+	case m.stored:
+		err = m.b.outbox.Leave(ctx, m.call.ID)
+	case m.call.Key != "": // it has ended just now
+		again := m.call
+		again.Owner, again.Reserved = "", nil
+		err = m.b.outbox.Put(ctx, again)
+	}
+	if err != nil {
+		m.b.o.Log(oneLine(err.Error(), maxNote))
+	}
+}
+
+// settle puts what was charged in the place of what was reserved, once for all calls under one key, and forgets the call if the host
+// will know its outcome.
+func (m *making) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, told bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.stored {
+		if told {
+			return m.reserved.Settle(ctx, charged)
+		}
+		return nil
+	}
+	_, unknown := errors.AsType[*unknownError](err)
+	if unknown && (!told || charged == m.reserved.Amount()) {
+		return m.b.outbox.Leave(ctx, m.call.ID)
+	}
+	stays := unknown || m.left
+	receipt, endErr := m.b.outbox.End(ctx, m.call.ID, stays)
+	if endErr != nil {
+		return endErr
+	}
+	m.stored = stays
+	switch {
+	case receipt != nil && told:
+		return m.b.o.Budget.Redeem(*receipt).Settle(ctx, charged)
+	case receipt == nil && told && !unknown && m.found && !replayed(r, err): // it was made again
+		return m.b.o.Budget.Nothing().Settle(ctx, charged)
+	}
+	return nil
+}
+
+// earlier adds to a result that it answers an earlier call, where it does.
+func (m *making) earlier(r agent.Result, result *mcp.CallToolResult) *mcp.CallToolResult {
+	if m.found && r.Replayed {
+		result.Content = append(result.Content, &mcp.TextContent{Text: fmt.Sprintf(
+			"This answers the call with these arguments that was made at %s, whose outcome was not known. Nothing was done again.",
+			m.call.Since.UTC().Format(time.RFC3339))})
+	}
+	return result
+}

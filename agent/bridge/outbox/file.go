@@ -1,0 +1,78 @@
+package outbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/privatefile"
+)
+
+const (
+	fileVersion = 1
+	maxFile     = 4 << 20
+)
+
+var errUnchanged = errors.New("nothing has changed")
+
+// ids are the names of boxes and calls, which are part of paths.
+var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
+
+// A file is what the box holds, oldest first.
+type file struct {
+	Version int     `json:"version"`
+	Calls   []*Call `json:"calls"`
+}
+
+// read returns the calls that are not older than MaxAge.
+func read(path string, now time.Time) (*file, error) {
+	data, err := privatefile.Read(path, maxFile)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return &file{Version: fileVersion}, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the calls under way, %s: %w", path, err)
+	}
+	f := &file{}
+	broken := json.Unmarshal(data, f) != nil || f.Version != fileVersion
+	for _, c := range f.Calls {
+		broken = broken || c == nil || !ids.MatchString(c.ID) || c.Owner != "" && !ids.MatchString(c.Owner)
+	}
+	if broken {
+		return nil, fmt.Errorf("%s does not tell which calls are under way: none is made until it is mended or, to begin anew, removed", path)
+	}
+	f.Calls = slices.DeleteFunc(f.Calls, func(c *Call) bool { return now.Sub(c.Since) > MaxAge })
+	return f, nil
+}
+
+func (f *file) write(path string) error {
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err == nil {
+		err = privatefile.Write(path, append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("storing the calls under way: %w", err)
+	}
+	return nil
+}
+
+func (f *file) find(id string) *Call {
+	if n := f.index(id); n >= 0 {
+		return f.Calls[n]
+	}
+	return nil
+}
+
+func (f *file) remove(id string) {
+	if n := f.index(id); n >= 0 {
+		f.Calls = slices.Delete(f.Calls, n, n+1)
+	}
+}
+
+func (f *file) index(id string) int {
+	return slices.IndexFunc(f.Calls, func(c *Call) bool { return c.ID == id })
+}

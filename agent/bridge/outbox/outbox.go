@@ -1,0 +1,237 @@
+// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant knows its outcome: in a file
+// that all bridges of one directory share, and that a crash leaves right. What was sent and not answered is found by the next call of
+// the same tool with the same arguments, which is then sent under the same key and so not made twice.
+//
+//	call, ok, err := box.Find(ctx, service, digest) // an earlier one, of unknown outcome
+//	err = box.Put(ctx, call)                        // before it is sent
+//	err = box.Leave(ctx, call.ID)                   // its outcome is not known: the next one asks
+//	receipt, err := box.End(ctx, call.ID, false)    // its outcome is known, and told
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/internal/privatefile"
+)
+
+const (
+	// MaxAge is how long a call is kept: services know a key for 24 hours.
+	MaxAge = 23 * time.Hour
+	// Bounds of the calls that are kept; beyond them nothing is sent.
+	maxOfService = 200
+	maxCalls     = 2000
+	// lockWait bounds the wait for another process, which holds the lock for the time of one write.
+	lockWait = 10 * time.Second
+)
+
+// ErrFull means that the outcome of too many calls is not known.
+var ErrFull = errors.New("the outcome of too many calls is not known")
+
+// A Call is a call that was sent, or is about to be.
+type Call struct {
+	ID       string          `json:"id"`              // of this file
+	Key      string          `json:"key,omitempty"`   // idempotency key; empty: it was sent without one, and cannot be asked for
+	Service  string          `json:"service"`         // and the agent there
+	Digest   string          `json:"digest"`          // of intent and arguments
+	Intent   string          `json:"intent"`          // UID, for the owner
+	Since    time.Time       `json:"since"`           // when it was sent first
+	Owner    string          `json:"owner,omitempty"` // the box of the bridge that makes it; empty: its outcome is for everyone to ask
+	Reserved *budget.Receipt `json:"reserved,omitempty"`
+}
+
+// A Box is the file as one bridge uses it. It is safe for concurrent use.
+type Box struct {
+	path string
+	id   string
+	now  func() time.Time
+
+	mu     sync.Mutex
+	unlock func() // of the file that shows that this bridge lives; nil: not locked yet
+}
+
+// Open returns the box in a file, which is made by the first Put; beside it stand its lock and one for each bridge that makes calls.
+func Open(path string, now func() time.Time) *Box {
+	return &Box{path: path, id: rand.Text(), now: now}
+}
+
+// Close leaves the calls of this box to others.
+func (b *Box) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unlock != nil {
+		_ = os.Remove(b.lifePath(b.id))
+		b.unlock()
+		b.unlock = nil
+	}
+}
+
+// Find returns a call of unknown outcome: one that was left, or that a bridge was making which has ended.
+func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
+	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
+		return Call{}, false, nil
+	}
+	err = b.change(ctx, func(f *file) error {
+		for _, c := range f.Calls {
+			if c.Service != service || c.Digest != digest || b.made(c.Owner) {
+				continue
+			}
+			c.Owner = ""
+			found, ok = *c, true
+			return nil
+		}
+		return errUnchanged
+	})
+	return found, ok, err
+}
+
+// Put stores a call, or what has changed of it. A new one belongs to this box. The error may be ErrFull.
+func (b *Box) Put(ctx context.Context, c Call) error {
+	if err := b.live(ctx); err != nil {
+		return err
+	}
+	return b.change(ctx, func(f *file) error {
+		if had := f.find(c.ID); had != nil {
+			*had = c
+			return nil
+		}
+		ofService := 0
+		for _, other := range f.Calls {
+			if other.Service == c.Service {
+				ofService++
+			}
+		}
+		if len(f.Calls) >= maxCalls || ofService >= maxOfService {
+			return ErrFull
+		}
+		f.Calls = append(f.Calls, &c)
+		return nil
+	})
+}
+
+// New returns a call of this box, which Put stores.
+func (b *Box) New(service, digest, intent string) Call {
+	return Call{ID: rand.Text(), Service: service, Digest: digest, Intent: intent, Since: b.now(), Owner: b.id}
+}
+
+// Leave leaves a call to whoever asks for its outcome next.
+func (b *Box) Leave(ctx context.Context, id string) error {
+	return b.change(ctx, func(f *file) error {
+		c := f.find(id)
+		if c == nil || c.Owner == "" {
+			return errUnchanged
+		}
+		c.Owner = ""
+		return nil
+	})
+}
+
+// End notes that the outcome of a call is known, and takes out what was reserved for it; nil: nothing is, or another has taken it out.
+// The call is removed, unless it has to stay, for the next to ask, since nobody was told.
+func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
+	err = b.change(ctx, func(f *file) error {
+		c := f.find(id)
+		if c == nil {
+			return errUnchanged
+		}
+		reserved, c.Reserved, c.Owner = c.Reserved, nil, ""
+		if !stays {
+			f.remove(id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reserved, nil
+}
+
+// live locks the file that shows that this bridge lives; the lock ends with the process.
+func (b *Box) live(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unlock != nil {
+		return nil
+	}
+	b.sweep()
+	for {
+		unlock, err := privatefile.Lock(ctx, b.lifePath(b.id))
+		if err != nil {
+			return fmt.Errorf("the calls under way: %w", err)
+		}
+		if _, err := os.Stat(b.lifePath(b.id)); err == nil {
+			b.unlock = unlock
+			return nil
+		}
+		unlock() // another bridge has swept it away before it was locked
+	}
+}
+
+// sweep removes the files of bridges that were killed.
+func (b *Box) sweep() {
+	others, err := os.ReadDir(filepath.Dir(b.path))
+	if err != nil {
+		return // there are none, or the lock will tell
+	}
+	for _, other := range others {
+		id, ok := strings.CutPrefix(other.Name(), filepath.Base(b.path)+".")
+		if id, isLock := strings.CutSuffix(id, ".lock"); ok && isLock && ids.MatchString(id) {
+			_ = b.made(id)
+		}
+	}
+}
+
+func (b *Box) lifePath(id string) string { return b.path + "." + id + ".lock" }
+
+// made reports whether a call is being made now: by this bridge, or by another one that lives.
+func (b *Box) made(owner string) bool {
+	switch owner {
+	case "":
+		return false
+	case b.id:
+		return true
+	}
+	path := b.lifePath(owner)
+	if _, err := os.Stat(path); err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	once, cancel := context.WithCancel(context.Background())
+	cancel() // one attempt
+	unlock, err := privatefile.Lock(once, path)
+	if err != nil {
+		return true
+	}
+	_ = os.Remove(path)
+	unlock()
+	return false
+}
+
+// change applies a change to the file, alone among all processes. Where f returns an error nothing is written.
+func (b *Box) change(ctx context.Context, f func(*file) error) error {
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := privatefile.Lock(ctx, b.path+".lock")
+	if err != nil {
+		return fmt.Errorf("the calls under way: %w", err)
+	}
+	defer unlock()
+	kept, err := read(b.path, b.now())
+	if err != nil {
+		return err
+	}
+	if err := f(kept); err != nil {
+		if errors.Is(err, errUnchanged) {
+			return nil
+		}
+		return err
+	}
+	return kept.write(b.path)
+}

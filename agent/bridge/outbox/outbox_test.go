@@ -1,0 +1,171 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/internal/money"
+)
+
+// A desk is a file with its clock, and the boxes of several bridges on it.
+type desk struct {
+	*testing.T
+	path string
+	now  time.Time
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	return &desk{t, filepath.Join(t.TempDir(), "calls.json"), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
+}
+
+func (d *desk) box() *Box {
+	b := Open(d.path, func() time.Time { return d.now })
+	d.Cleanup(b.Close)
+	return b
+}
+
+// send puts a call for an order of some thing.
+func (d *desk) send(b *Box, thing string) Call {
+	d.Helper()
+	c := b.New("shop", thing, "shop.example:order:v1")
+	c.Key = "key of " + thing
+	c.Reserved = &budget.Receipt{Amount: money.Amount{Nano: 5, Currency: "EUR"}}
+	if err := b.Put(d.Context(), c); err != nil {
+		d.Fatal(err)
+	}
+	return c
+}
+
+func (d *desk) finds(b *Box, thing string, want bool) Call {
+	d.Helper()
+	c, found, err := b.Find(d.Context(), "shop", thing)
+	if err != nil || found != want || found && c.Key != "key of "+thing {
+		d.Fatalf("%+v, %v, %v; want %v", c, found, err, want)
+	}
+	return c
+}
+
+// A call is found by others once its maker has left it, or has ended.
+func TestWhatIsFound(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		then  func(d *desk, b *Box, c Call) error
+		found bool
+	}{
+		"while it is made": {func(*desk, *Box, Call) error { return nil }, false},
+		"left":             {func(d *desk, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
+		"its bridge ended": {func(_ *desk, b *Box, _ Call) error { b.Close(); return nil }, true},
+		"its bridge was killed": {func(_ *desk, b *Box, _ Call) error {
+			b.unlock() // as the end of a process does
+			b.unlock = func() {}
+			return nil
+		}, true},
+		"told":            {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
+		"known, not told": {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
+		"a clock behind":  {func(d *desk, b *Box, c Call) error { d.now = d.now.Add(-time.Hour); return b.Leave(d.Context(), c.ID) }, true},
+		"after a long time": {func(d *desk, b *Box, c Call) error {
+			err := b.Leave(d.Context(), c.ID)
+			d.now = d.now.Add(MaxAge + 1)
+			return err
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			maker := d.box()
+			c := d.send(maker, "tea")
+			if err := test.then(d, maker, c); err != nil {
+				t.Fatal(err)
+			}
+			other := d.box()
+			d.finds(other, "coffee", false)
+			d.finds(other, "tea", test.found)
+			d.finds(other, "tea", test.found) // as often as anyone asks
+		})
+	}
+}
+
+// What was reserved is taken out once, whoever learns the outcome.
+func TestTheReservationIsTakenOutOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	one, two := d.box(), d.box()
+	c := d.send(one, "tea")
+	if err := one.Leave(t.Context(), c.ID); err != nil {
+		t.Fatal(err)
+	}
+	if found := d.finds(two, "tea", true); found.Reserved == nil || found.Reserved.Amount.Nano != 5 {
+		t.Errorf("%+v", found)
+	}
+	for n, box := range []*Box{two, one, two} {
+		receipt, err := box.End(t.Context(), c.ID, n == 0)
+		if err != nil || (receipt != nil) != (n == 0) {
+			t.Errorf("%d: %v, %v", n, receipt, err)
+		}
+	}
+}
+
+// The calls of one service are bounded, and so are all of them; what is too old makes place.
+func TestTheBoxIsBounded(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	b := d.box()
+	for n := range maxOfService {
+		d.send(b, fmt.Sprint(n))
+	}
+	if err := b.Put(t.Context(), b.New("shop", "one more", "")); !errors.Is(err, ErrFull) {
+		t.Errorf("err = %v", err)
+	}
+	if err := b.Put(t.Context(), b.New("another shop", "tea", "")); err != nil {
+		t.Error(err)
+	}
+	d.now = d.now.Add(MaxAge + time.Second)
+	d.send(b, "one more")
+}
+
+// A file that does not tell what is under way lets nothing be sent.
+func TestABrokenFileSendsNothing(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"not JSON": "{", "empty": "", "another version": `{"version":2,"calls":[]}`, "null": `{"version":1,"calls":[null]}`,
+		"a path": `{"version":1,"calls":[{"id":"ABCDEFGHIJKLMNOPQRSTUVWXYZ","owner":"../../x"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			if err := os.WriteFile(d.path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := d.box()
+			if err := b.Put(t.Context(), b.New("shop", "tea", "")); err == nil {
+				t.Error("it was stored")
+			}
+			if _, _, err := b.Find(t.Context(), "shop", "tea"); err == nil {
+				t.Error("it was read")
+			}
+		})
+	}
+}
+
+// A bridge that was killed leaves a lock, which the next one removes.
+func TestLocksOfKilledBridgesAreRemoved(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	killed := d.box()
+	d.send(killed, "tea")
+	killed.unlock()
+	killed.unlock = func() {}
+	lives := d.box()
+	d.send(lives, "coffee")
+	d.send(d.box(), "milk")
+	locks, err := filepath.Glob(d.path + ".*.lock")
+	if err != nil || len(locks) != 2 {
+		t.Errorf("%q, %v", locks, err)
+	}
+}
