@@ -93,8 +93,14 @@ func (m *making) send(ctx context.Context, s *agent.Service, arguments strictjso
 	return result, m.unknown(err)
 }
 
-// rest waits, without a place.
+// rest waits, without a place, unless nobody waits for the outcome.
 func (m *making) rest(ctx context.Context, d time.Duration) error {
+	m.mu.Lock()
+	left := m.left
+	m.mu.Unlock()
+	if left {
+		return context.Canceled
+	}
 	m.exit()
 	if err := m.b.sleep(ctx, d); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package bridge lets a person's assistant use UIM services: towards the assistant it is an MCP server on stdin and stdout, with a
-// tool for each intent; towards each service it is an agent, with its own key, agreement, proofs and idempotency keys.
+// Package bridge lets a person's assistant use UIM services: towards the assistant it is an MCP server, on stdin and stdout or over
+// HTTP on a loopback address, with a tool for each intent; towards each service it is an agent, with its own key, agreement, proofs
+// and idempotency keys.
 //
 //	b, err := bridge.Open(ctx, bridge.Options{Agent: agent.Options{Key: key}, Services: []string{"shop.example"}, …})
 //	err = b.Serve(ctx, os.Stdin, os.Stdout)
@@ -12,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -29,8 +29,11 @@ import (
 const (
 	// openTime bounds the time in which services are found at the start.
 	openTime = 20 * time.Second
-	// freshFor is how old a catalogue may be when tools are listed; clients are told so.
-	freshFor = 5 * time.Minute
+	// freshFor is how old a list may be; clients are told so, and of changes meanwhile. The bridge reads catalogues and policies anew
+	// that often, and where a list is asked for when they are older than readFor.
+	freshFor, readFor = time.Minute, 5 * time.Second
+	// firstLook is the wait until services are looked for again that could not be found; it doubles up to freshFor.
+	firstLook = 2 * time.Second
 	// pageSize is large, as many clients read one page.
 	pageSize = 200
 	// maxCalls bounds the calls under way; others wait for their turn.
@@ -93,20 +96,23 @@ type Bridge struct {
 	stopping chan struct{}
 	working  sync.WaitGroup
 
-	listing sync.Mutex // one refresh at a time
-	mu      sync.Mutex
-	tools   map[string]tool // by name
-	listed  time.Time       // when the catalogues were read
+	listing  sync.Mutex // one refresh at a time
+	offering sync.Mutex // one change of the list at a time
+	mu       sync.Mutex
+	tools    map[string]tool   // by name
+	shown    map[string]string // tools as they are listed, by name
+	listed   time.Time         // when the catalogues were read
 }
 
-// Open finds the services. Where none can be found, the error says why; those that cannot be found beside others are logged, and
-// looked for again when tools are listed.
+// Open finds the services. Those that cannot be found are logged, and looked for again until they are. The error wraps agent.ErrTarget
+// where a target names no service, or agent.ErrOptions.
 func Open(ctx context.Context, o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
 	b := &Bridge{
-		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1), stopping: make(chan struct{}), tools: map[string]tool{},
+		o: o, places: make(chan struct{}, maxCalls), unproved: make(chan struct{}, 1), stopping: make(chan struct{}),
+		tools: map[string]tool{}, shown: map[string]string{},
 	}
 	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep, b.stopping)
 	b.sleep, b.now = o.Agent.Sleep, o.Agent.Now
@@ -124,12 +130,13 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	if err := b.find(ctx); err != nil {
+	if err := b.find(ctx); errors.Is(err, agent.ErrTarget) {
 		client.Close()
 		return nil, err
 	}
 	b.server = mcp.NewServer(&mcp.Implementation{Name: "uimgate", Title: "UIM services", Version: o.Version}, &mcp.ServerOptions{
-		Instructions: b.instructions(), PageSize: pageSize, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		Instructions: b.instructions(), PageSize: pageSize,
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
 			c.TTLMs, c.CacheScope = int(freshFor.Milliseconds()), "private"
 		},
@@ -139,7 +146,7 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	return b, nil
 }
 
-// find finds the services that are not found yet, all at once. The error wraps those of all where none is there.
+// find finds the services, or reads them anew, all at once. The error wraps those of all where none is there.
 func (b *Bridge) find(ctx context.Context) error {
 	errs := make([]error, len(b.services))
 	var wg sync.WaitGroup
@@ -162,22 +169,6 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// refresh reads the catalogues again once they are old. What cannot be read stays as it was.
-func (b *Bridge) refresh(ctx context.Context) {
-	b.listing.Lock()
-	defer b.listing.Unlock()
-	b.mu.Lock()
-	old := time.Since(b.listed) > freshFor
-	b.mu.Unlock()
-	if !old {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, openTime)
-	defer cancel()
-	_ = b.find(ctx) // logged
-	b.offer()
-}
-
 // instructions tell the model what the tools are, and what is missing yet.
 func (b *Bridge) instructions() string {
 	var out []string
@@ -188,42 +179,4 @@ func (b *Bridge) instructions() string {
 		out = append(out, "Tools that cost money are refused: the owner of this agent has given no budget.")
 	}
 	return severalLines(strings.Join(out, "\n"), maxSentence)
-}
-
-// Serve speaks MCP until the input ends or ctx is done. Calls under way get some seconds to end; what they cost is counted
-// whether they do or not.
-func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	err := b.serve(ctx, in, out)
-	b.stop()
-	settled := make(chan struct{})
-	go func() {
-		b.working.Wait()
-		close(settled)
-	}()
-	timer := time.NewTimer(settleTime)
-	defer timer.Stop()
-	select {
-	case <-settled:
-	case <-timer.C:
-		b.o.Log("ended with calls under way: what they cost stays reserved")
-	}
-	b.client.Close()
-	b.outbox.Close()
-	return err
-}
-
-func (b *Bridge) serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := b.server.Connect(ctx, stdio{in, out}, nil)
-	if err != nil {
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		go session.Close() //nolint:errcheck // waits for calls under way, which Serve does not
-		return nil
-	}
 }

@@ -18,7 +18,7 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "tools/list":
-			b.refresh(ctx)
+			b.refresh(ctx, readFor)
 		case "tools/call":
 			call, ok := req.(*mcp.CallToolRequest)
 			if !ok || call.Params == nil {
@@ -71,6 +71,9 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	case <-ctx.Done():
 		m.leave(work)
 		return nil, ctx.Err()
+	case <-hungUp(ctx):
+		m.leave(work)
+		return nil, context.Canceled
 	case <-b.stopping:
 		m.leave(work)
 		return nil, errEnds

@@ -19,6 +19,16 @@ func cancelled(ctx context.Context) bool {
 	}
 }
 
+// connection is the key of a channel in the context of a call over HTTP: it is closed when the connection is lost. Before revision
+// 2026-07-28 that cancels nothing, but nobody is told the outcome any more.
+type connection struct{}
+
+// hungUp returns that channel; nil: there is none.
+func hungUp(ctx context.Context) <-chan struct{} {
+	lost, _ := ctx.Value(connection{}).(<-chan struct{})
+	return lost
+}
+
 // sending is the key of the *making in the context of a call.
 type sending struct{}
 

@@ -67,26 +67,49 @@ func (s *service) state() (*agent.Service, *intents.Catalog, agent.Policy, Terms
 	return s.current, s.catalog, s.offered, s.terms
 }
 
-// readPolicy reads the policy offered now and its terms for the intents of the catalogue.
+// readPolicy reads the policy offered now and its terms for the intents of the catalogue. Where it is another one than before, the
+// catalogue is read anew, and the tools are listed with the new terms.
 func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
-	current, _, _, _ := s.state()
+	current, _, before, _ := s.state()
 	policy, err := current.Policy(ctx)
 	if err != nil {
 		return agent.Policy{}, Terms{}, err
 	}
+	isNew := policy.Digest != before.Digest
+	if isNew && before.Digest != "" {
+		s.readCatalog(ctx)
+	}
 	s.mu.Lock()
-	catalog, before, terms, termsOf := s.catalog, s.offered, s.terms, s.termsOf
+	catalog, terms, termsOf := s.catalog, s.terms, s.termsOf
 	s.mu.Unlock()
-	if policy.Digest != before.Digest || terms.Intents == nil || termsOf != catalog {
+	if isNew || terms.Intents == nil || termsOf != catalog {
 		terms = Terms{}
 		if s.b.o.ReadTerms != nil {
 			terms = s.b.o.ReadTerms(ctx, policy, catalog)
 		}
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.offered, s.terms, s.termsOf = policy, terms, catalog
+	s.mu.Unlock()
+	if isNew {
+		s.b.offer()
+	}
 	return policy, terms, nil
+}
+
+// readCatalog reads what the service offers now. What cannot be read stays as it was.
+func (s *service) readCatalog(ctx context.Context) {
+	found, err := s.b.client.Discover(ctx, s.target)
+	if err != nil {
+		return
+	}
+	catalog, err := found.Catalog(ctx)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalog = catalog
 }
 
 // introduction is the service in the instructions of the server.

@@ -38,7 +38,7 @@ type stdio struct {
 // Connect implements mcp.Transport.
 func (t stdio) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{
-		out: t.out, unanswered: map[jsonrpc.ID]int{},
+		out: t.out, unanswered: map[jsonrpc.ID]int{}, cancelled: map[jsonrpc.ID]bool{},
 		incoming: make(chan line), closed: make(chan struct{}), idle: make(chan struct{}, 1),
 	}
 	go c.read(t.in)
@@ -58,10 +58,11 @@ type lineConn struct {
 
 	mu         sync.Mutex // of out and what follows
 	out        io.Writer
-	unanswered map[jsonrpc.ID]int // requests, and how many bytes each has
-	held       int                // bytes of all of them
-	waiting    bool               // until there are none
-	idle       chan struct{}      // sent to when there are none
+	unanswered map[jsonrpc.ID]int  // requests, and how many bytes each has
+	cancelled  map[jsonrpc.ID]bool // those of them that the host does not wait for any more
+	held       int                 // bytes of all of them
+	waiting    bool                // until there are none
+	idle       chan struct{}       // sent to when there are none
 }
 
 // read hands on what comes until the end of the input or of the connection.
@@ -87,11 +88,15 @@ func (c *lineConn) read(in io.Reader) {
 			}
 			continue
 		}
-		if request, _ := message.(*jsonrpc.Request); request != nil && request.IsCall() {
+		switch request, _ := message.(*jsonrpc.Request); {
+		case request == nil:
+		case request.IsCall():
 			if refused := c.take(request.ID, len(text)); refused != nil {
 				_ = c.write(refused)
 				continue
 			}
+		case request.Method == "notifications/cancelled":
+			c.cancel(request.Params)
 		}
 		if !c.hand(line{message: message}) {
 			return
@@ -134,13 +139,41 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements mcp.Connection.
+// Write implements mcp.Connection. A request that the host has cancelled is not answered.
+// MCP 2026-07-28, basic/patterns/cancellation.
 func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
+	answer, ok := m.(*jsonrpc.Response)
+	if ok && c.isCancelled(answer.ID) {
+		c.answered(answer.ID)
+		return nil
+	}
 	err := c.write(m)
-	if answer, ok := m.(*jsonrpc.Response); ok {
+	if ok {
 		c.answered(answer.ID)
 	}
 	return err
+}
+
+// cancel notes the request that a notification names; one that is not known, or answered already, is ignored.
+func (c *lineConn) cancel(params json.RawMessage) {
+	var named struct {
+		RequestID any `json:"requestId"`
+	}
+	if json.Unmarshal(params, &named) != nil {
+		return
+	}
+	id, err := jsonrpc.MakeID(named.RequestID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, waits := c.unanswered[id]; err == nil && waits {
+		c.cancelled[id] = true
+	}
+}
+
+func (c *lineConn) isCancelled(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancelled[id]
 }
 
 func (c *lineConn) write(m jsonrpc.Message) error {
@@ -160,12 +193,18 @@ func (c *lineConn) send(text []byte) error {
 
 // refuse answers what has no id.
 func (c *lineConn) refuse(code int64, message string) {
+	_ = c.send(withoutID(code, message)) // a host that does not read ends the connection otherwise
+}
+
+// withoutID is an error in answer to what has no id.
+func withoutID(code int64, message string) []byte {
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
 	})
-	if err == nil {
-		_ = c.send(text) // a host that does not read ends the connection otherwise
+	if err != nil { // texts can always be written
+		return nil
 	}
+	return text
 }
 
 // take counts a request of so many bytes; it returns what is answered instead where there are too many, or one of this id. An
@@ -192,6 +231,7 @@ func (c *lineConn) answered(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.held -= c.unanswered[id]
+	delete(c.cancelled, id)
 	if delete(c.unanswered, id); c.waiting && len(c.unanswered) == 0 {
 		select {
 		case c.idle <- struct{}{}:

@@ -28,8 +28,13 @@ const maxTags = 20
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
 // offer makes a tool of each intent that is not retired, and takes away those that are gone. With several services the host of
-// each stands before its names.
+// each stands before its names. Hosts are told when the list changes.
 func (b *Bridge) offer() {
+	if b.server == nil { // is being opened
+		return
+	}
+	b.offering.Lock()
+	defer b.offering.Unlock()
 	tools := map[string]tool{}
 	for _, s := range b.services {
 		_, catalog, _, _ := s.state()
@@ -46,24 +51,50 @@ func (b *Bridge) offer() {
 		}
 	}
 	b.mu.Lock()
-	before := b.tools
 	b.tools = tools
 	b.mu.Unlock()
-	for name := range before {
+	for name := range b.shown {
 		if _, stays := tools[name]; !stays {
-			b.server.RemoveTools(name)
+			b.withdraw(name)
 		}
 	}
 	for name, t := range tools {
-		described, err := t.describe(name)
-		if err != nil { // costs one tool, not the list
-			b.o.Log(fmt.Sprintf("%s is left out: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
-			b.server.RemoveTools(name)
-			continue
+		b.show(name, t)
+	}
+}
+
+// show lists a tool, unless it is listed as it is.
+func (b *Bridge) show(name string, t tool) {
+	described, err := t.describe(name)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(described)
+	}
+	if err != nil { // costs one tool, not the list
+		b.o.Log(fmt.Sprintf("%s is left out: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
+		b.withdraw(name)
+		return
+	}
+	if b.shown[name] == string(text) {
+		return
+	}
+	b.shown[name] = string(text)
+	b.server.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		b.mu.Lock()
+		now, there := b.tools[name]
+		b.mu.Unlock()
+		if !there {
+			return nil, b.unknownTool(name)
 		}
-		b.server.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return b.call(ctx, t, req)
-		})
+		return b.call(ctx, now, req)
+	})
+}
+
+// withdraw takes a tool off the list.
+func (b *Bridge) withdraw(name string) {
+	if _, listed := b.shown[name]; listed {
+		delete(b.shown, name)
+		b.server.RemoveTools(name)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestScripts(t *testing.T) {
 			return ownPath(e)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"gateway": startGateway, "relay": startRelay,
+			"gateway": startGateway, "relay": startRelay, "bridge": startBridge, "tools": listTools,
 			"shop":    startExampleShop,
 			"hangup":  hangup,
 			"dns":     startDNS,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,7 @@ import (
 type bridgeSettings struct {
 	agentSettings
 	accept, budgets []string
-	host            string
+	host, listen    string
 }
 
 func mcpCommand() *cobra.Command {
@@ -43,9 +44,13 @@ terms and the command to run. It spends nothing without --budget, and within it 
 in an hour, day or month (UTC): all bridges of one directory share what is spent.
 
 --print-config prints what goes into the settings of an assistant. Key, agreements and what was spent
-are kept where uimgate agent keeps them, or in --data.`,
+are kept where uimgate agent keeps them, or in --data.
+
+--listen serves programs that do not start one of their own, over streamable HTTP on an address of this
+machine alone; its URL is printed. Every program of this machine may use it, and spend the budget.`,
 		Example: `  uimgate mcp shop.example --print-config claude
-  uimgate mcp shop.example --agree sha-256:Jx1… --budget "5 EUR/day"`,
+  uimgate mcp shop.example --agree sha-256:Jx1… --budget "5 EUR/day"
+  uimgate mcp shop.example --listen 127.0.0.1:8765`,
 		Args: usageArgs(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			limits, err := s.limits()
@@ -66,6 +71,7 @@ are kept where uimgate agent keeps them, or in --data.`,
 	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
 	f.StringArrayVar(&s.budgets, "budget", nil, `the most to spend, such as "5 EUR/day": per hour, day or month (repeat for several)`)
 	f.StringVar(&s.host, "print-config", "", "print the settings for an assistant instead: "+strings.Join(hostconfig.Names(), ", "))
+	f.StringVar(&s.listen, "listen", "", "serve over HTTP on this loopback address instead of stdin and stdout, such as 127.0.0.1:8765")
 	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
 	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
@@ -92,13 +98,21 @@ func (s *bridgeSettings) check() error {
 			return fmt.Errorf("--agree %.60q: want the digest of a policy, such as sha-256:…; uimgate agent policy tells it", digest)
 		}
 	}
+	if s.listen != "" {
+		if _, err := bridge.ListenAddress(s.listen); err != nil {
+			return fmt.Errorf("--listen %.60q: %w", s.listen, err)
+		}
+		if s.host != "" {
+			return errors.New("--print-config is for assistants that start this command, and --listen for programs that do not")
+		}
+	}
 	if _, ok := hostconfig.Of(s.host); s.host != "" && !ok {
 		return fmt.Errorf("--print-config %.40q: want %s", s.host, strings.Join(hostconfig.Names(), ", "))
 	}
 	return nil
 }
 
-// serve runs the bridge. Stdout is the host's alone.
+// serve runs the bridge. Without --listen, stdout is the host's alone.
 func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
 	logged := &ownerLog{w: c.ErrOrStderr()}
 	if err := s.ensureKey(c.Context()); err != nil {
@@ -130,7 +144,17 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	if err != nil {
 		return err
 	}
-	return b.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+	if s.listen == "" {
+		return b.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+	}
+	l, err := (&net.ListenConfig{}).Listen(c.Context(), "tcp", s.listen)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "http://%s%s\n", l.Addr(), bridge.Path); err != nil {
+		return err
+	}
+	return b.ServeHTTP(c.Context(), l)
 }
 
 // ensureKey makes the agent's key where there is none: once, also where several bridges start together.

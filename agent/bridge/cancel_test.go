@@ -1,0 +1,76 @@
+package bridge
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/agent/agenttest"
+)
+
+// A request that the host cancels is not answered, and the end does not wait for its answer.
+// MCP 2026-07-28, basic/patterns/cancellation.
+func TestACancelledRequestIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	shop := agenttest.New(t, agenttest.Canonical)
+	o := optionsFor(t, shop)
+	sent, goOn := make(chan struct{}, 1), make(chan struct{})
+	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/execute") {
+				sent <- struct{}{}
+				<-goOn
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	b, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toBridge, host := io.Pipe()
+	answers, fromBridge := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := b.Serve(context.WithoutCancel(t.Context()), toBridge, fromBridge)
+		_ = fromBridge.Close()
+		ended <- err
+	}()
+	say := func(lines ...string) {
+		t.Helper()
+		if _, err := io.WriteString(host, strings.Join(lines, "\n")+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := make(chan string, 16) // more than there are
+	go func() {
+		for lines := bufio.NewScanner(answers); lines.Scan(); {
+			heard <- lines.Text()
+		}
+		close(heard)
+	}()
+	say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}`)
+	<-heard
+	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"`+orderTool+`","arguments":{}}}`)
+	<-sent
+	say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	wasLeft(t, o)
+	close(goOn)
+	say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	_ = host.Close() // the end does not wait for it
+	var heardAll []string
+	for answer := range heard {
+		heardAll = append(heardAll, answer)
+	}
+	if len(heardAll) != 1 || !strings.Contains(heardAll[0], `"id":3`) {
+		t.Errorf("%q", heardAll)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

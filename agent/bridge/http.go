@@ -1,0 +1,142 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// Path is where the endpoint is over HTTP.
+	Path = "/mcp"
+	// Bounds of requests over HTTP.
+	maxRequests = 64 // at once, streams included
+	maxHeader   = 64 << 10
+	readTime    = 30 * time.Second
+	idleTime    = 2 * time.Minute
+)
+
+// ErrNotLoopback means that an address can be reached from other machines.
+var ErrNotLoopback = errors.New("want an address of this machine alone, such as 127.0.0.1:8765")
+
+// ListenAddress checks where ServeHTTP may listen: a loopback address with its port. The error is ErrNotLoopback.
+func ListenAddress(address string) (netip.AddrPort, error) {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !at.Addr().IsLoopback() {
+		return netip.AddrPort{}, ErrNotLoopback
+	}
+	return at, nil
+}
+
+// ServeHTTP speaks MCP over streamable HTTP on a listener of the loopback address, at Path, until ctx is done: without sessions, and for
+// requests alone whose Host, and Origin if there is one, are the listener's own, so that no web page reaches it. It closes the listener.
+// The error wraps ErrNotLoopback, or is that of the listener. MCP 2026-07-28, basic/transports/streamable-http.
+func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
+	defer b.finish()
+	at, err := ListenAddress(l.Addr().String())
+	if err != nil {
+		_ = l.Close()
+		b.stop()
+		return err
+	}
+	go b.watch(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := &http.Server{
+		Handler: b.endpoint(at), ReadHeaderTimeout: readTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		b.stop()
+		return err
+	case <-ctx.Done():
+	}
+	b.stop()
+	ending, ended := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer ended()
+	if server.Shutdown(ending) != nil {
+		_ = server.Close() // streams have no end of their own
+	}
+	return nil
+}
+
+// endpoint checks requests before the SDK reads them.
+func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
+	spoken := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return b.server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, MaxRequestBodyBytes: maxMessage, PropagateRequestCancellation: true,
+	})
+	own := []string{at.String(), netip.AddrPortFrom(netip.IPv6Loopback(), at.Port()).String()}
+	for _, name := range []string{"localhost", "127.0.0.1"} {
+		own = append(own, net.JoinHostPort(name, strconv.Itoa(int(at.Port()))))
+	}
+	places := make(chan struct{}, maxRequests)
+	mux := http.NewServeMux()
+	mux.HandleFunc(Path, func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		default:
+			refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInternalError, "too many requests are under way: nothing was done for this one")
+			return
+		}
+		if body, ok := message(w, r); ok {
+			r = r.WithContext(context.WithValue(r.Context(), connection{}, r.Context().Done()))
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			spoken.ServeHTTP(w, r)
+		}
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origins := r.Header.Values("Origin")
+		foreign := slices.ContainsFunc(origins, func(origin string) bool {
+			return !slices.ContainsFunc(own, func(host string) bool { return origin == "http://"+host })
+		})
+		if !slices.Contains(own, r.Host) || foreign {
+			refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "this endpoint is for programs of this machine, under its own address")
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// message reads a body that has to be one message, as a line of stdio is. Bodies of other methods are left to the SDK.
+func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
+	if r.Method != http.MethodPost {
+		return nil, true
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if err != nil {
+		status := http.StatusBadRequest
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			status = http.StatusRequestEntityTooLarge
+		}
+		refuse(w, status, jsonrpc.CodeInvalidRequest, "the body cannot be read, or is too large")
+		return nil, false
+	}
+	if _, err := decode(body); err != nil {
+		if code, known := errors.AsType[*jsonrpc.Error](err); known {
+			refuse(w, http.StatusBadRequest, code.Code, code.Message)
+		}
+		return nil, false
+	}
+	return body, true
+}
+
+// refuse answers what has no id.
+func refuse(w http.ResponseWriter, status int, code int64, what string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(withoutID(code, what))
+}

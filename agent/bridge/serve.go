@@ -1,0 +1,51 @@
+package bridge
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Serve speaks MCP until the input ends or ctx is done. Calls under way get some seconds to end; what they cost is counted
+// whether they do or not.
+func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	go b.watch(ctx)
+	err := b.serve(ctx, in, out)
+	b.stop()
+	b.finish()
+	return err
+}
+
+// finish waits for calls under way, for a short time.
+func (b *Bridge) finish() {
+	settled := make(chan struct{})
+	go func() {
+		b.working.Wait()
+		close(settled)
+	}()
+	timer := time.NewTimer(settleTime)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-timer.C:
+		b.o.Log("ended with calls under way: what they cost stays reserved")
+	}
+	b.client.Close()
+	b.outbox.Close()
+}
+
+func (b *Bridge) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	session, err := b.server.Connect(ctx, stdio{in, out}, nil)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- session.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		go session.Close() //nolint:errcheck // waits for calls under way, which Serve does not
+		return nil
+	}
+}

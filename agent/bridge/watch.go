@@ -1,0 +1,54 @@
+package bridge
+
+import (
+	"context"
+	"time"
+)
+
+// refresh reads the catalogues and policies again that are older than most. What cannot be read stays as it was.
+func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
+	b.listing.Lock()
+	defer b.listing.Unlock()
+	b.mu.Lock()
+	old := time.Since(b.listed) > most
+	b.mu.Unlock()
+	if !old {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	_ = b.find(ctx) // logged
+	b.offer()
+}
+
+// watch looks for services that are missing, and for changes of the others, until the end: the host learns of changes by itself.
+func (b *Bridge) watch(ctx context.Context) {
+	wait := firstLook
+	for {
+		if b.complete() {
+			wait = freshFor
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-b.stopping:
+			timer.Stop()
+			return
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		b.refresh(ctx, 0)
+		wait = min(2*wait, freshFor)
+	}
+}
+
+// complete reports whether every service has been found.
+func (b *Bridge) complete() bool {
+	for _, s := range b.services {
+		if !s.found() {
+			return false
+		}
+	}
+	return true
+}
