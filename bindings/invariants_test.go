@@ -72,9 +72,12 @@ var rows = map[string]map[invariant]cell{
 		reservedID:  notApplicable("No agent agrees at the endpoint: it takes PATs that the other doors issue."),
 		strangerBit: elsewhere("bindings.TestOneApprovedAgentIsServed"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/a2a.TestTheCardFollowsTheCatalogue"),
-		scopedReads: here(func(t *testing.T) { t.Helper(); narrow(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") }),
-		released:    here(func(t *testing.T) { t.Helper(); releases(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") }),
-		notDropped:  elsewhere("bindings/a2a.TestAClientThatGoesAwayCancelsNothing"),
+		scopedReads: cell{
+			test:  func(t *testing.T) { t.Helper(); narrow(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") },
+			named: []string{"bindings/a2a.TestTasksOutsideOfTheScope", "gateway/execute.TestRecordsWithinTheScope"},
+		},
+		released:   here(func(t *testing.T) { t.Helper(); releases(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") }),
+		notDropped: elsewhere("bindings/a2a.TestAClientThatGoesAwayCancelsNothing"),
 	},
 	"*oauth.Door": {
 		reservedID:  notApplicable("The gateway makes the id of each consent."),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
@@ -71,6 +72,18 @@ func (l Limit) rate() limit.Rate {
 // Permits reports whether the scope contains the intent uid: as <uid>:execute or <namespace>:*:*:execute, and in no
 // other way. UIM core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
+
+// Named returns what the scope contains: single intents by uid, and the namespaces of which it contains every intent.
+func (c *Claims) Named() (intents, namespaces []string) {
+	for _, e := range c.Scope {
+		if namespace, whole := strings.CutSuffix(e, wildcard); whole {
+			namespaces = append(namespaces, namespace)
+		} else if uid, one := strings.CutSuffix(e, operation); one {
+			intents = append(intents, uid)
+		}
+	}
+	return intents, namespaces
+}
 
 // Principal returns who acts by this PAT.
 func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }

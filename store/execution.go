@@ -53,10 +53,18 @@ type Execution struct {
 	ContextID      string    // of the conversation that the call is a part of, where its protocol has such; see CallFilter
 }
 
-// A CallFilter restricts a listing of the calls of one agent that are part of a conversation.
-type CallFilter struct {
+// A CallScope restricts reads of calls to those of one agent that the scope of its PAT permits: calls of Intents and of every
+// intent of Namespaces. Where both are empty nothing is read.
+type CallScope struct {
 	Service    string
 	AgentID    pat.AgentID
+	Intents    []string // uids
+	Namespaces []string
+}
+
+// A CallFilter restricts a listing of the calls of one agent that are part of a conversation.
+type CallFilter struct {
+	CallScope
 	ContextID  string     // empty: of all conversations
 	Status     CallStatus // empty: any
 	BegunAfter time.Time

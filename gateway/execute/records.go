@@ -12,10 +12,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Records are those of calls that are part of a conversation, or have an idempotency key.
+// Records are those of calls that are part of a conversation, or have an idempotency key. Every read takes the scope of the PAT that
+// asks: a call outside of it is store.ErrNotFound, and is neither listed nor counted.
 type Records interface {
-	Execution(ctx context.Context, service, id string) (store.Execution, error)
-	KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error)
+	Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error)
+	KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error)
 	Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error)
 }
 
@@ -52,38 +53,38 @@ type Record struct {
 // recordsKept is how long agents can ask for their calls: as long as an idempotency key is kept.
 const recordsKept = idempotencyWindow
 
-// ErrNoRecord means that the agent has no such call, whoever else may have one.
+// ErrNoRecord means that the agent has no such call of an intent in the scope of its PAT, whoever else may have one.
 var ErrNoRecord = errors.New("no such call of this agent")
+
+// callScope is what the bearer of a PAT may read of calls.
+func callScope(service string, claims *pat.Claims) store.CallScope {
+	c := store.CallScope{Service: service, AgentID: claims.Principal().Record()}
+	c.Intents, c.Namespaces = claims.Named()
+	return c
+}
 
 // Record returns one call of the agent whose PAT call carries. The error is ErrNoRecord or a *reason.Refusal.
 func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
-	return x.record(ctx, call, func(service string, _ pat.AgentID) (store.Execution, error) {
-		return x.records.Execution(ctx, service, id)
-	})
+	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.Call(ctx, c, id) })
 }
 
 // RecordOf is Record by the idempotency key of the call.
 func (x *Executor) RecordOf(ctx context.Context, call Call, key IdempotencyKey) (Record, error) {
-	return x.record(ctx, call, func(service string, agent pat.AgentID) (store.Execution, error) {
-		return x.records.KeyedCall(ctx, service, agent, string(key))
-	})
+	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.KeyedCall(ctx, c, string(key)) })
 }
 
-func (x *Executor) record(
-	ctx context.Context, call Call, read func(service string, agent pat.AgentID) (store.Execution, error),
-) (Record, error) {
+func (x *Executor) record(ctx context.Context, call Call, read func(store.CallScope) (store.Execution, error)) (Record, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return Record{}, err
 	}
-	service, agent := asks.service.ID, asks.claims.Principal().Record()
-	e, err := read(service, agent)
+	e, err := read(callScope(asks.service.ID, asks.claims))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return Record{}, ErrNoRecord
 	case err != nil:
 		return Record{}, refusal.For(err)
-	case e.AgentID != agent || e.ContextID == "" || !e.BegunAt.After(x.now().Add(-recordsKept)):
+	case e.ContextID == "" || !e.BegunAt.After(x.now().Add(-recordsKept)):
 		return Record{}, ErrNoRecord
 	}
 	return recordOf(&e), nil
@@ -113,21 +114,21 @@ type RecordPage struct {
 const maxListedOutputs = 4 << 20
 
 // Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call
-// that is none of the agent's, else a *reason.Refusal.
+// that is none of the agent's, or outside of its scope, else a *reason.Refusal.
 func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {
 		return RecordPage{}, err
 	}
-	service, agent := asks.service.ID, asks.claims.Principal().Record()
+	scope := callScope(asks.service.ID, asks.claims)
 	if q.After.ID != "" {
-		if e, err := x.records.Execution(ctx, service, q.After.ID); errors.Is(err, store.ErrNotFound) || err == nil && e.AgentID != agent {
+		if _, err := x.records.Call(ctx, scope, q.After.ID); errors.Is(err, store.ErrNotFound) {
 			return RecordPage{}, ErrNoRecord
 		}
 	}
 	limit := min(max(q.Limit, 1), 100)
 	list, total, err := x.records.Calls(ctx, store.CallFilter{
-		Service: service, AgentID: agent, ContextID: q.ContextID, Status: q.Status, Since: q.Since, After: q.After,
+		CallScope: scope, ContextID: q.ContextID, Status: q.Status, Since: q.Since, After: q.After,
 		BegunAfter: x.now().Add(-recordsKept), Limit: limit + 1,
 	})
 	if err != nil {
@@ -140,7 +141,7 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 			page.Next = RecordCursor{Since: page.Records[i-1].Since, ID: page.Records[i-1].ID}
 			break
 		}
-		r, err := x.listed(ctx, &list[i], q.Outputs)
+		r, err := x.listed(ctx, scope, &list[i], q.Outputs)
 		if err != nil {
 			return RecordPage{}, err
 		}
@@ -151,7 +152,7 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 }
 
 // listed is the record of a listing, with the output where it is wanted.
-func (x *Executor) listed(ctx context.Context, e *store.Execution, output bool) (Record, error) {
+func (x *Executor) listed(ctx context.Context, scope store.CallScope, e *store.Execution, output bool) (Record, error) {
 	status, since := e.Status()
 	if status != CallDone || !output {
 		r := recordOf(e)
@@ -160,7 +161,7 @@ func (x *Executor) listed(ctx context.Context, e *store.Execution, output bool) 
 		}
 		return r, nil
 	}
-	whole, err := x.records.Execution(ctx, e.Service, e.ID)
+	whole, err := x.records.Call(ctx, scope, e.ID)
 	if err != nil {
 		return Record{}, refusal.For(err)
 	}

@@ -140,6 +140,36 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 	}
 }
 
+// A PAT reads the calls of the intents in its scope alone, those that another PAT of the agent made included.
+func TestRecordsWithinTheScope(t *testing.T) {
+	w := newWorld(t, "", quickUpstream)
+	a := w.fresh()
+	found := w.converse(a, "found", find, `{"q":"lamp"}`)
+	w.Later(time.Second)
+	bought := w.converse(a, "bought", buy, `{"product":"x"}`)
+	narrow := w.Narrowed(a, find)
+	if _, err := w.Executor.Record(t.Context(), w.asking(narrow), bought.ID); !errors.Is(err, execute.ErrNoRecord) {
+		t.Errorf("by id: %v", err)
+	}
+	if _, err := w.Executor.RecordOf(t.Context(), w.asking(narrow), "bought"); !errors.Is(err, execute.ErrNoRecord) {
+		t.Errorf("by key: %v", err)
+	}
+	if r, err := w.Executor.Record(t.Context(), w.asking(narrow), found.ID); err != nil || r.Intent != find {
+		t.Errorf("%+v, %v", r, err)
+	}
+	page, err := w.Executor.Records(t.Context(), w.asking(narrow), execute.RecordQuery{Outputs: true, Limit: 9})
+	if err != nil || page.Total != 1 || len(page.Records) != 1 || page.Records[0].ID != found.ID {
+		t.Errorf("%+v, %v", page, err)
+	}
+	behind := execute.RecordQuery{After: execute.RecordCursor{Since: bought.Since, ID: bought.ID}}
+	if _, err = w.Executor.Records(t.Context(), w.asking(narrow), behind); !errors.Is(err, execute.ErrNoRecord) {
+		t.Errorf("behind a call outside of the scope: %v", err)
+	}
+	if page, err = w.Executor.Records(t.Context(), w.asking(a), execute.RecordQuery{Limit: 9}); err != nil || page.Total != 2 {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
 func TestRecordsEndAfterADay(t *testing.T) {
 	w := newWorld(t, "pat: {ttl: 24h}\nbilling: {credit: 100 EUR, newcomers: 100 EUR}\n", quickUpstream)
 	a := w.fresh()

@@ -68,6 +68,16 @@ func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
 	return a
 }
 
+// Narrowed returns an agent with another PAT, for intents alone.
+func (g *Gate) Narrowed(a *Agent, intents ...string) *Agent {
+	g.Helper()
+	narrow := *a
+	if status := g.agree(&narrow, intents); status != http.StatusOK {
+		g.Fatalf("%s agrees: %d", a.ID, status)
+	}
+	return &narrow
+}
+
 func (g *Gate) agree(a *Agent, intents []string) int {
 	g.Helper()
 	var scope []string

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
-	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -55,14 +55,27 @@ func (s *Store) resolve(ctx context.Context, service, id string, to store.State,
 
 // Execution returns a record with its answer, while that is kept; or store.ErrNotFound.
 func (s *Store) Execution(ctx context.Context, service, id string) (store.Execution, error) {
+	var q conditions
+	q.add("id = ? AND service = ?", id, service)
+	return s.execution(ctx, q)
+}
+
+// Call is Execution for an agent: it returns store.ErrNotFound as well where the call is outside of the scope.
+func (s *Store) Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error) {
+	var q conditions
+	q.add("id = ?", id)
+	q.within(c)
+	return s.execution(ctx, q)
+}
+
+func (s *Store) execution(ctx context.Context, q conditions) (store.Execution, error) {
 	var e store.Execution
 	found := false
-	err := s.list(ctx, "SELECT "+executionColumns+" FROM executions WHERE id = ? AND service = ?", []any{id, service},
-		func(scan scan) (err error) {
-			found = true
-			e, err = scanExecution(scan)
-			return err
-		})
+	err := s.list(ctx, q.query("SELECT "+executionColumns+" FROM executions", "", 1), q.args, func(scan scan) (err error) {
+		found = true
+		e, err = scanExecution(scan)
+		return err
+	})
 	if err != nil {
 		return store.Execution{}, err
 	}
@@ -70,7 +83,7 @@ func (s *Store) Execution(ctx context.Context, service, id string) (store.Execut
 		return store.Execution{}, store.ErrNotFound
 	}
 	var a answer
-	if _, err = s.one(ctx, selectAnswer, []any{id}, &a.output, &a.reason, &a.code, &a.message, &a.details); err != nil {
+	if _, err = s.one(ctx, selectAnswer, []any{e.ID}, &a.output, &a.reason, &a.code, &a.message, &a.details); err != nil {
 		return store.Execution{}, err
 	}
 	e.Answer = a.stored()
@@ -103,11 +116,12 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return out, nil
 }
 
-// Calls returns the calls of an agent that are part of a conversation, those first that reached their status last, without
+// Calls returns the calls of an agent, within the scope, that are part of a conversation, those first that reached their status last, without
 // the outputs of their answers; and how many there are on all pages, store.MostCounted at most.
 func (s *Store) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
 	var q conditions
-	q.add("service = ? AND agent_id = ? AND context_id <> '' AND begun_at >= ?", f.Service, f.AgentID, nanos(f.BegunAfter))
+	q.within(f.CallScope)
+	q.add("context_id <> '' AND begun_at >= ?", nanos(f.BegunAfter))
 	q.equal("context_id", f.ContextID)
 	switch f.Status {
 	case store.CallRunning:
@@ -146,18 +160,18 @@ func (s *Store) Calls(ctx context.Context, f store.CallFilter) (list []store.Exe
 // statusSince is when an execution reached its status, as in the indexes. See store.Execution.Status.
 const statusSince = "(CASE WHEN unresolved_at > 0 THEN unresolved_at WHEN settled_at > 0 THEN settled_at ELSE begun_at END)"
 
-// KeyedCall returns the execution under an idempotency key, as Execution does; or store.ErrNotFound.
-func (s *Store) KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error) {
+// KeyedCall is Call by an idempotency key of the agent.
+func (s *Store) KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error) {
 	var execution string
 	found, err := s.one(ctx, "SELECT execution_id FROM idempotency WHERE service = ? AND agent_id = ? AND idem_key = ?",
-		[]any{service, id, key}, &execution)
+		[]any{c.Service, c.AgentID, key}, &execution)
 	switch {
 	case err != nil:
 		return store.Execution{}, err
 	case !found:
 		return store.Execution{}, store.ErrNotFound
 	}
-	return s.Execution(ctx, service, execution)
+	return s.Call(ctx, c, execution)
 }
 
 // Accounts returns accounts by agent and currency. Without a service it adds up those of all services. Filter.After is
@@ -208,6 +222,28 @@ func (c *conditions) equal(column, value string) {
 	if value != "" {
 		c.add(column+" = ?", value)
 	}
+}
+
+// within restricts executions to a scope.
+func (c *conditions) within(s store.CallScope) {
+	c.add("service = ? AND agent_id = ?", s.Service, s.AgentID)
+	var either []string
+	var args []any
+	if n := len(s.Intents); n > 0 {
+		either = append(either, "intent IN (?"+strings.Repeat(", ?", n-1)+")")
+		for _, uid := range s.Intents {
+			args = append(args, uid)
+		}
+	}
+	for _, namespace := range s.Namespaces {
+		prefix := namespace + ":"
+		either = append(either, "substr(intent, 1, ?) = ?")
+		args = append(args, utf8.RuneCountInString(prefix), prefix)
+	}
+	if len(either) == 0 {
+		either = []string{"1 = 0"}
+	}
+	c.add("("+strings.Join(either, " OR ")+")", args...)
 }
 
 func (c *conditions) query(selection, order string, limit int) string {

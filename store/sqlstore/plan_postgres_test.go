@@ -30,6 +30,7 @@ func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 	if err := pay(t.Context(), s, "two", store.Unresolved); err != nil {
 		t.Fatal(err)
 	}
+	scope := store.CallScope{Service: "s", AgentID: "agent-7", Intents: []string{"i", "j"}, Namespaces: []string{"n"}}
 	for _, do := range []func(context.Context) error{
 		func(ctx context.Context) error { _, err := s.Purge(ctx); return err },
 		func(ctx context.Context) error { _, err := s.Sweep(ctx); return err },
@@ -49,16 +50,16 @@ func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
 		},
 		func(ctx context.Context) error {
 			_, _, err := s.Calls(ctx, store.CallFilter{
-				Service: "s", AgentID: "agent-7", Status: store.CallDone, Since: time.Now(), After: store.CallCursor{ID: "x"},
+				CallScope: scope, Status: store.CallDone, Since: time.Now(), After: store.CallCursor{ID: "x"},
 			})
 			return err
 		},
 		func(ctx context.Context) error {
-			_, _, err := s.Calls(ctx, store.CallFilter{Service: "s", AgentID: "agent-7", ContextID: "c"})
+			_, _, err := s.Calls(ctx, store.CallFilter{CallScope: scope, ContextID: "c"})
 			return err
 		},
 		func(ctx context.Context) error {
-			if _, err := s.KeyedCall(ctx, "s", "agent-7", "none"); !errors.Is(err, store.ErrNotFound) {
+			if _, err := s.KeyedCall(ctx, scope, "none"); !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 			return nil

@@ -202,7 +202,9 @@ func (w *twins) others() {
 		{"charged", func(s *Store) (any, error) {
 			return s.ChargedCalls(ctx, store.StatementFilter{Service: "s", AgentID: who})
 		}},
-		{"key", func(s *Store) (any, error) { return s.KeyedCall(ctx, "s", who, fmt.Sprint(w.ids%20)) }},
+		{"key", func(s *Store) (any, error) {
+			return s.KeyedCall(ctx, store.CallScope{Service: "s", AgentID: who, Intents: []string{"i"}}, fmt.Sprint(w.ids%20))
+		}},
 		{"backlog", func(s *Store) (any, error) { return s.Backlog(ctx, "s") }},
 		{"balance", func(s *Store) (any, error) { return none(s.CheckBalance(ctx)) }},
 		{"restored", func(s *Store) (any, error) { return none(s.MarkRestored(ctx)) }},

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/reason"
@@ -21,7 +23,6 @@ func (b *suite) converse(agentID pat.AgentID, conversation, key string) store.Ad
 // calls lists calls by their keys.
 func (b *suite) calls(f store.CallFilter) []string {
 	b.Helper()
-	f.Service = service
 	list, total, err := b.Calls(b.Context(), f)
 	b.must(err)
 	keys := []string{fmt.Sprint(total)}
@@ -38,7 +39,8 @@ func listCalls(b *suite) {
 	b.converse("agent", "c1", "three")
 	b.converse("other", "c1", "four")
 	b.begin(b.keyed("of no conversation"))
-	all := store.CallFilter{AgentID: "agent"}
+	everything := store.CallScope{Service: service, AgentID: "agent", Namespaces: []string{"example.com"}}
+	all := store.CallFilter{CallScope: everything}
 	b.equal(b.calls(all), []string{"3", "three running", "two running", "one running"})
 	b.clock.Advance(time.Second)
 	refused := &store.Answer{Reason: reason.UpstreamError, Code: reason.UpstreamError.Code(), Message: "no", Details: []byte(`{"a":1}`)}
@@ -51,7 +53,7 @@ func listCalls(b *suite) {
 	})
 	b.must(err)
 	b.equal(b.calls(all), []string{"3", "two done", "one failed", "three running"})
-	list, _, err := b.Calls(b.Context(), store.CallFilter{Service: service, AgentID: "agent", Limit: 2})
+	list, _, err := b.Calls(b.Context(), store.CallFilter{CallScope: everything, Limit: 2})
 	b.must(err)
 	if a := list[1].Answer; a == nil || a.Reason != refused.Reason || a.Message != "no" || string(a.Details) != `{"a":1}` {
 		b.Fatalf("%+v", a)
@@ -76,18 +78,83 @@ func listCalls(b *suite) {
 			[]string{"3", "one failed"},
 		},
 	} {
-		tt.AgentID = "agent"
+		tt.CallScope = everything
 		if got := b.calls(tt.CallFilter); fmt.Sprint(got) != fmt.Sprint(tt.want) {
 			b.Errorf("%d: %v, not %v", i, got, tt.want)
 		}
 	}
-	found, err := b.KeyedCall(b.Context(), service, "agent", "two")
+	found, err := b.KeyedCall(b.Context(), everything, "two")
 	b.must(err)
 	if found.ID != two.Execution.ID || found.ContextID != "c2" || string(found.Answer.Output) != "{}" {
 		b.Errorf("%+v", found)
 	}
-	_, err = b.KeyedCall(b.Context(), service, "other", "two")
+	everything.AgentID = "other"
+	_, err = b.KeyedCall(b.Context(), everything, "two")
 	b.want(err, store.ErrNotFound)
+}
+
+// readCallsInScope reads calls of four intents in every way, with scopes that have some of them.
+func readCallsInScope(b *suite) {
+	ids := map[string]string{}
+	for _, uid := range []string{"example.com:buy:v1", "example.com:buy:v10", "example.com:find:v1", "example.com.au:buy:v1"} {
+		r := b.keyed(uid)
+		r.Execution.AgentID, r.Execution.ContextID, r.Execution.Intent = "agent", "c", uid
+		b.clock.Advance(time.Second)
+		ids[uid] = b.begin(r).Execution.ID
+	}
+	for _, tt := range []struct {
+		intents, namespaces string // separated by spaces
+		want                string
+	}{
+		{"example.com:buy:v1", "", "example.com:buy:v1"},
+		{"example.com:find:v1 example.com:buy:v10", "", "example.com:find:v1 example.com:buy:v10"},
+		{"", "example.com", "example.com:find:v1 example.com:buy:v10 example.com:buy:v1"},
+		{"example.com:buy:v1", "example.com.au", "example.com.au:buy:v1 example.com:buy:v1"},
+		{"", "example.com example.com.au", "example.com.au:buy:v1 example.com:find:v1 example.com:buy:v10 example.com:buy:v1"},
+		{"example.com:none:v1", "example", ""},
+		{"example.com:*:*", "%", ""},
+		{"", "", ""},
+	} {
+		scope := store.CallScope{
+			Service: service, AgentID: "agent", Intents: strings.Fields(tt.intents), Namespaces: strings.Fields(tt.namespaces),
+		}
+		want := strings.Fields(tt.want)
+		list, total, err := b.Calls(b.Context(), store.CallFilter{CallScope: scope})
+		b.must(err)
+		listed := []string{}
+		for i := range list {
+			listed = append(listed, list[i].Intent)
+		}
+		if total != len(want) || !slices.Equal(listed, want) {
+			b.Errorf("%+v: %d %v, not %v", scope, total, listed, want)
+		}
+		for uid, id := range ids {
+			one, err := b.Call(b.Context(), scope, id)
+			b.inScope(slices.Contains(want, uid), one, err)
+			one, err = b.KeyedCall(b.Context(), scope, uid)
+			b.inScope(slices.Contains(want, uid), one, err)
+			for _, other := range []store.CallScope{
+				{Service: "other", AgentID: "agent", Namespaces: []string{"example.com"}},
+				{Service: service, AgentID: "other", Namespaces: []string{"example.com"}},
+			} {
+				_, err = b.Call(b.Context(), other, id)
+				b.want(err, store.ErrNotFound)
+			}
+		}
+	}
+}
+
+// inScope checks that a call was read, or that there is none.
+func (b *suite) inScope(is bool, e store.Execution, err error) {
+	b.Helper()
+	if !is {
+		b.want(err, store.ErrNotFound)
+		return
+	}
+	b.must(err)
+	if e.Intent != e.IdempotencyKey {
+		b.Errorf("%+v", e)
+	}
 }
 
 func callsStayEnded(b *suite) {
@@ -99,12 +166,13 @@ func callsStayEnded(b *suite) {
 	_, err = b.Sweep(b.Context())
 	b.must(err)
 	ended := []string{"2", "late failed", "lost failed"}
-	b.equal(b.calls(store.CallFilter{AgentID: "agent"}), ended)
+	all := store.CallFilter{CallScope: store.CallScope{Service: service, AgentID: "agent", Namespaces: []string{"example.com"}}}
+	b.equal(b.calls(all), ended)
 	b.clock.Advance(time.Second)
 	_, err = b.Resolve(b.Context(), service, lost.Execution.ID, store.Captured)
 	b.must(err)
 	_, err = b.Settle(b.Context(), late,
 		store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	b.must(err)
-	b.equal(b.calls(store.CallFilter{AgentID: "agent"}), ended)
+	b.equal(b.calls(all), ended)
 }

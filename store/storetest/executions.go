@@ -30,6 +30,7 @@ func testExecutions(t *testing.T, open Opener) {
 		"the operator resolves unknown outcomes":           resolves,
 		"listings turn pages":                              recordsInPages,
 		"calls of a conversation, the newest status first": listCalls,
+		"calls within a scope":                             readCallsInScope,
 		"a call that ended once stays as it ended":         callsStayEnded,
 		"the store is ready":                               func(b *suite) { b.must(b.Ready(b.Context())) },
 	})

@@ -42,7 +42,8 @@ type calls interface {
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	Calls(ctx context.Context, f store.CallFilter) ([]store.Execution, int, error)
-	KeyedCall(ctx context.Context, service string, id pat.AgentID, key string) (store.Execution, error)
+	Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error)
+	KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error)
 }
 
 type leases interface {

@@ -1,0 +1,58 @@
+package a2a_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/gateway/gatetest"
+)
+
+// TestTasksOutsideOfTheScope: a PAT reads the tasks of intents in its scope alone, whatever the agent did with another one.
+func TestTasksOutsideOfTheScope(t *testing.T) {
+	t.Parallel()
+	g := gatetest.New(t, "")
+	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, `{"order": "secret of `+r.URL.Path+`"}`)
+	}
+	whole := g.Agreed("agent-1")
+	narrow := g.Narrowed(whole, gatetest.Searching)
+	ordered := rpc(g, whole.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"lamp"}`)).Result.Task.ID
+	searched := rpc(g, whole.Token, message("SendMessage", "m2", gatetest.Searching, `{"query":"lamp"}`)).Result.Task.ID
+	if ordered == "" || searched == "" {
+		t.Fatalf("%q, %q: no tasks", ordered, searched)
+	}
+	ask := func(token, method, params string) string {
+		return string(g.Send(post(g, t.Context(), token, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)).Body)
+	}
+	for _, method := range []string{"GetTask", "CancelTask", "SubscribeToTask"} {
+		if got := ask(narrow.Token, method, `{"id":"`+ordered+`"}`); !strings.Contains(got, "TASK_NOT_FOUND") {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+	goesOn := `{"message":{"messageId":"m3","role":"ROLE_USER","taskId":"` + ordered + `","parts":[{"text":"and?"}]}}`
+	if got := ask(narrow.Token, "SendMessage", goesOn); !strings.Contains(got, "TASK_NOT_FOUND") {
+		t.Errorf("SendMessage: %s", got)
+	}
+	if got := ask(narrow.Token, "GetTask", `{"id":"`+searched+`"}`); !strings.Contains(got, "secret of /search") {
+		t.Errorf("GetTask: %s", got)
+	}
+	for token, want := range map[string][]string{narrow.Token: {searched}, whole.Token: {searched, ordered}} {
+		var list struct {
+			Result struct {
+				Tasks     []taskAnswer
+				TotalSize int
+			}
+		}
+		g.Must(json.Unmarshal([]byte(ask(token, "ListTasks", `{"includeArtifacts":true}`)), &list))
+		var ids []string
+		for _, task := range list.Result.Tasks {
+			ids = append(ids, task.ID)
+		}
+		if strings.Join(ids, " ") != strings.Join(want, " ") || list.Result.TotalSize != len(want) {
+			t.Errorf("ListTasks: %v of %d, want %v", ids, list.Result.TotalSize, want)
+		}
+	}
+}
