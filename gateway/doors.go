@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
@@ -10,9 +11,10 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// enter has a door answer where the path is one of its paths.
+// enter has a door answer where the path is one of its paths. A slash at the end counts for nothing: clients add one where they join
+// URLs.
 func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
-	r := c.Request()
+	r := withoutSlash(c.Request())
 	for _, d := range s.doors {
 		route := d.Route(x.service.Definition, r.URL.Path)
 		if route == "" {
@@ -28,6 +30,18 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		return true
 	}
 	return false
+}
+
+// withoutSlash returns the request with a path that does not end with a slash.
+func withoutSlash(r *http.Request) *http.Request {
+	path, cut := strings.CutSuffix(r.URL.Path, "/")
+	if !cut || path == "" {
+		return r
+	}
+	own, url := *r, *r.URL
+	url.Path, url.RawPath = path, strings.TrimSuffix(url.RawPath, "/")
+	own.URL = &url
+	return &own
 }
 
 // later writes the line of an answer that was sent after its request, which has ended by then, and counts it.

@@ -119,7 +119,7 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/.well-known/oauth-protected-resource/other", "/.well-known/oauth-protected-resource/mcp/", "/oauth/other",
+		"/.well-known/oauth-protected-resource/other", "/.well-known/oauth-protected-resource/mcp//", "/oauth/other",
 	} {
 		if a := g.Get(path); a.Status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, a.Status)
