@@ -150,27 +150,16 @@ const (
 	ofA2A       = "a2a-protocol.org"
 )
 
-// details appends the list of what is told of an error beside its message. A2A 1.0, 9.5 and 11.6.
+// details appends the list of what is told of an error beside its message. A2A 1.0, 9.5 and 11.6. The first ErrorInfo has the domain of
+// A2A, since official clients read the metadata of no other, and one of them that of the last.
 func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
-	list := []any{}
-	name := f.reason
-	if name == "" && x.rest { // in JSON-RPC the code says it
-		name = cmp.Or(genericStatus[x.restStatus(f)], genericCode[f.code])
+	first := map[string]any{
+		"@type": errorInfo, "domain": ofA2A, "reason": cmp.Or(f.reason, genericStatus[x.restStatus(f)], genericCode[f.code]),
 	}
-	if name != "" {
-		list = append(list, map[string]any{"@type": errorInfo, "reason": name, "domain": ofA2A})
-	}
+	list := []any{first}
 	if r := f.refusal; r != nil {
-		metadata := map[string]any{"request_id": string(x.RequestID)}
-		if number := r.Reason.Number(); number != "" {
-			metadata["uim_code"] = number
-		}
-		if s := r.Suggestion(); s != "" {
-			metadata["suggestion"] = s
-		}
-		if outcome, told := r.Details["outcome"]; told { // the metadata of ErrorInfo is texts
-			metadata["outcome"] = fmt.Sprint(outcome)
-		}
+		metadata := x.metadata(r)
+		first["metadata"] = metadata
 		list = append(list, map[string]any{
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
@@ -190,6 +179,24 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 		list = append(list, map[string]any{"@type": badRequest, "fieldViolations": fields})
 	}
 	return strictjson.Append(out, list)
+}
+
+// metadata is what an ErrorInfo tells of a refusal; its values are texts.
+func (x *exchange) metadata(r *reason.Refusal) map[string]any {
+	m := map[string]any{"request_id": string(x.RequestID), "reason": string(r.Reason)}
+	if number := r.Reason.Number(); number != "" {
+		m["uim_code"] = number
+	}
+	if s := r.Suggestion(); s != "" {
+		m["suggestion"] = s
+	}
+	if outcome, told := r.Details["outcome"]; told {
+		m["outcome"] = fmt.Sprint(outcome)
+	}
+	if r.RetryAfter > 0 {
+		m["retry_after"] = fmt.Sprint(r.RetrySeconds())
+	}
+	return m
 }
 
 // write sends an answer that is no stream.

@@ -125,9 +125,11 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	if task, ok := answer.(*official.Task); !ok || task.Status.State != official.TaskStateFailed || task.Status.Message == nil {
 		g.Errorf("%+v", answer)
 	}
-	if _, err := client.SendMessage(g.Context(), asking(gatetest.Ordering, nil)); !errors.Is(err, official.ErrInvalidParams) {
+	_, err = client.SendMessage(g.Context(), asking(gatetest.Ordering, map[string]any{}))
+	if !errors.Is(err, official.ErrInvalidParams) {
 		g.Errorf("wrong parameters: %v", err)
 	}
+	tells(g, err, "MISSING_PARAMETER", "UIM-VAL-001")
 	if _, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: "none"}); !errors.Is(err, official.ErrTaskNotFound) {
 		g.Errorf("no task: %v", err)
 	}
@@ -139,7 +141,24 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	if _, err := client.GetExtendedAgentCard(g.Context(), &official.GetExtendedAgentCardRequest{}); err == nil {
 		g.Error("there is an extended card")
 	}
-	if _, err := stranger.SendMessage(g.Context(), asking(gatetest.Ordering, nil)); err == nil {
+	_, err = stranger.SendMessage(g.Context(), asking(gatetest.Ordering, nil))
+	if err == nil {
 		g.Error("a stranger was answered")
+	}
+	if _, read := errors.AsType[*official.Error](err); read { // by JSON-RPC the client reads nothing of a 401
+		tells(g, err, "MISSING_TOKEN", "UIM-AUT-003")
+	}
+}
+
+// tells checks what the official client knows of an error beside its message.
+func tells(g *gatetest.Gate, err error, reason, number string) {
+	g.Helper()
+	told, ok := errors.AsType[*official.Error](err)
+	if !ok {
+		g.Fatalf("%s: the error is %v", reason, err)
+	}
+	metadata, _ := told.ErrorInfo().Value["metadata"].(map[string]string)
+	if metadata["reason"] != reason || metadata["uim_code"] != number || metadata["suggestion"] == "" {
+		g.Errorf("%s: the client has the metadata %v", reason, metadata)
 	}
 }

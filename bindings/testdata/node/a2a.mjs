@@ -18,7 +18,7 @@ const asking = (intent_uid, parameters) => ({
   },
 })
 const failed = async (promise) => {
-  try { return { result: await promise } } catch (e) { return { name: e.name, message: e.message } }
+  try { return { result: await promise } } catch (e) { return { name: e.name, message: e.message, told: e.metadata ?? e.data } }
 }
 const seen = { card: await client.getAgentCard() }
 seen.paid = await client.sendMessage(asking('shop.example:order:v1', { product: 'lamp' }))
