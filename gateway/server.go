@@ -217,7 +217,11 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
-	body := wire.Envelope(f, about)
+	told := f
+	if x.arrival != nil {
+		told = refusal.InMessage(f)
+	}
+	body := wire.Envelope(told, about)
 	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}

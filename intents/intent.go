@@ -77,7 +77,7 @@ type Parameter struct {
 	Schema strictjson.Object
 
 	at       *path // of an input
-	absent   bool  // the default is null, and null sent means not sent
+	absent   bool  // null sent means not sent
 	check    *check
 	tracking bool // as compile returned it
 }

@@ -180,6 +180,11 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 	}
 	p.check, p.tracking = check, tracking
 	b.readDefault(at, &p, m)
+	if inputs && !p.Required && !p.absent {
+		r := report{most: 1, meter: meter{left: CallSteps}}
+		p.validate(nil, nil, &r)
+		p.absent = len(r.faults) > 0 && !r.meter.exhausted()
+	}
 	b.confirm(at, &p, asserted)
 	return []Parameter{p}
 }

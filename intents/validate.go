@@ -24,7 +24,8 @@ const (
 // undeclared ones last. The given object is not changed; the returned one shares its values, and is the given one where
 // nothing is to be filled in: neither is to be changed from then on. Numbers are compared exactly, at any size.
 //
-// A parameter whose default is null although its schema does not accept null may be sent as null and counts as absent.
+// An optional parameter whose schema does not accept null may be sent as null and counts as absent: models fill in every parameter
+// that they know.
 // Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
 	r := report{most: MaxViolations, meter: meter{left: CallSteps}}

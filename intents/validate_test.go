@@ -33,7 +33,9 @@ func TestValidate(t *testing.T) {
 	for _, tt := range []struct{ name, parameter, value, want string }{ // want: pointer keyword reason limit
 		{"string", `"type": "string"`, `"a"`, ""},
 		{"number for string", `"type": "string"`, `1`, `/a type INVALID_PARAMETER string`},
-		{"null for string", `"type": "string"`, `null`, `/a type INVALID_PARAMETER string`},
+		{"null for string", `"type": "string", "required": true`, `null`, `/a type INVALID_PARAMETER string`},
+		{"null for an optional string", `"type": "string"`, `null`, ""},
+		{"null in an optional object", `"type": "object", "properties": {"b": {"type": "string"}}`, `{"b": null}`, `/a/b type INVALID_PARAMETER string`},
 		{"any takes null", `"type": "any"`, `null`, ""},
 		{"null", `"type": "null"`, `null`, ""},
 		{"nullable", `"type": "string", "nullable": true`, `null`, ""},
@@ -223,7 +225,7 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 // Where nothing is filled in, what was sent is returned; null that counts as absent is left out of a copy.
 func TestValidateReturnsWhatIsComplete(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "string", "required": true}, {"name": "b", "type": "integer", "default": 1},
-{"name": "c", "type": "string", "default": null}]`)
+{"name": "c", "type": "string", "default": null}, {"name": "d", "type": "string"}, {"name": "e", "type": ["string", "null"]}]`)
 	for _, tt := range []struct {
 		sent, want string
 		same       bool
@@ -232,6 +234,8 @@ func TestValidateReturnsWhatIsComplete(t *testing.T) {
 		{`{"a": "x", "b": 2, "c": "y"}`, `{"a": "x", "b": 2, "c": "y"}`, true},
 		{`{"a": "x", "c": "y"}`, `{"a": "x", "b": 1, "c": "y"}`, false},
 		{`{"a": "x", "b": 2, "c": null}`, `{"a": "x", "b": 2}`, false},
+		{`{"a": "x", "b": null, "d": null}`, `{"a": "x", "b": 1}`, false},
+		{`{"a": "x", "b": 2, "e": null}`, `{"a": "x", "b": 2, "e": null}`, true},
 	} {
 		sent := object(t, tt.sent)
 		got, violations := i.Validate(sent)

@@ -87,9 +87,7 @@ func faultOf(f *reason.Refusal) *fault {
 		}
 	}
 	if out.code == jsonrpc.InvalidParams {
-		if out.fields = violationsOf(f); out.fields != nil {
-			out.message = f.Message
-		}
+		out.fields = violationsOf(f)
 	}
 	return out
 }

@@ -192,7 +192,7 @@ func (x *exchange) talk(ctx context.Context) answer {
 // refuse answers with an error as every door has it.
 func (x *exchange) refuse(err error) answer {
 	f := refusal.For(err)
-	return x.faultOf(apiwire.Envelope(f, apiwire.About{HelpURL: x.service.HelpURL(f.Reason)}))
+	return x.faultOf(apiwire.Envelope(refusal.InMessage(f), apiwire.About{HelpURL: x.service.HelpURL(f.Reason)}))
 }
 
 // long answers where the answer does not fit a message. What was asked for was done.

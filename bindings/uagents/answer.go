@@ -99,7 +99,7 @@ func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("code", string(f.Code))
 	w.Text("reason", string(f.Reason))
-	w.Text("message", f.Message)
+	w.Text("message", refusal.InMessage(f).Message)
 	w.Object("details", told.Object("error").Object("details"))
 	message, unwritten := w.End()
 	if err != nil || unwritten != nil {

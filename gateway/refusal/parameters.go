@@ -29,25 +29,6 @@ func invalid(violations []intents.Violation) *reason.Refusal {
 	return f.With("violations", violations)
 }
 
-// Sentence is what a refusal says in words: what is wrong, where, and what to do. Of several violations it tells 5.
-func Sentence(f *reason.Refusal) string {
-	var b strings.Builder
-	b.WriteString(f.Message)
-	if list := Violations(f); len(list) > 1 { // of one the message tells
-		const told = 5
-		for _, v := range list[:min(len(list), told)] {
-			b.WriteString(" At " + v.Pointer + ": " + v.Message + ".")
-		}
-	}
-	if at, _ := f.Details["pointer"].(string); at != "" && !strings.Contains(b.String(), at) {
-		b.WriteString(" At " + at + ".")
-	}
-	if s := f.Suggestion(); s != "" {
-		b.WriteString(" " + s)
-	}
-	return b.String()
-}
-
 // UnsendableParameters refuses parameters that no request to the service can carry.
 func UnsendableParameters(at string, violations []upstream.Violation) *reason.Refusal {
 	list := make([]intents.Violation, 0, len(violations))

@@ -94,6 +94,7 @@ var elsewhere = map[string]string{
 	"store.ErrNotFound":           "the operator's: gateway/admin",
 	"store.ErrForgotten":          "what a ForgottenError is",
 	"store.ErrPeriod":             "the operator's: gateway/admin",
+	"store.ServicesError":         "the operator's: internal/daemon",
 	"store.ErrUnbalanced":         "the operator's: the upkeep logs it",
 	"store.ErrUsed":               "what a code or token of OAuth answers: gateway/consent",
 	"store.ErrFull":               "what a registration of OAuth answers: gateway/consent; of an agent: bindings/uagents/almanac",

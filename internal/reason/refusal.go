@@ -1,7 +1,10 @@
 package reason
 
 import (
+	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,8 +75,8 @@ func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns what the agent can do about it: the detail of that name, else that of the table. It points to violations
-// only where they are told.
+// Suggestion returns what the agent can do about it: the detail of that name, else that of the table, with the seconds of RetryAfter
+// and the details that it points to in their place. It points to violations only where they are told.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own
@@ -82,7 +85,38 @@ func (f *Refusal) Suggestion() string {
 	if f.Details["violations"] == nil && strings.Contains(suggestion, "details.violations") {
 		return "Correct what the message names."
 	}
-	return suggestion
+	told := true
+	suggestion = pointed.ReplaceAllStringFunc(suggestion, func(pointer string) string {
+		name := strings.TrimPrefix(pointer, "details.")
+		value, ok := f.Details[name]
+		switch {
+		case name == "violations":
+			return pointer
+		case !ok:
+			told = false
+		}
+		return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(value), "[]")), ", ")
+	})
+	if !told {
+		return ""
+	}
+	wait, in := "a while", "later"
+	if f.RetryAfter > 0 {
+		wait = f.Wait()
+		in = "in " + wait
+	}
+	return strings.NewReplacer("as long as Retry-After says", wait, "after Retry-After", in).Replace(suggestion)
+}
+
+// pointed finds the details that a suggestion of the table points to.
+var pointed = regexp.MustCompile(`details\.[a-z_]+`)
+
+// Wait returns RetryAfter in words, such as "12 seconds".
+func (f *Refusal) Wait() string {
+	if n := f.RetrySeconds(); n > 1 {
+		return strconv.FormatInt(n, 10) + " seconds"
+	}
+	return "1 second"
 }
 
 // With adds one detail.

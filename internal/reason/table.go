@@ -235,12 +235,12 @@ var table = map[Reason]row{
 	VersionConflict: {
 		code: CodeVersionConflict, status: http.StatusBadRequest,
 		message:    "The intent exists, but not in this version.",
-		suggestion: "Use one of the versions that details.versions lists.",
+		suggestion: "Use one of these versions: details.versions.",
 	},
 	IntentDeprecated: {
 		code: CodeIntentDeprecated, status: http.StatusGone,
 		message:    "This intent is no longer offered.",
-		suggestion: "Use the intent that details.replaced_by names.",
+		suggestion: "Use this intent in its place: details.replaced_by.",
 	},
 
 	StoreUnavailable: {
@@ -271,17 +271,17 @@ var table = map[Reason]row{
 	UpstreamTimeout: {
 		code: CodeGatewayTimeout, status: http.StatusGatewayTimeout, number: "INT-003",
 		message:    "The service behind did not answer in time.",
-		suggestion: "details.outcome says whether the call may have taken effect.",
+		suggestion: "Whether the call took effect: details.outcome.",
 	},
 	UpstreamUnreachable: {
 		code: CodeBadGateway, status: http.StatusBadGateway, number: "SRV-004",
 		message:    "The service behind cannot be reached.",
-		suggestion: "details.outcome says whether the call may have taken effect.",
+		suggestion: "Whether the call took effect: details.outcome.",
 	},
 	UpstreamError: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway, number: "INT-002",
 		message:    "The service behind failed.",
-		suggestion: "details.outcome says whether the call may have taken effect.",
+		suggestion: "Whether the call took effect: details.outcome.",
 	},
 	ResponseInvalid: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway,

@@ -96,7 +96,7 @@ func (s *Skill) told(of *service.Service, f *reason.Refusal) []byte {
 	if of != nil {
 		about.HelpURL = of.HelpURL(f.Reason)
 	}
-	return wire.Envelope(f, about)
+	return wire.Envelope(refusal.InMessage(f), about)
 }
 
 // called answers a call for proposals with an offer of one intent.

@@ -1,0 +1,59 @@
+package refusal
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// toldViolations bounds the violations in a text.
+const toldViolations = 5
+
+// Sentence is a refusal in words, for those who see neither header fields nor details, such as models: what is wrong and where, what
+// the service behind said, and what to do, with the seconds to wait.
+func Sentence(f *reason.Refusal) string {
+	text := wrong(f)
+	if s := f.Suggestion(); s != "" {
+		text += " " + strings.ReplaceAll(s, "details.violations", "the message")
+	}
+	return text
+}
+
+// InMessage is a refusal for doors whose agents get it as a message, without header fields: its Message has all that is wrong, and the
+// seconds to wait. The suggestion stays a detail of its own.
+func InMessage(f *reason.Refusal) *reason.Refusal {
+	told := *f
+	told.Message = wrong(f)
+	if f.RetryAfter > 0 {
+		told.Message += " Try again in " + f.Wait() + "."
+	}
+	return &told
+}
+
+// wrong is the message with what stands only in details: violations, where there are several (of one the message tells), the
+// pointer, and the words of the service behind.
+func wrong(f *reason.Refusal) string {
+	var b strings.Builder
+	b.WriteString(f.Message)
+	if list := Violations(f); len(list) > 1 {
+		for _, v := range list[:min(len(list), toldViolations)] {
+			b.WriteString(" At " + v.Pointer + ": " + v.Message)
+			if !strings.HasSuffix(v.Message, "?") {
+				b.WriteByte('.')
+			}
+		}
+		if more := len(list) - toldViolations; more > 0 {
+			b.WriteString(" And " + strconv.Itoa(more) + " more.")
+		}
+	}
+	if at, _ := f.Details["pointer"].(string); at != "" && !strings.Contains(b.String(), at) {
+		b.WriteString(" At " + at + ".")
+	}
+	upstream, _ := strictjson.AsObject(f.Details["upstream"])
+	if said := upstream.Text("message"); said != "" {
+		b.WriteString(" The service says: \"" + said + "\".")
+	}
+	return b.String()
+}
