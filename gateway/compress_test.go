@@ -29,7 +29,7 @@ func TestPublicDocumentsComeCompressed(t *testing.T) {
 	g := pageGate(t, many(1000), strings.Replace(permitAll, "{", "{"+strings.Repeat("\n ", 1000), 1), "")
 	digest := g.Directory.Current().Service("default").Offer().Digest
 	for path, most := range map[string]int{
-		"/agents.json": 20_000, "/api/policy": 1_000, "/api/intents/search": 1_000, "/api/intents/search?view=full&page_size=100": 3_000,
+		"/agents.json": 20_000, "/api/policy": 1_000, "/api/intents/search?view=brief": 1_000, "/api/intents/search?page_size=100": 3_000,
 		"/": 20_000, "/openapi.json": 60_000, "/?q=intent": 20_000,
 	} {
 		accept := []string{"Accept", browser}

@@ -160,7 +160,8 @@ var queryNames = []string{
 }
 
 // ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid,
-// namespace, category, description, tags (comma-separated), page, page_size and view, which is brief unless it is full.
+// namespace, category, description, tags (comma-separated), page, page_size and view, which is full unless it is brief: UIM core 5.4
+// shows whole intents.
 // Others are ignored.
 // The error wraps ErrQuery and names the parameter.
 func ParseQuery(values map[string][]string) (Query, error) {
@@ -180,7 +181,7 @@ func ParseQuery(values map[string][]string) (Query, error) {
 	q := Query{
 		Text: got["query"], ServiceName: got["service_name"], IntentName: got["intent_name"], UID: got["uid"],
 		Namespace: got["namespace"], Category: got["category"], Description: got["description"],
-		Brief: got["view"] != viewFull,
+		Brief: got["view"] == viewBrief,
 	}
 	if view := got["view"]; view != "" && view != viewBrief && view != viewFull {
 		return Query{}, fmt.Errorf("view must be %s or %s: %w", viewBrief, viewFull, ErrQuery)

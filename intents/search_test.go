@@ -159,11 +159,11 @@ func TestParseQuery(t *testing.T) {
 		"query": {" a b "}, "tags": {"x, y,", "z"}, "page": {"2"}, "page_size": {"500"},
 		"other": {"1", "2"},
 	})
-	want := intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500, Brief: true}
+	want := intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500}
 	if diff := cmp.Diff(want, q); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
-	for view, brief := range map[string]bool{"": true, "brief": true, "full": false} {
+	for view, brief := range map[string]bool{"": false, "brief": true, "full": false} {
 		if q, err := intents.ParseQuery(map[string][]string{"view": {view}}); err != nil || q.Brief != brief {
 			t.Errorf("view=%s: %v %v", view, q.Brief, err)
 		}

@@ -116,7 +116,7 @@ func describedBy(s *service.Definition) strictjson.Object {
 	if len(offered) > maxSkills {
 		slices.SortFunc(offered, func(a, b *service.Intent) int { return a.UID.Compare(b.UID) })
 		offered = offered[:maxSkills]
-		description += " (The skills are a part of the intents; all are found at " + s.At("/api/intents/search") + ".)"
+		description += " (The skills are a part of the intents; all are found at " + s.At("/api/intents/search") + "?view=brief.)"
 	}
 	at := s.At(s.Doors.A2A.Path)
 	card := strictjson.Object{

@@ -42,7 +42,7 @@ func (x *exchange) describe(m *message) {
 	text.WriteString(nameOf(s) + ": " + descriptionOf(s) + "\n\n")
 	text.WriteString("This agent takes a part with data: {\"intent_uid\": …, \"parameters\": {…}}. Its intents")
 	if len(found.Intents) < len(s.Offered()) {
-		text.WriteString(" that fit best, all are at " + s.At("/api/intents/search"))
+		text.WriteString(" that fit best, all are at " + s.At("/api/intents/search") + "?view=brief")
 	}
 	text.WriteString(":\n")
 	list := []about{}

@@ -80,7 +80,7 @@ func info(s *service.Definition, described, offered int) tree {
 	text := about.Description
 	if described < offered {
 		text = strings.TrimSpace(text +
-			fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.At("/api/intents/search")))
+			fmt.Sprintf("\n\nThe first %d of %d intents are described here; %s has all of them.", described, offered, s.At("/api/intents/search")+"?view=brief"))
 	}
 	info := tree{"title": s.Issuer, "version": "1"}
 	for name, value := range map[string]string{

@@ -103,12 +103,16 @@ func patAnswer() tree {
 
 func searchParameters() []any {
 	var list []any
-	for _, name := range []string{"query", "tags", "category", "namespace", "intent_name", "page", "page_size"} {
+	for _, name := range []string{"query", "tags", "category", "namespace", "intent_name", "page", "page_size", "view"} {
 		kind := "string"
 		if name == "page" || name == "page_size" {
 			kind = "integer"
 		}
-		list = append(list, tree{"name": name, "in": "query", "required": false, "schema": tree{"type": kind}})
+		schema := tree{"type": kind}
+		if name == "view" {
+			schema["enum"], schema["default"] = []string{"brief", "full"}, "full"
+		}
+		list = append(list, tree{"name": name, "in": "query", "required": false, "schema": schema})
 	}
 	return list
 }

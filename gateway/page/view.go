@@ -104,7 +104,7 @@ func newFrontView(s *service.Definition) frontView {
 		Script:  template.JS(frontScript), //nolint:gosec // likewise
 		Service: info, Name: info.Name, About: markdown(cut(info.Description, frontDescription)),
 		Links: frontLinks{
-			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search"),
+			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search") + "?view=brief",
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
 			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: s.MCPURL(), AgentCard: s.AgentCardURL(),
 			UAgents: s.UAgentsURL(), UAgentsAddress: s.Doors.UAgents.Address, AEAAddress: s.Doors.AEA.Address,
