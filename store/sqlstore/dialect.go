@@ -44,6 +44,10 @@ type dialect struct {
 	journals bool
 	// patience bounds one attempt at a transaction, and one query. 0: the database bounds them.
 	patience time.Duration
+	// callPatience bounds one attempt at a transaction of calls. 0: the database bounds it.
+	callPatience time.Duration
+	// callSettings prepares the connection of a writer that runs calls only. Empty: there is nothing to prepare.
+	callSettings string
 	// begin starts a transaction that may write.
 	begin string
 	// clock queries the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.

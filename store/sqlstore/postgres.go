@@ -22,8 +22,10 @@ const (
 	postgresLanes  = 4
 	postgresOthers = 2
 	postgresGroups = 1
-	// patience bounds one attempt at a transaction and one query; the server gives up a little earlier, with a reason.
+	// patience bounds one attempt at a transaction and one query, and callPatience one attempt at a transaction of calls; the server gives
+	// up a little earlier, with a reason, except at a commit.
 	patience        = 5 * time.Second
+	callPatience    = 2 * time.Second
 	connectPatience = 2 * time.Second
 	upgradePatience = 2 * time.Minute
 	// oldestPostgres is the oldest version that PostgreSQL still maintains.
@@ -36,6 +38,10 @@ const (
 const sessionSettings = "SET synchronous_commit = 'on'; " +
 	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
+
+// callSettings are those of the connections of calls. The others wait for a replica that is frozen until
+// idle_in_transaction_session_timeout ends its transaction.
+const callSettings = "SET statement_timeout = '1900ms'; SET lock_timeout = '1800ms'"
 
 // postgresDialect has several writers. Each locks what it reads before it changes it, in an order that is the same for
 // all writers.
@@ -51,7 +57,8 @@ func postgresDialect() *dialect {
 			// PostgreSQL's JSON cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
-		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, alone: true, unlocked: true, patience: patience, begin: "BEGIN",
+		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, alone: true, unlocked: true, begin: "BEGIN",
+		patience: patience, callPatience: callPatience, callSettings: callSettings,
 		clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
 		notify:  "NOTIFY uimgate_changes", listen: own.listen,

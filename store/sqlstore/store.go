@@ -252,27 +252,28 @@ func (s *Store) start(ctx context.Context, place string) {
 	for range s.dialect.lanes {
 		lane := make(chan *op, queueLength)
 		s.lanes = append(s.lanes, lane)
-		s.serve(ctx, lane)
+		s.serve(ctx, lane, s.dialect.callSettings)
 	}
 	if s.others = s.lanes[0]; s.dialect.others > 0 {
 		s.others = make(chan *op, queueLength)
 	}
 	for range s.dialect.others {
-		s.serve(ctx, s.others)
+		s.serve(ctx, s.others, "")
 	}
 	if s.groups = s.lanes[0]; s.dialect.groups > 0 {
 		s.groups = make(chan *op, queueLength)
 	}
 	for range s.dialect.groups {
-		s.serve(ctx, s.groups)
+		s.serve(ctx, s.groups, "")
 	}
 	if s.dialect.listen != nil {
 		s.work.Go(func() { s.dialect.listen(ctx, place, s.changes.raise) })
 	}
 }
 
-func (s *Store) serve(ctx context.Context, lane chan *op) {
-	w := &writer{s: s, lane: lane, witness: s.addWitness()}
+// serve starts the writer of a queue. settings prepare its connections.
+func (s *Store) serve(ctx context.Context, lane chan *op, settings string) {
+	w := &writer{s: s, lane: lane, settings: settings, witness: s.addWitness()}
 	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 

@@ -104,17 +104,18 @@ func (s *Store) enqueue(lane chan *op, o *op) error {
 
 // A writer owns one connection and runs queued operations in transactions.
 type writer struct {
-	s       *Store
-	lane    chan *op
-	next    *op // taken from the lane already
-	conn    *sql.Conn
-	stmts   map[string]*sql.Stmt
-	last    int           // size of the previous batch
-	took    time.Duration // of the previous batch
-	known   known
-	spent   spent
-	late    *time.Timer // until what is pending is written into the tables; nil: nothing is
-	witness *witness    // nil: its transactions are not counted
+	s        *Store
+	lane     chan *op
+	next     *op // taken from the lane already
+	conn     *sql.Conn
+	settings string // that prepare the connection; empty: there are none
+	stmts    map[string]*sql.Stmt
+	last     int           // size of the previous batch
+	took     time.Duration // of the previous batch
+	known    known
+	spent    spent
+	late     *time.Timer // until what is pending is written into the tables; nil: nothing is
+	witness  *witness    // nil: its transactions are not counted
 
 	direct  direct.Runner
 	encoder journal.Encoder
@@ -130,7 +131,7 @@ func (w *writer) run(ctx context.Context) {
 		}
 		batch := w.gather(first)
 		began := w.s.elapsed()
-		w.commit(ctx, batch)
+		_ = w.commit(ctx, batch) // whose operations have it
 		w.took = w.s.elapsed() - began
 		w.schedule()
 	}
@@ -177,8 +178,8 @@ func (w *writer) gather(first *op) []*op {
 const attempts = 5
 
 // commit makes a batch durable, or fails all of it. Where one operation may have failed the others, each runs by
-// itself.
-func (w *writer) commit(ctx context.Context, batch []*op) {
+// itself. It returns the error that the batch failed with.
+func (w *writer) commit(ctx context.Context, batch []*op) error {
 	var t *tx
 	var err error
 	for n := 1; n <= attempts; n++ {
@@ -194,10 +195,13 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 		}
 	}
 	if isConflict(err) && len(batch) > 1 {
-		for _, o := range batch {
-			w.commit(ctx, []*op{o})
+		for i, o := range batch {
+			if err := w.commit(ctx, []*op{o}); isUnanswered(err) {
+				w.answer(batch[i+1:], errUnanswered)
+				return err
+			}
 		}
-		return
+		return nil
 	}
 	if err == nil {
 		w.s.pace.took(t.asked, w.s.opts.Now())
@@ -209,9 +213,13 @@ func (w *writer) commit(ctx context.Context, batch []*op) {
 		}
 	}
 	w.answer(batch, err)
-	if _, away := errors.AsType[unreachable](err); away {
+	switch _, away := errors.AsType[unreachable](err); {
+	case away:
 		w.fail(err)
+	case isUnanswered(err) && batch[0].rowSet != nil:
+		w.fail(errUnanswered)
 	}
+	return err
 }
 
 func (w *writer) answer(batch []*op, err error) {
@@ -223,28 +231,10 @@ func (w *writer) answer(batch []*op, err error) {
 	}
 }
 
-// fail answers all callers that wait for a database that cannot be reached: one after another they would wait too long.
-func (w *writer) fail(err error) {
-	if w.next != nil {
-		w.answer([]*op{w.next}, err)
-		w.next = nil
-	}
-	for range len(w.lane) {
-		select {
-		case o, open := <-w.lane:
-			if open {
-				w.answer([]*op{o}, err)
-			}
-		default:
-			return
-		}
-	}
-}
-
 // try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
 // error is unsure.
 func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error) {
-	if d := w.s.dialect.patience; d > 0 {
+	if d := w.patience(batch[0]); d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
@@ -253,6 +243,9 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	defer func() {
 		if _, ended := errors.AsType[overtaken](err); err != nil && !ended {
 			w.abort(ctx, err)
+		}
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = unanswered{err}
 		}
 	}()
 	if err := w.connect(ctx); err != nil {
@@ -263,7 +256,7 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 	t.unlocked = w.s.dialect.unlocked && !t.ownStatements && n <= freeAttempts
 	if err := t.load(ctx, batch); err != nil {
 		switch {
-		case reused && w.s.dialect.lost(err):
+		case reused && w.s.dialect.lost(err) && ctx.Err() == nil:
 			err = stale{err}
 		case w.s.dialect.constraint(err):
 			err = conflict{err}
@@ -308,6 +301,11 @@ func (w *writer) connect(ctx context.Context) error {
 		return err
 	}
 	w.conn, w.stmts, w.spent = conn, map[string]*sql.Stmt{}, spent{}
+	if w.settings != "" {
+		if _, err := conn.ExecContext(ctx, w.settings); err != nil {
+			return err
+		}
+	}
 	if w.witness != nil {
 		w.s.compareServer(ctx, conn)
 	}

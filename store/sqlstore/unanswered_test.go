@@ -1,0 +1,160 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// hangCommits makes every commit of a server wait, and returns what lets them go on. Reads are answered.
+func hangCommits(t *testing.T, c *pgtest.Cluster) (heal func()) {
+	t.Helper()
+	run := func(statements ...string) {
+		for _, q := range statements {
+			if err := c.Exec(context.WithoutCancel(t.Context()), "", q); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run("CREATE TABLE probe (n INTEGER)", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()")
+	var probe sync.WaitGroup
+	probe.Go(func() {
+		for c.Exec(t.Context(), "", "SET application_name = 'probe'; INSERT INTO probe VALUES (1)") == nil {
+			continue // until one hangs, which heal ends
+		}
+	})
+	conn, err := pgx.Connect(t.Context(), c.DSN(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	const waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+	for n := 0; n == 0; {
+		if err := conn.QueryRow(t.Context(), waiting).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'probe'",
+			"ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+		probe.Wait()
+	}
+}
+
+// begins reports whether statements record the beginning of a call.
+func begins(list []command) bool {
+	return slices.ContainsFunc(list, func(c command) bool { return strings.Contains(c.query, "INTO executions (") })
+}
+
+// While commits hang, those who wait behind one are refused with it: they do not wait for a commit of their own. What a commit did that
+// was not answered is undone as soon as the database answers again.
+func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Private(t, pgtest.Replicated)
+	name, err := c.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tried atomic.Int64
+	first := make(chan struct{}, 1)
+	s := openOn(t, c.DSN(name), func(d *dialect) {
+		send := d.send
+		d.send = func(ctx context.Context, w *writer, list []command) error {
+			if begins(list) {
+				tried.Add(1)
+				select {
+				case first <- struct{}{}:
+				default:
+				}
+			}
+			return send(ctx, w, list)
+		}
+	})
+	if _, err := s.Begin(t.Context(), paidCall(0)); err != nil {
+		t.Fatal(err)
+	}
+	<-first
+	heal := hangCommits(t, c)
+	tried.Store(0)
+	var calls sync.WaitGroup
+	refused := func(i int) {
+		if _, err := s.Begin(t.Context(), paidCall(i)); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%v; want ErrUnavailable", err)
+		}
+	}
+	calls.Go(func() { refused(1) })
+	<-first
+	for i := range 3 * batchSize {
+		calls.Go(func() { refused(2 + i) })
+	}
+	calls.Wait()
+	if n := tried.Load(); n > 2 {
+		t.Errorf("%d commits were tried, one after another; want 2 at most", n)
+	}
+	heal()
+	for busy := true; busy; {
+		s.releases.mu.Lock()
+		busy = s.releases.busy
+		s.releases.mu.Unlock()
+		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		if answered := e.ID == "000000"; (e.State == store.Held) != answered {
+			t.Errorf("%s is %s", e.ID, e.State)
+		}
+	}
+	if err := s.CheckBalance(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A call whose transaction was not answered is not tried again, whatever was running.
+func TestWhatIsNotAnsweredIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	reads := func(list []command) bool { return strings.HasPrefix(list[0].query, "SELECT") }
+	for name, hangs := range map[string]func([]command) bool{"reading": reads, "writing": begins} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var silent atomic.Bool
+			var tried atomic.Int64
+			s := openOn(t, pgtest.Start(t).Database(t), func(d *dialect) {
+				d.callPatience = time.Second
+				send := d.send
+				d.send = func(ctx context.Context, w *writer, list []command) error {
+					if silent.Load() && hangs(list) {
+						tried.Add(1)
+						<-ctx.Done()
+						return ctx.Err()
+					}
+					return send(ctx, w, list)
+				}
+			})
+			if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
+				t.Fatal(err)
+			}
+			silent.Store(true)
+			if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("%v; want ErrUnavailable", err)
+			}
+			if n := tried.Load(); n != 1 {
+				t.Errorf("tried %d times; want once", n)
+			}
+		})
+	}
+}
