@@ -102,6 +102,12 @@ func TestWhoIsNotRelayed(t *testing.T) {
 			g.Must(err)
 			way.Send(t, e)
 			own := aeatest.NewAgent(way, at["address"], key, identity.Fetchai)
+			if name == "to nobody" {
+				m, ok := own.Next(t).Content.(protocol.DefaultMessage)
+				if !ok || m.Code != protocol.CodeInvalidDialogue || len(m.Data["dialogue"]) == 0 {
+					t.Errorf("%+v", m)
+				}
+			}
 			own.Calls(t, call(gatetest.Searching, "")) // so that what came before has been taken
 			s := activity(g)
 			var refused uint64
@@ -116,6 +122,26 @@ func TestWhoIsNotRelayed(t *testing.T) {
 			}
 		})
 	}
+	t.Run("to nobody by delegate", func(t *testing.T) {
+		t.Parallel()
+		g := gatetest.New(t, relaying)
+		at, key := addresses(g), aeatest.Numbered(t, 2)
+		conn, _ := aeatest.Connect(t, at["delegate"])
+		record := aeatest.Record(at["node_key"], key, identity.Fetchai)
+		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
+		nobody := aeatest.Numbered(t, 9).Public(identity.Fetchai).Address()
+		_, e, err := newDialogues(t, 2).Start(protocol.Default.Specs[0], nobody, aeatest.Text("hello"))
+		g.Must(err)
+		data, err := e.Encode()
+		g.Must(err)
+		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode())
+		if first, second := aeatest.Status(t, conn), aeatest.Status(t, conn); first != acn.Success || second != acn.UnknownAgentAddress {
+			t.Errorf("%d, %d", first, second)
+		}
+		if s := activity(g); s.Unserved != 1 || s.Relay.Relayed != 0 {
+			t.Errorf("%+v, %+v", s, s.Relay)
+		}
+	})
 	t.Run("another's name by delegate and mailbox", func(t *testing.T) {
 		t.Parallel()
 		g := gatetest.New(t, relaying)

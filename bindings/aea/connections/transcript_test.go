@@ -85,7 +85,7 @@ func TestTranscripts(t *testing.T) {
 			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes"))
 			x.reads(conn, wire.TCP)
 			x.writes(conn, wire.TCP, []byte("no envelope"))
-			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // begun before
+			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // again: it gets the same answer
 			x.reads(conn, wire.TCP)
 		},
 		"stub": func(x *transcript, a all) {

@@ -2,6 +2,7 @@ package dialogue
 
 import (
 	"container/list"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -29,11 +30,20 @@ type Dialogue struct {
 	named        bool                    // the opponent has named the reference made here
 	hasEnded     bool
 	state        protocol.EndState
+	last         last
 
 	rank       rank
 	ofRank     *list.Element
 	ofOpponent *list.Element
 	used       time.Time
+}
+
+// The last message that came, by which it is known when it comes once more.
+type last struct {
+	id      int32
+	digest  [sha256.Size]byte // of the whole message
+	answers protocol.Performative
+	answer  int32 // the id of the first message by which it was answered; 0: none yet
 }
 
 // Protocol returns the protocol that is spoken.
@@ -63,6 +73,10 @@ func (g *Dialogue) End() (protocol.EndState, bool) {
 func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
+	return g.reply(target, c)
+}
+
+func (g *Dialogue) reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	answers, err := g.check(c.Says(), target, len(g.ours))
 	if err != nil {
 		return wire.Envelope{}, err
@@ -76,8 +90,27 @@ func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error
 		return wire.Envelope{}, err
 	}
 	g.ours = append(g.ours, c.Says())
+	if g.last.id == target && g.last.answer == 0 {
+		g.last.answer = id
+	}
 	g.settle(c.Says(), answers, g.in.now())
 	return e, nil
+}
+
+// Again answers a message that came once more: by the id of its first answer, if it had one, since an opponent that did not get that
+// takes no later one. Errors are those of Reply.
+func (g *Dialogue) Again(target int32, c protocol.Content) (wire.Envelope, error) {
+	g.in.mu.Lock()
+	defer g.in.mu.Unlock()
+	if g.last.id != target || g.last.answer == 0 {
+		return g.reply(target, c)
+	}
+	return g.envelope(g.last.answer, target, c)
+}
+
+// repeats reports whether a message is the last one that came, once more, and is answered again.
+func (g *Dialogue) repeats(m wire.Message, says protocol.Performative, digest [sha256.Size]byte) bool {
+	return !g.hasEnded && g.name.protocol.Rules.AnswersAgain(says) && g.last.id == m.ID && g.last.digest == digest
 }
 
 // envelope makes what is sent.

@@ -274,7 +274,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 func TestErrorsWithoutDialogue(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	e := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID}
-	e.Message, _ = protocol.ErrorMessage(protocol.ErrDialogue).Encode()
+	e.Message, _ = protocol.ErrorMessage(protocol.ErrDialogue, wire.Envelope{}).Encode()
 	turn := receive(t, d, e)
 	c, ok := turn.Content.(protocol.DefaultMessage)
 	if turn.Dialogue != nil || !ok || c.Code != protocol.CodeInvalidDialogue {

@@ -12,6 +12,7 @@ package dialogue
 import (
 	"container/list"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"sync"
@@ -97,6 +98,8 @@ type Turn struct {
 	Content  protocol.Content
 	// Answers is the performative of the message that this one answers; empty: it begins the dialogue.
 	Answers protocol.Performative
+	// Repeated: the last message of the dialogue came once more. It is answered by Dialogue.Again.
+	Repeated bool
 }
 
 // Receive takes an envelope for this agent from an opponent. Errors are wire.ErrUndecodable, protocol.ErrUnsupported and
@@ -129,22 +132,27 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	now := d.now()
 	d.expire(now)
 	n := name{protocol: p, opponent: e.Sender, starterRef: m.StarterRef, ours: m.ID < 0}
+	var digest [sha256.Size]byte
+	if p.Rules.AnswersAgain(c.Says()) {
+		digest = sha256.Sum256(e.Message)
+	}
 	t.Dialogue = d.byName[n]
-	if m.ID == 1 {
+	switch g := t.Dialogue; {
+	case g != nil && g.repeats(m, c.Says(), digest):
+		t.Answers, t.Repeated = g.last.answers, true
+		d.use(g, g.rank, now)
+		return t, nil
+	case m.ID == 1:
 		t.Dialogue, err = d.begin(n, e.Protocol, m, c.Says(), now)
-		return t.orNone(err)
+	case g == nil:
+		err = refuse("it names no dialogue that is open here")
+	default:
+		t.Answers, err = g.receive(m, c.Says(), now)
 	}
-	if t.Dialogue == nil {
-		return Turn{}, refuse("it names no dialogue that is open here")
-	}
-	t.Answers, err = t.Dialogue.receive(m, c.Says(), now)
-	return t.orNone(err)
-}
-
-func (t Turn) orNone(err error) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
+	t.Dialogue.last = last{id: m.ID, digest: digest, answers: t.Answers}
 	return t, nil
 }
 

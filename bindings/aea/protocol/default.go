@@ -24,6 +24,7 @@ var Default = Protocol{
 		Initial:    []Performative{DefaultBytes, DefaultError},
 		Replies:    map[Performative][]Performative{DefaultBytes: {DefaultBytes, DefaultEnd, DefaultError}},
 		Ends:       map[Performative]EndState{DefaultEnd: Successful, DefaultError: Failed},
+		Repeats:    []Performative{DefaultBytes},
 		KeepsEnded: true,
 	},
 }
@@ -71,11 +72,20 @@ func CodeOf(err error) ErrorCode {
 	}
 }
 
-// ErrorMessage returns what is sent about an error, with the words that agents use and none of the error's own. It stands
-// in no dialogue: both references are empty, and the id is 1.
-func ErrorMessage(err error) wire.Message {
+// maxQuoted bounds the envelope that an error holds, in bytes before it is encoded. A longer one is left out.
+const maxQuoted = 64 << 10
+
+// ErrorMessage returns the message about an error of an envelope, with the words that agents use and none of the error's own. It
+// stands in no dialogue: both references are empty, and the id is 1. Its data has the specification id and the envelope, in the form in
+// which the framework's error handler writes them: base64.b85encode of Python.
+func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	code := CodeOf(err)
-	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code]}
+	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{
+		"protocol_id": base85([]byte(about.Protocol.String())),
+	}}
+	if data, err := about.Encode(); err == nil && len(data) <= maxQuoted {
+		m.Data["envelope"] = base85(data)
+	}
 	return wire.Message{ID: 1, Content: m.Encode()}
 }
 

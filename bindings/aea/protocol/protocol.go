@@ -59,6 +59,8 @@ type Rules struct {
 	// Ends holds the performatives that end a dialogue, and in which state; where it depends on what they answer, EndsBy does.
 	Ends   map[Performative]EndState
 	EndsBy map[[2]Performative]EndState // of what ends it, and of what that answers
+	// Repeats are the performatives that are answered again when the last message of a dialogue comes once more, byte for byte.
+	Repeats []Performative
 	// KeepsEnded: a dialogue that has ended is remembered, so that its names cannot be used again.
 	KeepsEnded bool
 }
@@ -80,6 +82,9 @@ func (r Rules) Begins(p Performative) bool { return slices.Contains(r.Initial, p
 
 // Answers reports whether p may answer target.
 func (r Rules) Answers(p, target Performative) bool { return slices.Contains(r.Replies[target], p) }
+
+// AnswersAgain reports whether a message with p is answered again when it comes once more.
+func (r Rules) AnswersAgain(p Performative) bool { return slices.Contains(r.Repeats, p) }
 
 // End returns the state in which p ends a dialogue when it answers target, and whether it ends it.
 func (r Rules) End(p, target Performative) (EndState, bool) {

@@ -82,7 +82,7 @@ func TestCodes(t *testing.T) {
 		protocol.CodeUnsupportedSkill:    protocol.ErrUnhandled,
 		protocol.CodeInvalidDialogue:     protocol.ErrDialogue,
 	} {
-		m := protocol.ErrorMessage(fmt.Errorf("secret: %w", err))
+		m := protocol.ErrorMessage(fmt.Errorf("secret: %w", err), wire.Envelope{})
 		c, wrong := protocol.Default.Decode(m.Content)
 		got, ok := c.(protocol.DefaultMessage)
 		if wrong != nil || !ok || got.Code != want || got.Text == "" || strings.Contains(got.Text, "secret") {

@@ -92,8 +92,37 @@ func TestContentsOfTheFramework(t *testing.T) {
 }
 
 func TestErrorOfTheFramework(t *testing.T) {
-	out, err := protocol.ErrorMessage(protocol.ErrUnsupported).Encode()
+	m := protocol.DefaultMessage{Performative: protocol.DefaultError, Text: "Unsupported protocol."}
+	out, err := wire.Message{ID: 1, Content: m.Encode()}.Encode()
 	if want := aeatest.Vector(t, vectors, "message/default-error"); err != nil || !bytes.Equal(out, want) {
 		t.Errorf("%x, %v, want %x", out, err, want)
+	}
+}
+
+// The data of an error is that of the error handler of both frameworks: what Python's base64.b85encode makes of the specification id and of
+// the envelope.
+func TestDataOfAnError(t *testing.T) {
+	message := aeatest.Vector(t, vectors, "message/default-error")
+	for name, c := range map[string]struct {
+		protocol wire.PublicID
+		message  []byte
+		id       string
+		envelope string // empty: it is left out
+	}{
+		"an envelope": {
+			wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"}, message, "W@U6^XklqDW@&I?Ix#LVE-(",
+			"3Ib<$5&~^y8WLt@bYo~?X)k7JaA7(zE-)@IA|VnV2mvY^IvEN85*1Z$b9HcVZ*p{HWFT;IZ**^CZ)`3",
+		},
+		"a long one": {
+			wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"}, bytes.Repeat([]byte("x"), 64<<10), "W@U6^XklqDW@&I?Ix#LVE-(", "",
+		},
+		"of another protocol": {wire.PublicID{Author: "a", Name: "b", Version: "1.0.0"}, []byte("x"), "VJ~7jF)lDJFa", "3Ib<$5&~^y8VO-9VmdJ{FfK460eA"},
+	} {
+		e := wire.Envelope{To: "gw", Sender: "me", Protocol: c.protocol, Message: c.message}
+		content, err := protocol.Default.Decode(protocol.ErrorMessage(protocol.ErrUnsupported, e).Content)
+		m, ok := content.(protocol.DefaultMessage)
+		if err != nil || !ok || string(m.Data["protocol_id"]) != c.id || string(m.Data["envelope"]) != c.envelope {
+			t.Errorf("%s: %q, %v", name, m.Data, err)
+		}
 	}
 }

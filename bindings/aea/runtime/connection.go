@@ -66,7 +66,8 @@ type Port struct {
 
 // Receive puts an envelope that came into the InBox, and waits until there is room. What this agent does not serve is dropped
 // and counted: envelopes for other agents, and those for components that come from outside. An error is that of ctx, or
-// ErrStopped: the envelope was not taken.
+// ErrStopped: the envelope was not taken; or ErrNoPeer: the connection relays, and the receiver is not connected. Then the connection
+// tells the sender, by its protocol or by NotConnected.
 func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
 	return p.m.receive(ctx, p, e, nil)
 }
@@ -75,6 +76,12 @@ func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
 // nobody else who says that the address is theirs.
 func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) error {
 	return p.m.receive(ctx, p, e, back)
+}
+
+// NotConnected tells the sender of an envelope that its receiver is not connected, by an error of the protocol default. It is for
+// connections whose protocol has no status for that.
+func (p *Port) NotConnected(e wire.Envelope) {
+	p.m.relay.refuse(p, e, "The receiver is not connected.")
 }
 
 // Queue makes a queue for a peer, within the bounds of the OutBox.

@@ -61,7 +61,7 @@ func (h *ErrorHandler) handle(e Envelope, err error) {
 		}
 	})
 	if !e.ToComponent() && !mayBeFinal(e) {
-		h.send(e, protocol.ErrorMessage(err))
+		h.send(e, protocol.ErrorMessage(err, e.Envelope))
 	}
 }
 

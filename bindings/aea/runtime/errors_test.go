@@ -40,7 +40,9 @@ func TestWhatCannotBeHandled(t *testing.T) {
 		"nobody answers, and the message is not read": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) { e.Protocol, e.Message = fipaSpec, []byte("x") })}, code: protocol.CodeUnsupportedSkill,
 		},
-		"begun twice":  {come: []wire.Envelope{hello, hello}, code: protocol.CodeInvalidDialogue},
+		"begun twice": {
+			come: []wire.Envelope{hello, message(t, "me", "a1", 1, 0, defaultSpec, text("another"))}, code: protocol.CodeInvalidDialogue,
+		},
 		"never begun":  {come: []wire.Envelope{message(t, "me", "a1", 2, -1, defaultSpec, text("x"))}, code: protocol.CodeInvalidDialogue},
 		"no meaning":   {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("nonsense"))}, code: protocol.CodeInvalidMessage},
 		"an error":     {come: []wire.Envelope{message(t, "me", "", 1, 0, defaultSpec, fault)}, code: -1},
@@ -67,8 +69,12 @@ func TestWhatCannotBeHandled(t *testing.T) {
 			if row.code >= 0 {
 				e := l.sent(t, "me")
 				m, _ := wire.DecodeMessage(e.Message)
-				if d := said(t, e); d.Performative != protocol.DefaultError || d.Code != row.code || m.StarterRef != "" || m.ID != 1 {
+				d := said(t, e)
+				if d.Performative != protocol.DefaultError || d.Code != row.code || m.StarterRef != "" || m.ID != 1 {
 					t.Errorf("%+v, %+v", d, m)
+				}
+				if len(d.Data["protocol_id"]) == 0 || len(d.Data["envelope"]) == 0 {
+					t.Errorf("data: %q", d.Data)
 				}
 			}
 			l.put(t, message(t, "me", "last", 1, 0, defaultSpec, text("last")))

@@ -20,7 +20,8 @@ type relay struct {
 	relayed, undelivered, held atomic.Uint64
 }
 
-// A RelayStatus counts envelopes from one agent to another. Those whose receiver is not connected are in Status.Unserved.
+// A RelayStatus counts envelopes from one agent to another. Those whose receiver is not connected are in Status.Unserved, and their
+// sender is told.
 type RelayStatus struct {
 	Relayed     uint64 `json:"relayed"`     // put into the queue of their receiver
 	Undelivered uint64 `json:"undelivered"` // of which as many waited as may, for their receiver or of their sender
@@ -28,7 +29,8 @@ type RelayStatus struct {
 }
 
 // pass hands on an envelope that came by a connection, which knows its sender for certain. The sender is told where its receiver is
-// connected, and does not get it. The error is ErrStopped.
+// connected, and does not get it. Errors are ErrStopped, and ErrNoPeer where the receiver is not connected: the connection tells the
+// sender.
 func (r *relay) pass(from *Port, e wire.Envelope) error {
 	if r.m.box.InBox.stopped() {
 		return ErrStopped
@@ -44,6 +46,7 @@ func (r *relay) pass(from *Port, e wire.Envelope) error {
 		r.relayed.Add(1)
 	case errors.Is(err, ErrNoPeer), errors.Is(err, ErrDown):
 		r.m.unserved.Add(1)
+		return ErrNoPeer
 	default:
 		r.undelivered.Add(1)
 		r.refuse(from, e, "The receiver takes no more messages now.")

@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -81,14 +82,15 @@ func TestWhoIsRelayedToWhom(t *testing.T) {
 		from, to string
 		come     func(e *wire.Envelope)
 		want     bool
+		refused  bool // by the connection
 	}{
 		"within one connection":             {from: "ann", to: "bob", want: true},
 		"from one connection to another":    {from: "ann", to: "cid", want: true},
 		"and back":                          {from: "cid", to: "ann", want: true},
 		"with an URI, of any protocol":      {from: "ann", to: "bob", come: unknownProtocol, want: true},
 		"to oneself":                        {from: "ann", to: "ann", want: true},
-		"to nobody":                         {from: "ann", to: "nobody"},
-		"to one whom the connection trusts": {from: "ann", to: "tim"},
+		"to nobody":                         {from: "ann", to: "nobody", refused: true},
+		"to one whom the connection trusts": {from: "ann", to: "tim", refused: true},
 		"from one whom it trusts":           {from: "tim", to: "ann"},
 		"to a component":                    {from: "ann", to: "bob", come: func(e *wire.Envelope) { e.To, e.Sender = skillID.String(), "shop/x:1.0.0" }},
 	} {
@@ -104,7 +106,9 @@ func TestWhoIsRelayedToWhom(t *testing.T) {
 			if row.come != nil {
 				row.come(&e)
 			}
-			at[row.from].put(t, e)
+			if err := at[row.from].port.Receive(t.Context(), e); errors.Is(err, runtime.ErrNoPeer) != row.refused || err != nil && !row.refused {
+				t.Errorf("%v", err)
+			}
 			s := r.Status()
 			if row.want {
 				came := at[row.to].sent(t, row.to)

@@ -62,7 +62,11 @@ func (m Message) Reply(c protocol.Content) error {
 	if m.Dialogue == nil {
 		return protocol.ErrDialogue
 	}
-	e, err := m.Dialogue.Reply(m.Message.ID, c)
+	reply := m.Dialogue.Reply
+	if m.Repeated {
+		reply = m.Dialogue.Again
+	}
+	e, err := reply(m.Message.ID, c)
 	if err != nil {
 		return err
 	}

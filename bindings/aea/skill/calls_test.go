@@ -1,6 +1,8 @@
 package skill_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -129,10 +131,39 @@ func TestACallIsDoneOnce(t *testing.T) {
 		t.Errorf("two dialogues are two calls: %s %s", one, two)
 	}
 	e = a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(call(token))})
-	a.Next(t)
-	s.line.Send(t, e)
-	if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || m.Code != protocol.CodeInvalidDialogue || calls.Load() != 5 {
-		t.Errorf("%+v, %d calls", m, calls.Load())
+	answered := s.line.Next(t, a.Address())
+	for range 2 {
+		s.line.Send(t, e)
+		if again := s.line.Next(t, a.Address()); !bytes.Equal(again.Message, answered.Message) || calls.Load() != 5 {
+			t.Errorf("%q, and at first %q; %d calls", again.Message, answered.Message, calls.Load())
+		}
+	}
+}
+
+// A call may ask for what it has cost, and how the limit stands, with the output.
+func TestACallIsAnsweredWithItsChargeAndLimits(t *testing.T) {
+	t.Parallel()
+	s := opened(t, "")
+	a := s.agent(identity.Fetchai)
+	token := a.Agrees(t, gatetest.Ordering)
+	asked := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "accept": "application/uim+json", "pat": %q}`,
+		gatetest.Ordering, token)
+	var answer struct {
+		Status string
+		Data   map[string]any
+		Meta   struct {
+			Charge    struct{ ID, State string }
+			RateLimit struct{ Remaining *int } `json:"rate_limit"`
+		}
+	}
+	text := a.Calls(t, asked)
+	s.Must(json.Unmarshal([]byte(text), &answer))
+	if answer.Status != "success" || answer.Data["ok"] != true || answer.Meta.Charge.State != "captured" || answer.Meta.Charge.ID == "" ||
+		answer.Meta.RateLimit.Remaining == nil {
+		t.Error(text)
+	}
+	if text := a.Calls(t, strings.Replace(asked, "uim+json", "xml", 1)); refusal(text) != "MALFORMED_REQUEST" {
+		t.Error(text)
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 	headerAuthorization  = "Authorization"
 	headerContentType    = "Content-Type"
 	headerIdempotencyKey = "Idempotency-Key"
+	headerAccept         = "Accept"
 )
 
 // request answers a message of http as the API answers such a request. Scheme and host of its URL have no part in it.
@@ -103,11 +104,12 @@ func (s *Skill) readCall(ctx context.Context, text []byte) (*protocol.HTTPMessag
 	return asked, nil
 }
 
-// callOf is the request to the API that a call is.
+// callOf is the request to the API that a call is. With the member accept, of application/uim+json, the answer has the output in an
+// envelope, with what the call has cost and how the tightest limit stands.
 func callOf(tree strictjson.Object) (*protocol.HTTPMessage, *reason.Refusal) {
 	r := &protocol.HTTPMessage{Method: http.MethodPost, Header: http.Header{headerContentType: {"application/json"}}}
 	for member, into := range map[string]struct{ field, before string }{
-		"pat": {headerAuthorization, "Bearer "}, "idempotency_key": {headerIdempotencyKey, ""},
+		"pat": {headerAuthorization, "Bearer "}, "idempotency_key": {headerIdempotencyKey, ""}, "accept": {headerAccept, ""},
 	} {
 		switch v := tree[member].(type) {
 		case nil:
@@ -118,6 +120,11 @@ func callOf(tree strictjson.Object) (*protocol.HTTPMessage, *reason.Refusal) {
 		}
 		delete(tree, member)
 	}
+	switch r.Header.Get(headerAccept) {
+	case "", "application/json", wire.MediaType:
+	default:
+		return nil, reason.MalformedRequest.Refusal("The member accept must be application/json or " + wire.MediaType + ".")
+	}
 	var err error
 	if r.Body, err = strictjson.Append(nil, tree); err != nil {
 		return nil, reason.MalformedRequest.Refusal("The call cannot be read.").Because(err)
@@ -126,7 +133,7 @@ func callOf(tree strictjson.Object) (*protocol.HTTPMessage, *reason.Refusal) {
 }
 
 // serve has the API answer a request of the sender of a message. One without an idempotency key has that of the message, so that
-// one which comes again is told again, and not done again.
+// one which comes again gets the kept answer, and is not done again.
 func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, asked *protocol.HTTPMessage) {
 	arrival := &door.Arrival{Door: s.Door, Service: s.ID, Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear}
 	r, err := http.NewRequestWithContext(arrival.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))

@@ -171,6 +171,7 @@ var random = []struct {
 	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), "PAT"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
 	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "JTI"},
+	{regexp.MustCompile(`envelope: \S+`), "envelope: ENVELOPE"}, // in the form of errors, and with references in it
 	{regexp.MustCompile(`signature: \S+`), "signature: SIGNATURE"},
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "https://gateway"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HEX"},

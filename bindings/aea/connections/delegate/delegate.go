@@ -6,9 +6,9 @@
 // What an agent has not acknowledged when its connection ends is sent again, once, when it comes back; it and what waits behind it
 // are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is closed.
 //
-// An agent that is told of a failure connects again, and then gives up. So whatever can be read is a success, also where it is
-// dropped; what is wrong with a message is said in its dialogue. An address from which agents register more than 30 times a minute is
-// answered status 3 instead.
+// An agent that is told of a failure connects again, sends once more, and then gives up. So whatever can be read is a success, also where
+// it is dropped; what is wrong with a message is said in its dialogue. There are two exceptions. An envelope to be relayed to an agent that
+// is not connected is answered with status 20. An address from which agents register more than 30 times a minute is answered with status 3.
 package delegate
 
 import (
@@ -226,7 +226,10 @@ func (a *agent) envelope(ctx context.Context, data []byte) error {
 	a.conn.Keep()
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if a.port.Receive(waiting, e) != nil {
+	switch err := a.port.Receive(waiting, e); {
+	case errors.Is(err, runtime.ErrNoPeer):
+		return a.answer(ctx, acn.UnknownAgentAddress)
+	case err != nil:
 		return a.answer(ctx, acn.AgentNotReady) // it was not taken: the agent may send it again
 	}
 	return a.answer(ctx, acn.Success)

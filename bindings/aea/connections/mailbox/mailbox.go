@@ -187,7 +187,10 @@ func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, po
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	if port.Receive(ctx, e) != nil {
+	switch err := port.Receive(ctx, e); {
+	case errors.Is(err, runtime.ErrNoPeer):
+		port.NotConnected(e)
+	case err != nil:
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }

@@ -1,0 +1,25 @@
+package protocol
+
+import "encoding/binary"
+
+// base85Digits is the alphabet of RFC 1924, which Python's base64.b85encode has too. That of Ascii85 is another one.
+const base85Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+
+// base85 encodes data as Python's base64.b85encode does: four bytes as five digits, the last one to three as one digit more than they
+// are.
+func base85(data []byte) []byte {
+	out := make([]byte, 0, (len(data)+3)/4*5)
+	for len(data) > 0 {
+		var four [4]byte
+		n := copy(four[:], data)
+		data = data[n:]
+		value := binary.BigEndian.Uint32(four[:])
+		var five [5]byte
+		for i := len(five) - 1; i >= 0; i-- {
+			five[i] = base85Digits[value%85]
+			value /= 85
+		}
+		out = append(out, five[:n+1]...)
+	}
+	return out
+}
