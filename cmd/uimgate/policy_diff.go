@@ -134,10 +134,14 @@ var shifts = map[words.Shift]string{
 
 func writeDecided(b *strings.Builder, d *words.Decisions) {
 	if d.Shift == words.Unchecked && d.Requests == 0 {
-		b.WriteString("Unchecked: the policies are too large to ask both of them the same requests. The changes above are those of the documents.\n")
+		fmt.Fprintf(b, "Unchecked: the policies are too large to ask both of them the same requests (%s). "+
+			"The changes above are those of the documents.\n", d.Bound)
 		return
 	}
 	fmt.Fprintf(b, shifts[d.Shift], problem.Counted(d.Requests, "request"))
+	if d.Bound != "" {
+		fmt.Fprintf(b, "  %-8s %s\n", "bound", d.Bound)
+	}
 	for _, way := range []struct {
 		name string
 		of   *words.Example

@@ -22,19 +22,20 @@ type axes struct {
 	times  []time.Time
 	signed []bool
 	facts  []axis
-	// meeting are the facts that meet one rule each: which value of each axis.
-	meeting [][]int
-	unread  bool // there is a condition for which no facts are known
+	rules  []*model.Atom
+	unread bool           // there is a condition for which no facts are known
+	at     map[string]int // the place of an operand in facts
+	held   *int           // how often a fact may still be held against a condition
 }
 
 // newAxes takes the bounds of every condition of the rules: for each the value at it, one below and one above.
 func newAxes(rules []*model.Atom, a *asker) *axes {
-	x := &axes{signed: []bool{false}}
+	x := &axes{signed: []bool{false}, rules: rules, at: map[string]int{}, held: &a.held}
 	byOperand := map[string][]*model.Constraint{}
 	for _, r := range rules {
 		limits := limiting(r)
 		eachConstraint(r, func(c *model.Constraint) {
-			if !slices.Contains(limits, c) && !isPrice(c) && !isKey(c) {
+			if !limits[c] && !isPrice(c) && !isKey(c) {
 				byOperand[c.Operand] = append(byOperand[c.Operand], c)
 			}
 		})
@@ -51,25 +52,23 @@ func newAxes(rules []*model.Atom, a *asker) *axes {
 		}
 		values, ok := factsAround(conditions, a)
 		x.unread = x.unread || !ok
+		x.at[operand] = len(x.facts)
 		x.facts = append(x.facts, axis{operand, append(values, nil)})
 	}
 	x.times = x.timesAround(clock)
-	for _, r := range rules {
-		x.meeting = append(x.meeting, x.meets(r))
-	}
 	return x
 }
 
 // limiting are the constraints of a rule that are counted, not compared.
-func limiting(a *model.Atom) []*model.Constraint {
+func limiting(a *model.Atom) map[*model.Constraint]bool {
 	operators := map[model.RuleKind][]string{model.Permission: {"lt", "lteq", "eq"}, model.Prohibition: {"gt", "gteq"}}[a.Kind]
-	var list []*model.Constraint
+	limits := map[*model.Constraint]bool{}
 	for _, c := range model.Flatten(slices.Concat(a.Constraints, refinementsOf(a))) {
 		if c.Logic == "" && c.Left().Kind == model.Count && slices.Contains(operators, c.Operator) {
-			list = append(list, c)
+			limits[c] = true
 		}
 	}
-	return list
+	return limits
 }
 
 // signing reports whether a rule or one of its duties is about signing the call.
@@ -157,12 +156,15 @@ func (x *axes) telling(put func([]int) bool) bool {
 		}
 		return true
 	}
-	for _, meeting := range x.meeting {
+	meetings := make([][]int, 0, len(x.rules))
+	for _, r := range x.rules {
+		meeting := x.meets(r)
+		meetings = append(meetings, meeting)
 		if !atAllTimes(slices.Concat(meeting, []int{0, 0})) {
 			return false
 		}
 	}
-	for _, meeting := range x.meeting {
+	for _, meeting := range meetings {
 		for i := range x.facts {
 			for k := range x.facts[i].values {
 				at := slices.Concat(meeting, []int{0, 0})

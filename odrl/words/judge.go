@@ -25,6 +25,8 @@ const (
 type Decisions struct {
 	Shift    Shift `json:"shift"`
 	Requests int   `json:"requests"` // how many were put to both policies
+	// Bound names the bound that was reached first, where not all requests were tried for one. Empty: there was none.
+	Bound string `json:"bound,omitempty"`
 	// Wider and Narrower are a request each that is decided that way; nil where there is none.
 	Wider    *Example `json:"wider,omitempty"`
 	Narrower *Example `json:"narrower,omitempty"`
@@ -91,7 +93,7 @@ func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the words for i
 func (j *judge) all(ctx context.Context) error {
 	for r := range j.requests() {
 		if !j.put(ctx, r) {
-			j.partial = true
+			j.bounded("both policies are evaluated in at most %d steps", maxSteps)
 			break
 		}
 		j.found.Requests++
@@ -102,10 +104,11 @@ func (j *judge) all(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	j.found.Bound = j.bound
 	wider, narrower := j.found.Wider != nil, j.found.Narrower != nil
 	switch {
 	case wider && narrower:
-		j.found.Shift = Both
+		j.found.Shift, j.found.Bound = Both, ""
 	case j.partial && (wider || narrower):
 		j.found.Shift = Changed
 	case j.partial:

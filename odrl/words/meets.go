@@ -8,19 +8,26 @@ import (
 )
 
 // meets finds the facts, one of each axis, that meet all conditions of a rule as far as that is plain. A fact of which the rule
-// says nothing is not given.
+// says nothing is not given, nor one of which that has not been found when maxHeld is reached.
 func (x *axes) meets(r *model.Atom) []int {
 	at := make([]int, len(x.facts))
 	for i := range at {
 		at[i] = len(x.facts[i].values) - 1
 	}
 	eachConstraint(r, func(c *model.Constraint) {
-		i := slices.IndexFunc(x.facts, func(one axis) bool { return one.operand == c.Operand })
-		if i < 0 {
+		i, known := x.at[c.Operand]
+		if !known {
 			return
 		}
-		if k := slices.IndexFunc(x.facts[i].values, func(v any) bool { return plainlyMeets(c, v) }); k >= 0 {
-			at[i] = k
+		for k, v := range x.facts[i].values {
+			if *x.held == 0 {
+				return
+			}
+			*x.held--
+			if plainlyMeets(c, v) {
+				at[i] = k
+				return
+			}
 		}
 	})
 	return at

@@ -1,6 +1,7 @@
 package words
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -14,6 +15,8 @@ const (
 	maxRequests = 1000
 	// maxMatches bounds how often a rule is held against who does what to what.
 	maxMatches = 5_000_000
+	// maxHeld bounds how often a fact is held against a condition.
+	maxHeld = 200_000
 	// fewRules is how many rules and constraints a policy has whose requests cost no more than most. Those of larger ones
 	// cost by the square of it.
 	fewRules = 20
@@ -56,12 +59,24 @@ func (r request) worldDone(toSign []string) odrl.WorldState {
 type asker struct {
 	forms   [2]*model.NormalForm
 	canon   canon
-	partial bool // not all that matters is asked
-	weight  int  // what a request costs, as a multiple of what most cost
+	partial bool   // not all that matters is asked
+	bound   string // why not, where a bound was reached first
+	weight  int    // what a request costs, as a multiple of what most cost
+	held    int    // how often a fact may still be held against a condition
+}
+
+// bounded records that a bound was reached.
+func (a *asker) bounded(format string, args ...any) {
+	a.partial = true
+	if a.bound == "" {
+		a.bound = fmt.Sprintf(format, args...)
+	}
 }
 
 func newAsker(from, to *model.NormalForm) asker {
-	a := asker{forms: [2]*model.NormalForm{from, to}, canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}}}
+	a := asker{
+		forms: [2]*model.NormalForm{from, to}, canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}}, held: maxHeld,
+	}
 	for _, f := range a.forms {
 		size := 0
 		for _, rule := range f.Rules {
@@ -79,14 +94,18 @@ type matter struct{ party, action, target string }
 // requests are all that matter, as many as the bound allows.
 func (a *asker) requests() iter.Seq[request] {
 	return func(yield func(request) bool) {
-		left := max(maxRequests/a.weight, 1)
+		most := max(maxRequests/a.weight, 1)
+		left := most
 		for m, rules := range a.matters() {
 			if left == 0 {
-				a.partial = true
+				a.tooMany(most)
 				return
 			}
 			spread := newAxes(rules, a)
-			a.partial = a.partial || spread.unread || spread.count() > left
+			a.partial = a.partial || spread.unread
+			if spread.count() > left {
+				a.tooMany(most)
+			}
 			for r := range spread.requests(m, left) {
 				left--
 				if !yield(r) {
@@ -95,6 +114,15 @@ func (a *asker) requests() iter.Seq[request] {
 			}
 		}
 	}
+}
+
+// tooMany records that there are more requests than the most that are put to policies of this size.
+func (a *asker) tooMany(most int) {
+	if most == maxRequests {
+		a.bounded("at most %d requests are put to both policies", most)
+		return
+	}
+	a.bounded("at most %d of %d requests are put to policies with so many rules and conditions", most, maxRequests)
 }
 
 // matters are who, what and to what, one of each kind about which the policies do not have the same rules, with those
@@ -110,7 +138,7 @@ func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
 				for _, party := range parties {
 					m := matter{party, action, target}
 					if work += len(a.forms[0].Rules) + len(a.forms[1].Rules); work > maxMatches {
-						a.partial = true
+						a.bounded("rules are held against who does what to what at most %d times", maxMatches)
 						return
 					}
 					before, after := names[0].rules(m), names[1].rules(m)

@@ -1,0 +1,60 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/internal/odrltest"
+)
+
+// wide is a condition of 4 to the power of depth comparisons, each with another value.
+func wide(depth int, next *int) string {
+	if depth == 0 {
+		*next++
+		return odrltest.Leaf("purpose", "eq", fmt.Sprint("p", *next))
+	}
+	parts := make([]string, 4)
+	for i := range parts {
+		parts[i] = wide(depth-1, next)
+	}
+	return `{"` + []string{"xone", "or", "and"}[depth%3] + `":[` + strings.Join(parts, ",") + `]}`
+}
+
+// choice is an exclusive choice of 5,000 values.
+func choice(from int) string {
+	list := make([]string, 5000)
+	for i := range list {
+		list[i] = odrltest.Leaf("purpose", "eq", fmt.Sprint("p", from+i))
+	}
+	return `{"xone":[` + strings.Join(list, ",") + `]}`
+}
+
+// Where two policies have many conditions on one operand, each of their values is not held against each condition, which would be many
+// millions: after a bound that is counted, no more facts are looked for. The comparison names the bound for which requests were not asked.
+func TestFactsAreHeldAgainstConditionsSoOften(t *testing.T) {
+	n := 0
+	for _, c := range []struct{ name, old, new string }{
+		{"an xone of 5,000", choice(0), choice(1)},
+		{"nested, of 1.2 MB", wide(7, &n), wide(7, &n)},
+	} {
+		var policies [2]*odrl.Policy
+		for i, condition := range []string{c.old, c.new} {
+			p, problems := odrl.Load(t.Context(), []byte(`{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p",
+				"permission":[{"target":"http://example.com/a","action":"use","constraint":`+condition+`}]}`), odrl.LoadOptions{})
+			if p == nil {
+				t.Fatal(problems)
+			}
+			policies[i] = p
+		}
+		j := newJudge(policies[0], policies[1])
+		if err := j.all(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if j.held != 0 || j.steps < 0 || j.steps == maxSteps || j.found.Shift != Unchecked ||
+			!strings.HasPrefix(j.found.Bound, "at most 1 of 1000 requests") {
+			t.Errorf("%s: %d and %d steps are left, %+v", c.name, j.held, j.steps, j.found)
+		}
+	}
+}
