@@ -238,7 +238,7 @@ var forgeries = []forgery{
 	}},
 	{"an account with less", "ledger", func(e *evidence) { e.Accounts[0].Captured.Nano-- }},
 	{"an account with more held", "ledger", func(e *evidence) { e.Accounts[0].Held.Nano++ }},
-	{"given up before its deadline", "ledger", func(e *evidence) {
+	{"given up before its deadline", "deadlines", func(e *evidence) {
 		e.Ledger[len(e.Ledger)-2].By = "sweeper"
 		e.Ledger[len(e.Ledger)-2].At = e.Began
 	}},

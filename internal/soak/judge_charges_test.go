@@ -177,7 +177,6 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	if e.Unbalanced != nil {
 		breach("%v", e.Unbalanced)
 	}
-	e.judgeSweeper(breach)
 	held, captured := map[string]int64{}, map[string]int64{}
 	for _, x := range e.Executions {
 		if x.Charge.IsZero() {

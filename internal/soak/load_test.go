@@ -243,6 +243,12 @@ func (w *world) run(least floor, faults func()) {
 	w.t.Helper()
 	w.over = make(chan struct{})
 	w.load()
+	w.during(least, faults)
+}
+
+// during waits for length, and longer until the minimum has happened, and causes faults meanwhile. Then the load is over.
+func (w *world) during(least floor, faults func()) {
+	w.t.Helper()
 	w.loading.Go(faults)
 	began, reported := w.clock.now(), w.clock.now()
 	for now := began; now < began+length || now < began+length+maxExtraTime && len(w.count().missing(least)) > 0; now = w.clock.now() {
