@@ -52,6 +52,8 @@ type Options struct {
 	Ready func(Addresses)
 	Log   *zap.Logger
 	Now   func() time.Time
+	// Elapsed is a clock that only moves forward. nil: the time between two values of Now, by their monotonic readings.
+	Elapsed func() time.Duration
 	// Version and Commit are those of the program, for its metrics.
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
@@ -143,7 +145,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.metrics = record.NewMetrics()
 	services := servicesOf(p.config, loaded)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
-		Now: p.Now, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
+		Now: p.Now, Elapsed: p.Elapsed, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
 		SetBack: p.setBack, Moved: p.moved,
 	}); err != nil {
 		if lost, ok := errors.AsType[store.ServicesError](err); ok {

@@ -25,18 +25,46 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// With dirVariable set, the test binary is a gateway: it names the directory of the configuration. offsetVariable sets
-// an offset of its clock.
+// With dirVariable set, the test binary is a gateway: it names the directory of the configuration. The file offsetFile there has an
+// offset of its clock, which is read at the start and again at SIGUSR1.
 const (
-	dirVariable    = "UIMGATE_SOAK_GATEWAY"
-	offsetVariable = "UIMGATE_SOAK_OFFSET"
+	dirVariable = "UIMGATE_SOAK_GATEWAY"
+	offsetFile  = "offset"
 )
 
-func runGateway(dir string) error {
-	offset, err := time.ParseDuration(os.Getenv(offsetVariable))
+// A wallClock is the clock of a machine: it can be set while a process runs.
+type wallClock struct {
+	dir    string
+	offset atomic.Int64
+}
+
+func (c *wallClock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+// set reads the offset.
+func (c *wallClock) set() error {
+	text, err := os.ReadFile(filepath.Join(c.dir, offsetFile))
 	if err != nil {
 		return err
 	}
+	offset, err := time.ParseDuration(string(text))
+	c.offset.Store(int64(offset))
+	return err
+}
+
+func runGateway(dir string) error {
+	wall, began := &wallClock{dir: dir}, time.Now()
+	if err := wall.set(); err != nil {
+		return err
+	}
+	step := make(chan os.Signal, 1)
+	signal.Notify(step, syscall.SIGUSR1)
+	go func() {
+		for range step {
+			if err := wall.set(); err != nil {
+				panic(err)
+			}
+		}
+	}()
 	load := func() (*config.Config, config.Problems) {
 		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
 	}
@@ -54,8 +82,8 @@ func runGateway(dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	log := zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.Lock(os.Stderr), zapcore.InfoLevel))
-	err = daemon.Run(ctx, daemon.Options{
-		Config: cfg, Load: load, Reload: reload, Log: log, Now: func() time.Time { return time.Now().Add(offset) },
+	err := daemon.Run(ctx, daemon.Options{
+		Config: cfg, Load: load, Reload: reload, Log: log, Now: wall.now, Elapsed: func() time.Duration { return time.Since(began) },
 		Ready: func(a daemon.Addresses) { _ = json.NewEncoder(os.Stdout).Encode(a) },
 	})
 	if refused, ok := errors.AsType[*daemon.ProblemsError](err); ok {
@@ -116,7 +144,10 @@ func (g *gateway) start(ctx context.Context) error {
 	}
 	defer func() { _ = log.Close() }()
 	c := exec.CommandContext(ctx, self)
-	c.Env = append(os.Environ(), dirVariable+"="+g.dir, offsetVariable+"="+g.offset.String())
+	if err := g.write(offsetFile, g.offset.String()); err != nil {
+		return err
+	}
+	c.Env = append(os.Environ(), dirVariable+"="+g.dir)
 	if g.memory != "" {
 		c.Env = append(c.Env, "GOMEMLIMIT="+g.memory)
 	}
@@ -173,6 +204,17 @@ func (g *gateway) signal(s os.Signal) error {
 		return fmt.Errorf("%s is not running", g.name)
 	}
 	return g.process.Process.Signal(s)
+}
+
+// setClock sets the clock of the machine of a process that runs, and of those that are started later.
+func (g *gateway) setClock(offset time.Duration) error {
+	g.mu.Lock()
+	g.offset = offset
+	g.mu.Unlock()
+	if err := g.write(offsetFile, offset.String()); err != nil {
+		return err
+	}
+	return g.signal(syscall.SIGUSR1)
 }
 
 // url returns the address for agents; empty while there is no process.

@@ -1,0 +1,76 @@
+//go:build soak
+
+package soak
+
+import (
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/store/storetest/pgtest"
+)
+
+// The clock of a machine is 70 seconds slow when the gateway starts, and is set right while agents call. Then the gateway is killed and
+// started again, several times within a minute of what was counted before. No limit of a second or a minute admits more for it.
+func TestAClockThatIsSetRightBeforeRestarts(t *testing.T) {
+	const slow = -70 * time.Second
+	for engine, c := range map[string]struct {
+		world func(*testing.T) *world
+		but   []string // the judges that are left out
+	}{
+		// The ledger has the wall clock of the one process, which is wrong at first; deadlines are on the clock on which limits are counted.
+		"SQLite": {but: []string{"charges", "deadlines"}, world: func(t *testing.T) *world {
+			t.Helper()
+			w := newWorld(t)
+			g := newGateway(t, "a", w.config(""))
+			g.offset = slow
+			w.gateways, w.open = []*gateway{g}, sqliteRecords(g)
+			w.startAll()
+			return w
+		}},
+		"PostgreSQL": {world: func(t *testing.T) *world {
+			t.Helper()
+			return postgresWorld(t, pgtest.Start(t), slow, slow, 0)
+		}},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			w := c.world(t)
+			w.loadLimits()
+			least := floor{
+				"upstream " + pulse: 500, "upstream " + search: 50, "upstream " + ceiled: 60, "upstream " + lookup: 5, "told captured": 50,
+				"RATE_LIMIT_EXCEEDED": 20, "SERVICE_CEILING": 1,
+			}
+			w.during(least, func() {
+				pause(w.over, 8*time.Second) // in which the limits of a minute are used up
+				for _, g := range w.gateways {
+					if err := g.setClock(0); err != nil {
+						t.Error(err)
+					}
+				}
+				for range 5 {
+					pause(w.over, random(500*time.Millisecond, 4*time.Second))
+					for _, g := range w.gateways {
+						w.killOnce(g)
+					}
+				}
+			})
+			w.recover()
+			w.verdict(w.evidence(), least, c.but...)
+		})
+	}
+}
+
+// loadLimits makes agents use up limits of a second and of a minute, and pay, until the load is over. It returns at once.
+func (w *world) loadLimits() {
+	w.t.Helper()
+	hot, buyer := w.agentNamed("hot", 2), w.agentNamed("buyer", 2)
+	w.approve(buyer)
+	w.over = make(chan struct{})
+	for name, intent := range map[string]string{
+		"pulse0": pulse, "pulse1": pulse, "search0": search, "search1": search, "lookup": lookup, "ceiled": ceiled,
+	} {
+		w.worker(w.over, name, 2*time.Millisecond, func(ref string) { w.once(hot, intent, ref) })
+	}
+	for _, name := range []string{"buyer0", "buyer1"} {
+		w.worker(w.over, name, 5*time.Millisecond, func(ref string) { w.buy(buyer, order, ref) })
+	}
+}
