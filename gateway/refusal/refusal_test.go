@@ -86,7 +86,6 @@ var elsewhere = map[string]string{
 	"pat.ErrBadExport":            "the operator's: gateway/admin",
 	"pat.ErrAgentIDTaken":         "the store's word; the issuer makes an AgentIDTakenError of it",
 	"pat.ErrReplayed":             "the store's word; the issuer makes ErrAgreementReplayed or ErrProofReplayed of it",
-	"store.ServicesError":         "the operator's: a start or a reload is refused with it",
 	"pat.ErrNotFound":             "the store's word; the issuer and the verifier make ErrInvalid of it, gateway/admin NoSuchRecord",
 	"pat.ErrEnded":                "the store's word; the issuer tries again a moment later",
 	"store.ErrSettled":            "settle keeps what was settled; gateway/admin",
