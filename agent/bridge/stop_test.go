@@ -20,12 +20,14 @@ func TestCancelled(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
-	sent, goOn := make(chan struct{}, 8), make(chan struct{})
+	sent, goOn, delivered := make(chan struct{}, 8), make(chan struct{}), make(chan struct{}, 8)
 	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if strings.HasSuffix(r.URL.Path, "/execute") {
 				sent <- struct{}{}
 				<-goOn
+				defer func() { delivered <- struct{}{} }()
+				r = r.WithContext(context.WithoutCancel(r.Context())) // it is on its way
 			}
 			return next.RoundTrip(r)
 		})
@@ -44,6 +46,7 @@ func TestCancelled(t *testing.T) {
 	}
 	wasLeft(t, o)
 	close(goOn)
+	<-delivered
 	if again := h.ok(orderTool, nil); again.Meta["Idempotency-Replayed"] != "true" {
 		t.Errorf("%v", again.Meta)
 	}

@@ -74,7 +74,7 @@ func TestOtherWaysOfDoorsAreNoFaults(t *testing.T) {
 				}
 				info := inner["data"].([]any)[0].(map[string]any)
 				delete(m, "error")
-				refusal := map[string]any{"error": map[string]any{"code": "X", "details": map[string]any{"reason": info["reason"]}}}
+				refusal := map[string]any{"error": map[string]any{"code": "X", "details": map[string]any{"reason": info["metadata"].(map[string]any)["reason"]}}}
 				m["result"] = map[string]any{"task": map[string]any{"id": "x", "status": map[string]any{
 					"state":   "TASK_STATE_REJECTED",
 					"message": map[string]any{"parts": []any{map[string]any{"text": "No."}, map[string]any{"data": refusal}}},

@@ -15,10 +15,11 @@ const toldViolations = 5
 // the service behind said, and what to do, with the seconds to wait.
 func Sentence(f *reason.Refusal) string {
 	text := wrong(f)
-	if s := f.Suggestion(); s != "" {
-		text += " " + strings.ReplaceAll(s, "details.violations", "the message")
+	s := strings.ReplaceAll(f.Suggestion(), "details.violations", "the message")
+	if s == "" || strings.Contains(s, "details.") { // which the refusal does not have
+		return text
 	}
-	return text
+	return text + " " + s
 }
 
 // InMessage is a refusal for doors whose agents get it as a message, without header fields: its Message has all that is wrong, and the
@@ -48,12 +49,20 @@ func wrong(f *reason.Refusal) string {
 			b.WriteString(" And " + strconv.Itoa(more) + " more.")
 		}
 	}
-	if at, _ := f.Details["pointer"].(string); at != "" && !strings.Contains(b.String(), at) {
+	if at, _ := f.Details["pointer"].(string); at != "" && !names(b.String(), at) {
 		b.WriteString(" At " + at + ".")
 	}
 	upstream, _ := strictjson.AsObject(f.Details["upstream"])
 	if said := upstream.Text("message"); said != "" {
-		b.WriteString(" The service says: \"" + said + "\".")
+		b.WriteString(" The service says: \"" + said + "\"")
+		if !strings.ContainsAny(said[len(said)-1:], ".!?") {
+			b.WriteByte('.')
+		}
 	}
 	return b.String()
+}
+
+// names reports whether a text says what a pointer points to: the whole pointer, or the member at its end by name.
+func names(text, pointer string) bool {
+	return strings.Contains(text, pointer) || strings.Contains(text, "member "+pointer[strings.LastIndexByte(pointer, '/')+1:]+" ")
 }

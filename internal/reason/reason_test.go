@@ -170,7 +170,7 @@ func TestASuggestionHasWhatTheTablePointsTo(t *testing.T) {
 		"Wait a while.":    reason.RateLimitExceeded.Refusal(""),
 		"Use one of these versions: a:b:v1, a:b:v2.": reason.VersionConflict.Refusal("").With("versions", []string{"a:b:v1", "a:b:v2"}),
 		"Whether the call took effect: not_sent.":    reason.UpstreamTimeout.Refusal("").With("outcome", "not_sent"),
-		"": reason.IntentDeprecated.Refusal(""),
+		reason.IntentDeprecated.Suggestion():         reason.IntentDeprecated.Refusal(""),
 	} {
 		if got := f.Suggestion(); got != want {
 			t.Errorf("got %q, want %q", got, want)

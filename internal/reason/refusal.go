@@ -86,7 +86,7 @@ func (f *Refusal) Suggestion() string {
 		return "Correct what the message names."
 	}
 	told := true
-	suggestion = pointed.ReplaceAllStringFunc(suggestion, func(pointer string) string {
+	filled := pointed.ReplaceAllStringFunc(suggestion, func(pointer string) string {
 		name := strings.TrimPrefix(pointer, "details.")
 		value, ok := f.Details[name]
 		switch {
@@ -97,8 +97,8 @@ func (f *Refusal) Suggestion() string {
 		}
 		return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(value), "[]")), ", ")
 	})
-	if !told {
-		return ""
+	if told {
+		suggestion = filled
 	}
 	wait, in := "a while", "later"
 	if f.RetryAfter > 0 {

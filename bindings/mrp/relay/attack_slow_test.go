@@ -3,6 +3,7 @@ package relay_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -91,10 +92,12 @@ func TestAnswersThatAreNotRead(t *testing.T) {
 		o.Limits.AnswersEach = 8 << 20
 		o.Client = func(r *http.Request) string { return r.Header.Get("X-From") }
 	})
-	var slow []net.Conn
-	for range 3 {
-		slow = append(slow, h.unread(a))
+	slow := []net.Conn{h.unread(a)}
+	head := make([]byte, len("HTTP/1.1 200"))
+	if _, err := io.ReadFull(slow[0], head); err != nil || string(head) != "HTTP/1.1 200" { // the page is on its way
+		t.Fatalf("%q, %v", head, err)
 	}
+	slow = append(slow, h.unread(a), h.unread(a))
 	h.eventually("it is bounded", func() bool {
 		return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusServiceUnavailable
 	})

@@ -209,7 +209,7 @@ def walk(agent):
     print("policy:", agent.policy["uid"], "has the digest", agent.policy_digest, "(computed, and of the ETag)")
 
     # The search says which intents are safe: they only read. What they cost, the policy says.
-    found = http("GET", agent.service["uim-api-discovery"] + "?page_size=100").expect(200, "search").body["intents"]
+    found = http("GET", agent.service["uim-api-discovery"] + "?view=brief&page_size=100").expect(200, "search").body["intents"]
     safe = {i["intent_uid"] for i in found if i.get("safe")}
     known = [i for i in intents if parameters_for(i) is not None]
     free = next((i for i in known if i["intent_uid"] in safe and not agent.price(i)), None)
