@@ -137,6 +137,7 @@ func TestInvariantsAtEveryDoor(t *testing.T) {
 	for _, door := range doors {
 		for _, i := range invariants {
 			t.Run(door+"/"+string(i), func(t *testing.T) {
+				t.Parallel()
 				c, ok := rows[door][i]
 				switch {
 				case !ok || c.test == nil && len(c.named) == 0 && c.na == "":
@@ -206,7 +207,7 @@ func anAddressOfUAgents(t *testing.T) string {
 
 func anAddressOfAEA(t *testing.T) string {
 	t.Helper()
-	return string(aeatest.Numbered(t, 7).Public(aeaidentity.Fetchai).Address())
+	return aeatest.Numbered(t, 7).Public(aeaidentity.Fetchai).Address()
 }
 
 func aKeyOfMRP(t *testing.T) string {

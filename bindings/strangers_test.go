@@ -27,7 +27,7 @@ type peer struct {
 // newPeer returns a client that connects from 127.0.high.low.
 func newPeer(g *gatetest.Gate, high, low int) *peer {
 	g.Helper()
-	from := &net.TCPAddr{IP: net.IPv4(127, 0, byte(high), byte(low))} //nolint:gosec // small numbers
+	from := &net.TCPAddr{IP: net.IPv4(127, 0, byte(high), byte(low))}
 	transport := &http.Transport{DialContext: (&net.Dialer{LocalAddr: from}).DialContext, MaxIdleConnsPerHost: 10_000}
 	g.Cleanup(transport.CloseIdleConnections)
 	return &peer{Gate: g, Client: &http.Client{Transport: transport}}
@@ -89,6 +89,7 @@ type sharedBound struct {
 
 // TestOneApprovedAgentIsServed: however many strangers fill a bound, one approved agent is served.
 func TestOneApprovedAgentIsServed(t *testing.T) {
+	t.Parallel()
 	for name, bound := range sharedBounds {
 		for _, strangers := range []int{1, 3, 32} {
 			t.Run(fmt.Sprint(name, " of ", strangers), func(t *testing.T) {
@@ -196,7 +197,7 @@ var sharedBounds = map[string]sharedBound{
 	"agent ids that belong to others": {
 		fill: func(g *gatetest.Gate, stranger *peer) {
 			for range 10 {
-				g.Agree("approved")
+				stranger.do(http.MethodPost, "/api/pat/issue", g.Agreement(g.Stranger("approved")))
 			}
 		},
 		serves: callServes,

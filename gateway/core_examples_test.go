@@ -61,8 +61,10 @@ func TestTheExamplesOfCore(t *testing.T) {
 	}
 	has("agents.json", object(g.Get("/agents.json").Body), // core 5.2
 		"service-info", "intents", "uim-public-key", "uim-policy-file", "uim-api-discovery", "uim-compliance", "uim-license")
-	for _, query := range []string{"", "?query=products", "?uid=example.com:search-products:v1", "?intent_name=SearchProducts",
-		"?tags=e-commerce", "?category=shopping", "?description=criteria"} { // core 5.4
+	for _, query := range []string{
+		"", "?query=products", "?uid=example.com:search-products:v1", "?intent_name=SearchProducts",
+		"?tags=e-commerce", "?category=shopping", "?description=criteria",
+	} { // core 5.4
 		found, ok := object(g.Get("/api/intents/search" + query).Body)["intents"].([]any)
 		if !ok || len(found) != 1 {
 			t.Errorf("%s: %v", query, found)

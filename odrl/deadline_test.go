@@ -115,8 +115,8 @@ func sameEverywhere(t *testing.T, doc []byte, asked ...odrl.Request) []odrl.Deci
 	return out
 }
 
-func edKey(t testing.TB) []byte {
-	t.Helper()
+func edKey(tb testing.TB) []byte {
+	tb.Helper()
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
 	if err != nil {
 		t.Fatal(err)
@@ -198,8 +198,9 @@ func (c *dutyChooser) policy() []byte {
 
 func (c *dutyChooser) request(key []byte) odrl.Request {
 	at := []time.Time{
-		time.Date(2025, 6, 1, 10, 0, 0, 0, time.UTC), time.Date(2025, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		time.Date(2026, 6, 15, 11, 0, 0, 0, time.UTC), time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC), time.Date(2026, 6, 16, 0, 0, 0, 0, time.UTC),
+		time.Date(2025, 6, 1, 10, 0, 0, 0, time.UTC), time.Date(2025, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
+		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 15, 11, 0, 0, 0, time.UTC),
+		time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC), time.Date(2026, 6, 16, 0, 0, 0, 0, time.UTC),
 		time.Date(2028, 1, 1, 10, 0, 0, 0, time.UTC),
 	}
 	r := odrl.Request{AgentID: "agent-1", AgentKey: key, Intent: search.UID, Now: at[c.of(len(at))], Facts: map[string]any{}}

@@ -124,7 +124,7 @@ func ended(err error, before bool) bool {
 		return endedBy(e, before)
 	}
 	failure, ok := errors.AsType[*fetch.Error](err)
-	return !before && !(ok && failure.Sent)
+	return !before && (!ok || !failure.Sent)
 }
 
 // endedBy is ended for an answer of the service.

@@ -229,7 +229,7 @@ func TestAHostThatCancelsWhileTheBridgeAsks(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
 	asks, wake := make(chan struct{}, 8), make(chan struct{})
-	o.Agent.Sleep = func(ctx context.Context, d time.Duration) error {
+	o.Agent.Sleep = func(_ context.Context, d time.Duration) error {
 		if d < firstAsk { // the agent's own
 			return nil
 		}
@@ -247,7 +247,9 @@ func TestAHostThatCancelsWhileTheBridgeAsks(t *testing.T) {
 	}()
 	<-asks
 	cancel()
-	<-answered
+	if err := <-answered; err == nil {
+		t.Error("the call was answered")
+	}
 	wasLeft(t, o)
 	close(wake)
 	for h.call(orderTool, nil).IsError { // until the replies above are used up

@@ -38,7 +38,7 @@ func told(t *testing.T, b *Bridge) (*mcp.ClientSession, <-chan struct{}) {
 	}
 	t.Cleanup(func() {
 		_ = here.Close()
-		<-ended
+		_ = <-ended
 	})
 	return session, changed
 }

@@ -157,7 +157,8 @@ func TestReplying(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []wire.Message{
-		{ID: "i", Sender: keyB}, {ID: "i", Sender: keyB, ThreadID: "t"},
+		{ID: "i", Sender: keyB},
+		{ID: "i", Sender: keyB, ThreadID: "t"},
 		{ID: "i", Sender: keyB, ContentType: wire.TypeEncrypted, Body: asked.Body},
 	} {
 		if _, err := c.Reply(t.Context(), m, wire.Send{ContentType: wire.TypeResponse, Body: []byte(`{"status":"ok"}`)}); err != nil {

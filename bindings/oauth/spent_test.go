@@ -59,6 +59,7 @@ func TestAFormThatIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, atOnce := range map[string]bool{"one after the other": false, "at once": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			g := newGate(t, "")
 			p, b := newPKCE(), g.browser()
 			form := formOf(b.page(g.query(p)))

@@ -77,7 +77,7 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: x.stranger()}, share: memory.Of(x.r.Context()).Beside()}
+	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())}, share: memory.Of(x.r.Context()).Beside()}
 	r := x.r.WithContext(memory.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)
@@ -218,7 +218,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	if err != nil {
 		return err
 	}
-	route.Stranger = x.stranger()
+	route.Stranger = x.stranger(ctx)
 	if err = o.courier.Deliver(ctx, route, body, o.closing); err != nil {
 		o.lost(x)
 	}
@@ -280,6 +280,6 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 }
 
 // stranger reports whether the operator has not approved the sender.
-func (x *exchange) stranger() bool {
-	return x.d.executor.Stranger(x.r.Context(), x.Service.ID, pat.Principal(x.Sender))
+func (x *exchange) stranger(ctx context.Context) bool {
+	return x.d.executor.Stranger(ctx, x.Service.ID, pat.Principal(x.Sender))
 }

@@ -80,6 +80,21 @@ func (g *Gate) Narrowed(a *Agent, intents ...string) *Agent {
 
 func (g *Gate) agree(a *Agent, intents []string) int {
 	g.Helper()
+	answer := g.Call("/api/pat/issue", "", g.Agreement(a, intents...))
+	var body struct {
+		PAT string `json:"uim-pat"`
+	}
+	_ = json.Unmarshal(answer.Body, &body)
+	if answer.Status == http.StatusOK && body.PAT == "" {
+		g.Fatalf("no PAT in %s", answer.Body)
+	}
+	a.Token = body.PAT
+	return answer.Status
+}
+
+// Agreement returns the body by which an agent agrees to the policy offered, for intents alone or for all.
+func (g *Gate) Agreement(a *Agent, intents ...string) map[string]any {
+	g.Helper()
 	var scope []string
 	for _, uid := range intents {
 		scope = append(scope, uid+":execute")
@@ -91,16 +106,7 @@ func (g *Gate) agree(a *Agent, intents []string) int {
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest, Scope: scope,
 	})
 	g.Must(err)
-	answer := g.Call("/api/pat/issue", "", map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed})
-	var body struct {
-		PAT string `json:"uim-pat"`
-	}
-	_ = json.Unmarshal(answer.Body, &body)
-	if answer.Status == http.StatusOK && body.PAT == "" {
-		g.Fatalf("no PAT in %s", answer.Body)
-	}
-	a.Token = body.PAT
-	return answer.Status
+	return map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed}
 }
 
 // Agreed returns a new agent that has agreed to the policy offered.

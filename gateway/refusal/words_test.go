@@ -75,7 +75,8 @@ func TestRefusalsInWords(t *testing.T) {
 			t.Errorf("%s, in a message:\ngot  %s\nwant %s", name, got, tt.message)
 		}
 	}
-	if got := refusal.Sentence(refusal.InvalidParameters("", many)); strings.Count(got, " At /") != 5 || !strings.Contains(got, " And 3 more.") {
+	got := refusal.Sentence(refusal.InvalidParameters("", many))
+	if strings.Count(got, " At /") != 5 || !strings.Contains(got, " And 3 more.") {
 		t.Errorf("of 8 violations: %s", got)
 	}
 	text, err := json.Marshal(rejected.Details) // as it is kept for repeated calls

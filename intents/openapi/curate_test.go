@@ -197,10 +197,12 @@ func TestPicksAreOfferedAndNothingElse(t *testing.T) {
 // The uid that people wrote counts, whatever its namespace. Those that init made follow --namespace.
 func TestAUIDOfAnotherNamespaceStays(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{})
-	dir[openapi.CurationFile] = []byte(strings.Replace(string(dir[openapi.CurationFile]), namespace+":get-thing:v1", "other.example:thing:v1", 1))
+	file := string(dir[openapi.CurationFile])
+	dir[openapi.CurationFile] = []byte(strings.Replace(file, namespace+":get-thing:v1", "other.example:thing:v1", 1))
 	for range 2 {
 		dir, _ = again(t, dir, kinds, openapi.Options{})
-		if all := intentsOf(t, dir); all["other.example:thing:v1"] == nil || all["list-things:v1"] == nil || all["get-thing:v1"]["retired"] != true {
+		all := intentsOf(t, dir)
+		if all["other.example:thing:v1"] == nil || all["list-things:v1"] == nil || all["get-thing:v1"]["retired"] != true {
 			t.Fatalf("%s", dir[openapi.CurationFile])
 		}
 	}

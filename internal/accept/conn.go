@@ -231,6 +231,7 @@ func State(c net.Conn, state http.ConnState) {
 		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be taken up again
 			accepted.wait()
 		}
+	case http.StateNew, http.StateClosed: // the listener makes and ends connections
 	}
 }
 

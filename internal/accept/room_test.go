@@ -121,7 +121,7 @@ func TestIdleConnectionsWithTLSMakeRoom(t *testing.T) {
 	}
 	var shed atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(answer))
-	server.Listener.Close()
+	_ = server.Listener.Close()
 	server.Listener = accept.New(ln, accept.Bounds{
 		All: 2, PerAddress: 100, Exempt: func(netip.Addr) bool { return false }, Shed: func(accept.Cause) { shed.Add(1) },
 	})

@@ -40,6 +40,7 @@ func TestAnotherIDOfAServiceRevivesNothing(t *testing.T) {
 	for name, settings := range map[string]func(t *testing.T) (string, map[string]string){
 		"SQLite": func(*testing.T) (string, map[string]string) { return testConfig, nil },
 		"PostgreSQL": func(t *testing.T) (string, map[string]string) {
+			t.Helper()
 			return "store: ${file:store.url}\n" + testConfig, map[string]string{"store.url": pgtest.Start(t).Database(t) + "\n"}
 		},
 	} {

@@ -72,7 +72,7 @@ func TestOneApprovedSenderAmongManyIsServed(t *testing.T) {
 			s.Known()
 			waiting.Go(func() {
 				defer s.Close()
-				for s.Wait(ctx, 5) == nil && s.Wait(ctx, 5) == nil {
+				for s.Wait(ctx, 5) == nil {
 				}
 				<-ctx.Done()
 			})

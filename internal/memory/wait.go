@@ -54,9 +54,9 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 	}
 }
 
-// serve gives what is free to those who wait, of each level before those below it. Who holds something already comes first, since others
-// wait for that; who holds nothing waits until no holder of its level or above does. Where even the end of everybody who does not wait would
-// serve no holder, the holders wait for each other, and one is refused. b.mu is held.
+// serve gives what is free to those who wait, of each level before those below it. Who holds something already comes first, since
+// others wait for that; who holds nothing waits until no holder of its level or above does. Where even the end of everybody who does
+// not wait would serve no holder, the holders wait for each other, and one is refused. b.mu is held.
 func (b *Budget) serve() {
 	for {
 		holders, others := b.waiting.split()

@@ -3,6 +3,7 @@
 package soak
 
 import (
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,4 +74,15 @@ func (w *world) loadLimits() {
 	for _, name := range []string{"buyer0", "buyer1"} {
 		w.worker(w.over, name, 5*time.Millisecond, func(ref string) { w.buy(buyer, order, ref) })
 	}
+}
+
+// setClock sets the clock of the machine of a process that runs, and of those that are started later.
+func (g *gateway) setClock(offset time.Duration) error {
+	g.mu.Lock()
+	g.offset = offset
+	g.mu.Unlock()
+	if err := g.write(offsetFile, offset.String()); err != nil {
+		return err
+	}
+	return g.signal(syscall.SIGUSR1)
 }

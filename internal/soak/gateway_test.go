@@ -206,17 +206,6 @@ func (g *gateway) signal(s os.Signal) error {
 	return g.process.Process.Signal(s)
 }
 
-// setClock sets the clock of the machine of a process that runs, and of those that are started later.
-func (g *gateway) setClock(offset time.Duration) error {
-	g.mu.Lock()
-	g.offset = offset
-	g.mu.Unlock()
-	if err := g.write(offsetFile, offset.String()); err != nil {
-		return err
-	}
-	return g.signal(syscall.SIGUSR1)
-}
-
 // url returns the address for agents; empty while there is no process.
 func (g *gateway) url() string {
 	if a := g.addresses.Load(); a != nil {

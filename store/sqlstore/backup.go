@@ -97,7 +97,8 @@ func Verify(ctx context.Context, place string) (found Contents, err error) {
 	return found, err
 }
 
-// readOnly opens the database at a place, which may be in use, only to read it: nothing is migrated. do also gets the version of its schema.
+// readOnly opens the database at a place, which may be in use, only to read it: nothing is migrated. do also gets the version of its
+// schema.
 func readOnly(ctx context.Context, place string, do func(s *Store, version int64) error) (err error) {
 	s := &Store{dialect: sqliteDialect()}
 	if isPostgres(place) {

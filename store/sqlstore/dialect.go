@@ -24,7 +24,7 @@ type dialect struct {
 	// necessary.
 	upgrade func(ctx context.Context, place string, migrate migration) error
 	// leave ends the registration of a process that did not come as far as to listen. nil: there is none.
-	leave func()
+	leave func(context.Context)
 	// schema converts a migration to the dialect's SQL. nil: unchanged.
 	schema func(string) string
 	// lanes is how many writers run calls, each with a connection of its own; calls of one agent go to one of them.

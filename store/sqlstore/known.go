@@ -329,7 +329,7 @@ func (w *writer) wait(ctx context.Context) (first *op, open bool) {
 
 // catchUp has the tables have everything. Where that fails the journal still has it.
 func (w *writer) catchUp(ctx context.Context) {
-	w.commit(ctx, []*op{{run: nothing, done: make(chan struct{})}})
+	_ = w.commit(ctx, []*op{{run: nothing, done: make(chan struct{})}})
 }
 
 // schedule sees to it that what is pending is not so for long.

@@ -146,7 +146,8 @@ func (s *Store) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.
 	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
 		"CASE WHEN assurance = 'consent' THEN signature END"
 	var out []pat.Agreement
-	err := s.list(ctx, q.query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit), q.args, func(scan scan) error {
+	query := q.query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
+	err := s.list(ctx, query, q.args, func(scan scan) error {
 		var a pat.Agreement
 		var created int64
 		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,

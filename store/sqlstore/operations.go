@@ -116,8 +116,8 @@ func (s *Store) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return out, nil
 }
 
-// Calls returns the calls of an agent, within the scope, that are part of a conversation, those first that reached their status last, without
-// the outputs of their answers; and how many there are on all pages, store.MostCounted at most.
+// Calls returns the calls of an agent, within the scope, that are part of a conversation, those first that reached their status last,
+// without the outputs of their answers; and how many there are on all pages, store.MostCounted at most.
 func (s *Store) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
 	var q conditions
 	q.within(f.CallScope)

@@ -250,7 +250,7 @@ func TestAMigrationHasNoDeadline(t *testing.T) {
 		}
 		return nil
 	})
-	own.leave()
+	own.leave(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -110,9 +110,9 @@ func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-func (r *registration) leave() {
+func (r *registration) leave(ctx context.Context) {
 	if r.conn != nil {
-		closeSoon(context.Background(), r.conn)
+		closeSoon(ctx, r.conn)
 		r.conn = nil
 	}
 }
@@ -135,7 +135,7 @@ func (r *registration) listen(ctx context.Context, place string, changed func())
 		case <-time.After(time.Second):
 		}
 	}
-	r.leave()
+	r.leave(ctx)
 }
 
 // listenOnce listens on a connection, nil: on a new one, until that ends.

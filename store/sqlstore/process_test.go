@@ -94,13 +94,13 @@ func (p *process) together(ctx context.Context, calls ...func()) {
 		}
 	}
 	if len(batch) > 0 {
-		p.w.commit(ctx, batch)
+		_ = p.w.commit(ctx, batch)
 	}
 	for _, end := range ended {
 		for open := true; open; {
 			select {
 			case o := <-p.w.lane:
-				p.w.commit(ctx, []*op{o})
+				_ = p.w.commit(ctx, []*op{o})
 			case <-end:
 				open = false
 			}

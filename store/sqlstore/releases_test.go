@@ -17,6 +17,7 @@ import (
 func TestTheStateOfAnEarlierReleaseHolds(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		t.Helper()
 		s, err := openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: pastIssuer}))
 		must(t, err)
 		holds(t, s, "shop")
@@ -55,6 +56,7 @@ func TestAMigrationRefusesWhileAnEarlierReleaseRuns(t *testing.T) {
 func TestProcessesGoOnBesideANewerRelease(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, change func(string)) {
+		t.Helper()
 		s, err := openWith(t.Context(), place, nil)
 		must(t, err)
 		change("INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)")

@@ -209,7 +209,7 @@ func (s *Store) open(ctx context.Context, place string) (err error) {
 	}
 	if err != nil {
 		if s.dialect.leave != nil {
-			s.dialect.leave()
+			s.dialect.leave(ctx)
 		}
 		return errors.Join(err, s.write.Close(), s.read.Close())
 	}

@@ -191,7 +191,8 @@ func (s *Store) setBack(ctx context.Context) error {
 			return err
 		}
 		var marked int64
-		if _, err := t.row(ctx, "SELECT n FROM sequences WHERE name = 'restored' FOR UPDATE", nil, &marked); err != nil || marked > s.verifiedFloor.Load() {
+		_, err = t.row(ctx, "SELECT n FROM sequences WHERE name = 'restored' FOR UPDATE", nil, &marked)
+		if err != nil || marked > s.verifiedFloor.Load() {
 			return err
 		}
 		return t.markRestored(ctx)

@@ -28,7 +28,8 @@ func testConsents(t *testing.T, open Opener) {
 func (b *suite) consent() store.Consent {
 	b.Helper()
 	c := store.Consent{
-		Service: service, Handle: "h", RefreshHandle: "r", AgreementID: "agreement", ClientID: "https://client.example/c.json", Document: "sha-256:d",
+		Service: service, Handle: "h", RefreshHandle: "r", AgreementID: "agreement", ClientID: "https://client.example/c.json",
+		Document:    "sha-256:d",
 		RedirectURI: "http://localhost:1/cb", Challenge: "challenge", Resource: "https://shop.example/mcp", Request: "state", Browser: "browser",
 		CreatedAt: start, Until: start.Add(time.Hour),
 	}

@@ -81,7 +81,7 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 	}
 	err = b.change(ctx, func(f *file) error {
 		for _, c := range f.Calls {
-			if c.Service != service || c.Digest != digest || b.made(c.Owner) {
+			if c.Service != service || c.Digest != digest || b.made(ctx, c.Owner) {
 				continue
 			}
 			c.Owner = ""
@@ -161,7 +161,7 @@ func (b *Box) live(ctx context.Context) error {
 	if b.unlock != nil {
 		return nil
 	}
-	b.sweep()
+	b.sweep(ctx)
 	for {
 		unlock, err := privatefile.Lock(ctx, b.lifePath(b.id))
 		if err != nil {
@@ -176,7 +176,7 @@ func (b *Box) live(ctx context.Context) error {
 }
 
 // sweep removes the files of bridges that were killed.
-func (b *Box) sweep() {
+func (b *Box) sweep(ctx context.Context) {
 	others, err := os.ReadDir(filepath.Dir(b.path))
 	if err != nil {
 		return // there are none, or the lock will tell
@@ -184,7 +184,7 @@ func (b *Box) sweep() {
 	for _, other := range others {
 		id, ok := strings.CutPrefix(other.Name(), filepath.Base(b.path)+".")
 		if id, isLock := strings.CutSuffix(id, ".lock"); ok && isLock && ids.MatchString(id) {
-			_ = b.made(id)
+			_ = b.made(ctx, id)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func (b *Box) sweep() {
 func (b *Box) lifePath(id string) string { return b.path + "." + id + ".lock" }
 
 // made reports whether a call is being made now: by this bridge, or by another one that lives.
-func (b *Box) made(owner string) bool {
+func (b *Box) made(ctx context.Context, owner string) bool {
 	switch owner {
 	case "":
 		return false
@@ -203,7 +203,7 @@ func (b *Box) made(owner string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return !errors.Is(err, os.ErrNotExist)
 	}
-	once, cancel := context.WithCancel(context.Background())
+	once, cancel := context.WithCancel(ctx)
 	cancel() // one attempt
 	unlock, err := privatefile.Lock(once, path)
 	if err != nil {

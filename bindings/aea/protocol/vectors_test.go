@@ -110,7 +110,8 @@ func TestDataOfAnError(t *testing.T) {
 		envelope string // empty: it is left out
 	}{
 		"an envelope": {
-			wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"}, message, "W@U6^XklqDW@&I?Ix#LVE-(",
+			wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"},
+			message, "W@U6^XklqDW@&I?Ix#LVE-(",
 			"3Ib<$5&~^y8WLt@bYo~?X)k7JaA7(zE-)@IA|VnV2mvY^IvEN85*1Z$b9HcVZ*p{HWFT;IZ**^CZ)`3",
 		},
 		"a long one": {

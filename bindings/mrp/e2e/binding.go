@@ -68,15 +68,15 @@ func bound(contentType string, body []byte, answers string) ([]byte, error) {
 		return body, nil
 	}
 	for name, want := range map[string]string{memberType: contentType, memberAnswers: answers} {
-		raw, there := strictjson.Find(body, "/"+name)
+		_, there := strictjson.Find(body, "/"+name)
 		switch {
 		case there && textAt(body, name) == want, !there && want == "":
 			continue
 		case there:
 			return nil, ErrBody
 		}
-		var err error
-		if raw, err = strictjson.Append(nil, want); err != nil {
+		raw, err := strictjson.Append(nil, want)
+		if err != nil {
 			return nil, ErrBody
 		}
 		body = withMember(body, name, raw)

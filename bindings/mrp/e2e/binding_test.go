@@ -94,7 +94,8 @@ func TestAnAnswerNamesWhatItAnswers(t *testing.T) {
 		t.Errorf("the answer to another request: %v", err)
 	}
 	m.Body = []byte(`{"status":"ok"}`)
-	if required, free := e2e.Answers(m, digest(one), true), e2e.Answers(m, digest(one), false); !errors.Is(required, e2e.ErrAnswer) || free != nil {
+	required, free := e2e.Answers(m, digest(one), true), e2e.Answers(m, digest(one), false)
+	if !errors.Is(required, e2e.ErrAnswer) || free != nil {
 		t.Errorf("an answer that names no request: %v, %v", required, free)
 	}
 	standard := []byte(`{"v":2,"enc":"` + sealedEnc + `=","ct":"` + sealedCT + `","ct_content_type":"x"}`)

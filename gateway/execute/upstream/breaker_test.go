@@ -256,7 +256,8 @@ func TestStrangersThatFailStopNoApprovedAgent(t *testing.T) {
 	if n := s.Requests.Load(); n != 3 || p.Ready("another stranger", true) == nil {
 		t.Errorf("%d calls of strangers; want 3, and then none", n)
 	}
-	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{Principal: "known"}, live); outcome != store.Done || p.Ready("known", false) != nil {
+	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{Principal: "known"}, live)
+	if outcome != store.Done || p.Ready("known", false) != nil {
 		t.Errorf("an approved agent: %v %v", outcome, err)
 	}
 	approved, _ := u.Breakers()

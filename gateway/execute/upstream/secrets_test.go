@@ -47,18 +47,24 @@ func TestNoAnswerHoldsTheOperatorsValues(t *testing.T) {
 		"a token": {jsonHead, upstream.Fixed{}, []upstream.AuthHeader{{Name: "Authorization", Value: "Bearer " + apiKey}}, func(r *http.Request) string {
 			return `{"you":"` + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + `"}`
 		}},
-		"a cookie":       {jsonHead, upstream.Fixed{}, []upstream.AuthHeader{{Name: "Cookie", Value: "a=b; session=" + apiKey}}, func(r *http.Request) string { return `{"session":"` + apiKey + `"}` }},
+		"a cookie":       {jsonHead, upstream.Fixed{}, []upstream.AuthHeader{{Name: "Cookie", Value: "a=b; session=" + apiKey}}, func(*http.Request) string { return `{"session":"` + apiKey + `"}` }},
 		"a fixed header": {jsonHead, upstream.Fixed{Header: map[string]string{"X-Account": account}}, nil, func(r *http.Request) string { return `{"you":"` + r.Header.Get("X-Account") + `"}` }},
 		"a file": {
-			"200 OK\r\nContent-Type: text/csv", upstream.Fixed{}, []upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			"200 OK\r\nContent-Type: text/csv",
+			upstream.Fixed{},
+			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(r *http.Request) string { return "key;page\n" + r.Header.Get("X-Key") + ";2\n" },
 		},
 		"a header of the answer": {
-			jsonHead + "\r\nSunset: " + apiKey, upstream.Fixed{}, []upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			jsonHead + "\r\nSunset: " + apiKey,
+			upstream.Fixed{},
+			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(*http.Request) string { return `{}` },
 		},
 		"without a length": {
-			jsonHead + "\r\nTransfer-Encoding: chunked", upstream.Fixed{}, []upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
+			jsonHead + "\r\nTransfer-Encoding: chunked",
+			upstream.Fixed{},
+			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(*http.Request) string {
 				return fmt.Sprintf("c\r\n{\"a\": \"%s\r\n9\r\n%s\"}\r\n0\r\n\r\n", apiKey[:5], apiKey[5:]+" ")
 			},
