@@ -154,7 +154,7 @@ var sharedBounds = map[string]sharedBound{
 		serves: callServes,
 	},
 	"calls under way and calls that wait": {
-		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, concurrency: 16}", 1),
+		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, concurrency: 16, timeout: 5m}", 1),
 		prepare:  hangs,
 		fill: func(g *gatetest.Gate, stranger *peer) {
 			stranger.agent = g.Agreed(rand.Text())
@@ -168,7 +168,8 @@ var sharedBounds = map[string]sharedBound{
 		serves: callServes,
 	},
 	"streams": {
-		prepare: hangs,
+		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, timeout: 5m}", 1), // no call ends by itself
+		prepare:  hangs,
 		fill: func(g *gatetest.Gate, stranger *peer) {
 			stranger.agent = g.Agreed(rand.Text())
 			task := stranger.begins()

@@ -119,7 +119,7 @@ func edKey(tb testing.TB) []byte {
 	tb.Helper()
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return der
 }
