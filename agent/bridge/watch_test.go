@@ -38,7 +38,9 @@ func told(t *testing.T, b *Bridge) (*mcp.ClientSession, <-chan struct{}) {
 	}
 	t.Cleanup(func() {
 		_ = here.Close()
-		_ = <-ended
+		if err := <-ended; err != nil {
+			t.Log(err)
+		}
 	})
 	return session, changed
 }

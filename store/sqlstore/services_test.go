@@ -27,6 +27,7 @@ var inThePast = time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)
 // pastEngines are both engines, each with the state that the release of commit 888c3cd left in a database.
 var pastEngines = map[string]func(t *testing.T) (place string, change func(statements string)){
 	"SQLite": func(t *testing.T) (string, func(string)) {
+		t.Helper()
 		place := filepath.Join(t.TempDir(), "state.db")
 		change := func(statements string) {
 			t.Helper()
@@ -43,6 +44,7 @@ var pastEngines = map[string]func(t *testing.T) (place string, change func(state
 		return place, change
 	},
 	"PostgreSQL": func(t *testing.T) (string, func(string)) {
+		t.Helper()
 		c := pgtest.Start(t)
 		name, err := c.CreateDatabase(t.Context(), "")
 		if err != nil {
@@ -129,6 +131,7 @@ func isLimit(err error) bool { _, ok := errors.AsType[*store.LimitError](err); r
 func TestAServiceWithAnotherIDKeepsItsState(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		t.Helper()
 		_, err := openWith(t.Context(), place, served(store.Service{ID: "new", Issuer: pastIssuer}))
 		lost, ok := errors.AsType[store.ServicesError](err)
 		if !ok || len(lost) != 1 || lost[0].Key != "id" || !strings.Contains(lost[0].Message, "formerly: shop") {
@@ -178,6 +181,7 @@ func must(t *testing.T, err error) {
 func TestStateIsNotMerged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, change func(string)) {
+		t.Helper()
 		s, err := openWith(t.Context(), place, nil)
 		must(t, err)
 		must(t, s.Close())
@@ -194,6 +198,7 @@ func TestStateIsNotMerged(t *testing.T) {
 func TestAnIssuerDoesNotChangeInSilence(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		t.Helper()
 		_, err := openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: "other.example"}))
 		if !isLost(err) || !strings.Contains(err.Error(), "issuer: "+pastIssuer) {
 			t.Fatalf("%v; want what to write", err)
@@ -218,6 +223,7 @@ func TestAnIssuerDoesNotChangeInSilence(t *testing.T) {
 func TestEveryTableWithAServiceFollows(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		t.Helper()
 		s, err := openWith(t.Context(), place, nil)
 		must(t, err)
 		tables, err := sqlstore.TablesWithService(t.Context(), s)
@@ -236,6 +242,7 @@ func TestEveryTableWithAServiceFollows(t *testing.T) {
 func TestUsedNoncesFollowAService(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
+		t.Helper()
 		call := store.BeginRequest{
 			Execution:  store.Execution{ID: "01900000-0000-7000-8000-888888888888", AgentID: "agent-1", Intent: "example.com:buy:v1"},
 			Candidates: []store.Candidate{{Rule: "rule"}}, Hold: time.Minute,
