@@ -53,7 +53,7 @@ func (e *unknownError) advice() string {
 	return text + "The same tool with exactly the same arguments asks what became of it, and makes no other call; other arguments do."
 }
 
-func (m *making) unknown(err error) *unknownError {
+func (m *toolCall) unknown(err error) *unknownError {
 	call := m.call
 	if m.key != "" {
 		call.Key, call.Since = m.key, m.b.now()
@@ -64,7 +64,7 @@ func (m *making) unknown(err error) *unknownError {
 // send makes the call, or asks for the outcome of an earlier one, and asks on while the outcome is not known and can become known.
 // Errors: those of agent.Service.Execute; around the last of them an *unknownError where the outcome of a call that is not safe and
 // free is not known.
-func (m *making) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
+func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
 	if m.keeps && m.unkeyed {
 		if err := m.sends(ctx, ""); err != nil {
 			return agent.Result{}, err
@@ -94,7 +94,7 @@ func (m *making) send(ctx context.Context, s *agent.Service, arguments strictjso
 }
 
 // rest waits, without a place, unless nobody waits for the outcome.
-func (m *making) rest(ctx context.Context, d time.Duration) error {
+func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	m.mu.Lock()
 	left := m.left
 	m.mu.Unlock()

@@ -46,8 +46,8 @@ func (b *Bridge) unknownTool(name string) error {
 // call is one tools/call. The host may cancel it: nothing more is sent then, and what was sent already is awaited unseen, so
 // that its charge is known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	m := &making{b: b, t: t}
-	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), sending{}, m)
+	m := &toolCall{b: b, t: t}
+	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), toolCallKey{}, m)
 	if err := m.enter(work); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (b *Bridge) stop() {
 }
 
 // execute makes the call: agreement, then budget, then the service.
-func (b *Bridge) execute(ctx context.Context, m *making, p *mcp.CallToolParamsRaw) (agent.Result, error) {
+func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParamsRaw) (agent.Result, error) {
 	t, o := m.t, callOptions(p.Meta)
 	arguments := strictjson.Object{}
 	if len(p.Arguments) > 0 && string(p.Arguments) != "null" {
@@ -122,7 +122,8 @@ func (b *Bridge) execute(ctx context.Context, m *making, p *mcp.CallToolParamsRa
 		return agent.Result{}, err
 	}
 	if !price.proved {
-		if err := b.alone(ctx); err != nil {
+		// What is set aside may be too little, so no more than one such call may exceed the budget.
+		if err := b.take(ctx, b.unproved); err != nil {
 			return agent.Result{}, err
 		}
 		defer func() { <-b.unproved }()

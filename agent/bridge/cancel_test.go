@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -17,16 +16,7 @@ func TestACancelledRequestIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
-	sent, goOn := make(chan struct{}, 1), make(chan struct{})
-	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.URL.Path, "/execute") {
-				sent <- struct{}{}
-				<-goOn
-			}
-			return next.RoundTrip(r)
-		})
-	}
+	sent, goOn := held(&o)
 	b, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -101,7 +101,7 @@ func TestThePriceDoesNotFall(t *testing.T) {
 	}
 }
 
-// A price that only agents.json tells proves nothing: such calls are made one at a time, as those without a price are. The same holds
+// The price in agents.json proves nothing: the bridge makes such calls one at a time, like calls without a price. The same holds
 // once a service has charged beyond its terms.
 func TestAPriceThatIsNotProved(t *testing.T) {
 	t.Parallel()

@@ -29,8 +29,8 @@ func hungUp(ctx context.Context) <-chan struct{} {
 	return lost
 }
 
-// sending is the key of the *making in the context of a call.
-type sending struct{}
+// toolCallKey is the key of the *toolCall in the context of a call.
+type toolCallKey struct{}
 
 // gated makes transports that store a call before they send it, and send nothing more of one that the host has cancelled. What was
 // sent runs to its end, and so do agreements and renewals, which other calls wait for.
@@ -50,7 +50,7 @@ func (g gate) RoundTrip(r *http.Request) (*http.Response, error) {
 		if cancelled(r.Context()) {
 			return nil, context.Canceled
 		}
-		if m, ok := r.Context().Value(sending{}).(*making); ok {
+		if m, ok := r.Context().Value(toolCallKey{}).(*toolCall); ok {
 			if err := m.sends(r.Context(), key); err != nil {
 				return nil, err
 			}

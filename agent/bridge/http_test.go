@@ -106,16 +106,7 @@ func TestAProgramThatHangsUp(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
-	sent, goOn := make(chan struct{}, 8), make(chan struct{})
-	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) {
-			if strings.HasSuffix(r.URL.Path, "/execute") {
-				sent <- struct{}{}
-				<-goOn
-			}
-			return next.RoundTrip(r)
-		})
-	}
+	sent, goOn := held(&o)
 	host := overHTTP(t, o)
 	const order = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + orderTool + `","arguments":{}}}`
 	ctx, hangUp := context.WithCancel(t.Context())

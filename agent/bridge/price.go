@@ -1,9 +1,10 @@
 package bridge
 
 import (
-	"context"
 	"fmt"
+	"slices"
 
+	"github.com/uimgate/uimgate/agent/budget"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
 )
@@ -15,8 +16,8 @@ type price struct {
 	proved bool         // the terms tell it, and the service has kept to them
 }
 
-// A priced is an intent under the policy of a digest.
-type priced struct {
+// An agreedIntent is an intent under the policy of a digest.
+type agreedIntent struct {
 	digest string
 	intent intents.UID
 }
@@ -40,7 +41,7 @@ func (e *currencyError) Error() string {
 func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, error) {
 	term, known := terms.Intents[uid.String()]
 	s.mu.Lock()
-	beyond, exceeded := s.exceeded[priced{digest, uid}]
+	beyond, exceeded := s.exceeded[agreedIntent{digest, uid}]
 	s.mu.Unlock()
 	if !beyond.other.IsZero() {
 		return price{}, &currencyError{beyond.other}
@@ -69,38 +70,19 @@ func (s *service) note(uid intents.UID, digest string, p price, charged money.Am
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.exceeded == nil {
-		s.exceeded = map[priced]excess{}
+		s.exceeded = map[agreedIntent]excess{}
 	}
-	beyond := s.exceeded[priced{digest, uid}]
+	beyond := s.exceeded[agreedIntent{digest, uid}]
 	switch {
 	case other, !beyond.most.IsZero() && beyond.most.Currency != charged.Currency:
 		beyond.other = charged
 	case charged.Nano > beyond.most.Nano:
 		beyond.most = charged
 	}
-	s.exceeded[priced{digest, uid}] = beyond
+	s.exceeded[agreedIntent{digest, uid}] = beyond
 }
 
 // limited reports whether there is a budget in a currency.
 func (b *Bridge) limited(currency string) bool {
-	for _, l := range b.o.Budget.Limits() {
-		if l.Currency == currency {
-			return true
-		}
-	}
-	return false
-}
-
-// alone waits until no other call is under way whose price is not proved: what is set aside for those may be too little, and so no
-// more than one of them may exceed the budget.
-func (b *Bridge) alone(ctx context.Context) error {
-	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
-	select {
-	case b.unproved <- struct{}{}:
-		return nil
-	case <-gone:
-		return context.Canceled
-	case <-b.stopping:
-		return context.Canceled
-	}
+	return slices.ContainsFunc(b.o.Budget.Limits(), func(l budget.Limit) bool { return l.Currency == currency })
 }

@@ -25,25 +25,15 @@ type service struct {
 	offered  agent.Policy     // as read last; no digest: not read
 	terms    Terms            // of offered, for the intents of termsOf
 	termsOf  *intents.Catalog
-	exceeded map[priced]excess // by intent and policy agreed to
+	exceeded map[agreedIntent]excess // by intent and policy agreed to
 }
 
 // find reads the catalogue, and the policy for the descriptions of the tools. It goes on with an agreement that was kept, and
 // agrees where the owner accepts the policy.
 func (s *service) find(ctx context.Context) error {
-	found, err := s.b.client.Discover(ctx, s.target)
-	if err != nil {
+	if err := s.readCatalog(ctx); err != nil {
 		return err
 	}
-	catalog, err := found.Catalog(ctx)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	if s.catalog = catalog; s.current == nil {
-		s.current = found
-	}
-	s.mu.Unlock()
 	if _, _, err := s.readPolicy(ctx); err != nil {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
 		return nil // the calls will tell; there are tools to list
@@ -77,7 +67,7 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	}
 	isNew := policy.Digest != before.Digest
 	if isNew && before.Digest != "" {
-		s.readCatalog(ctx)
+		_ = s.readCatalog(ctx) // or the tools stay as they are
 	}
 	s.mu.Lock()
 	catalog, terms, termsOf := s.catalog, s.terms, s.termsOf
@@ -97,19 +87,22 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	return policy, terms, nil
 }
 
-// readCatalog reads what the service offers now. What cannot be read stays as it was.
-func (s *service) readCatalog(ctx context.Context) {
+// readCatalog reads what the service offers now. On an error the catalogue stays as it was.
+func (s *service) readCatalog(ctx context.Context) error {
 	found, err := s.b.client.Discover(ctx, s.target)
 	if err != nil {
-		return
+		return err
 	}
 	catalog, err := found.Catalog(ctx)
 	if err != nil {
-		return
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.catalog = catalog
+	if s.catalog = catalog; s.current == nil {
+		s.current = found
+	}
+	return nil
 }
 
 // introduction is the service in the instructions of the server.

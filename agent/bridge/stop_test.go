@@ -125,3 +125,18 @@ func TestCallsWhileItStops(t *testing.T) {
 		calls.Wait()
 	}
 }
+
+// held holds each call before it is sent: sent tells of one, and goOn is closed to send it.
+func held(o *Options) (sent, goOn chan struct{}) {
+	sent, goOn = make(chan struct{}, 8), make(chan struct{})
+	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/execute") {
+				sent <- struct{}{}
+				<-goOn
+			}
+			return next.RoundTrip(r)
+		})
+	}
+	return sent, goOn
+}

@@ -28,7 +28,7 @@ const maxTags = 20
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
 // offer makes a tool of each intent that is not retired, and takes away those that are gone. With several services the host of
-// each stands before its names. Hosts are told when the list changes.
+// each stands before its names. The server tells hosts when the list changes.
 func (b *Bridge) offer() {
 	if b.server == nil { // is being opened
 		return

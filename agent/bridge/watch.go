@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -45,10 +46,5 @@ func (b *Bridge) watch(ctx context.Context) {
 
 // complete reports whether every service has been found.
 func (b *Bridge) complete() bool {
-	for _, s := range b.services {
-		if !s.found() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(b.services, func(s *service) bool { return !s.found() })
 }

@@ -88,7 +88,7 @@ func TestNewTermsAreListed(t *testing.T) {
 		has(t, descriptionOf(t, session, orderTool), "Costs 0.50 USD a call.")
 		b.refresh(t.Context(), 0)
 		if len(changed) != 0 {
-			t.Error("a host was told of a list that has not changed")
+			t.Error("the server announced a list that has not changed")
 		}
 	}
 }

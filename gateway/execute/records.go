@@ -114,7 +114,7 @@ type RecordPage struct {
 const maxListedOutputs = 4 << 20
 
 // Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call
-// that is none of the agent's, or outside of its scope, else a *reason.Refusal.
+// that the PAT does not permit to read. All other errors are a *reason.Refusal.
 func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"go.uber.org/zap"
-
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/uagents"
@@ -117,8 +115,6 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.Loaded, in a
 
 // reportServices logs what the opening of the store found about the services.
 func (p *process) reportServices(ctx context.Context, l *service.Loaded) {
-	for _, found := range serviceProblems(p.config, problem.Warning, p.store.ServicesFound()) {
-		p.Log.Warn("configuration", zap.String("problem", found.String()))
-	}
+	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))
 }

@@ -75,8 +75,8 @@ func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns what the agent can do about it: the detail of that name, else that of the table, with the seconds of RetryAfter
-// and the details that it points to in their place. It points to violations only where they are told.
+// Suggestion returns what the agent can do about it: the detail of that name, or the suggestion of the table. In that one, the seconds
+// of RetryAfter and the values of details replace the words that point to them. It points to violations only where details has them.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own

@@ -69,12 +69,12 @@ func TestSybilsAgainstOneApprovedAgent(t *testing.T) {
 }
 
 // served counts what an approved agent got.
-type served struct{ calls, streams, messages atomic.Int64 }
+type tally struct{ calls, streams, messages atomic.Int64 }
 
 // befriend has the approved agent call, and send messages to itself, until the load is over. Whatever is refused is an error.
-func (w *world) befriend(g *gateway, a *agent) *served {
+func (w *world) befriend(g *gateway, a *agent) *tally {
 	w.t.Helper()
-	f := &served{}
+	f := &tally{}
 	w.worker(w.over, "friend", 50*time.Millisecond, func(ref string) {
 		got := call{agent: a, token: a.token(), intent: pick([]string{details, order}), ref: ref + "." + string(effectDone)}.at(g)
 		if got.Status != http.StatusOK {

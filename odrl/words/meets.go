@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// meets finds the facts, one of each axis, that meet all conditions of a rule as far as that is plain. A fact of which the rule
-// says nothing is not given, nor one of which that has not been found when maxHeld is reached.
+// meets finds the facts, one of each axis, that meet all conditions of a rule as far as that is plain. It leaves out a fact
+// that the rule does not name, and one that it has not found when maxHeld is reached.
 func (x *axes) meets(r *model.Atom) []int {
 	at := make([]int, len(x.facts))
 	for i := range at {

@@ -8,13 +8,14 @@ import (
 // errUnanswered is the error of operations that waited behind a transaction the database did not answer in time. Nothing of them was run.
 var errUnanswered = errors.New("the database does not answer")
 
-// An unanswered transaction got no answer for as long as an attempt may take. If it may have been committed, the error is unsure, too.
-type unanswered struct{ error }
+// A noAnswer is the error of a transaction that got no answer for as long as an attempt may take. If it may have been committed, the error
+// is unsure, too.
+type noAnswer struct{ error }
 
-func (u unanswered) Unwrap() error { return u.error }
+func (e noAnswer) Unwrap() error { return e.error }
 
 func isUnanswered(err error) bool {
-	_, ok := errors.AsType[unanswered](err)
+	_, ok := errors.AsType[noAnswer](err)
 	return ok
 }
 

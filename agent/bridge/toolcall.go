@@ -20,9 +20,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A making is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the
+// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the
 // outbox keeps it from before it is sent until the host knows its outcome.
-type making struct {
+type toolCall struct {
 	b        *Bridge
 	t        tool
 	key      string // of the host; empty: none
@@ -40,20 +40,26 @@ type making struct {
 }
 
 // enter waits for one of the places of calls under way.
-func (m *making) enter(ctx context.Context) error {
+func (m *toolCall) enter(ctx context.Context) error {
+	err := m.b.take(ctx, m.b.places)
+	m.placed = err == nil
+	return err
+}
+
+// take waits for a place, unless the host cancels the call or the bridge ends.
+func (b *Bridge) take(ctx context.Context, places chan<- struct{}) error {
 	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
 	select {
-	case m.b.places <- struct{}{}:
-		m.placed = true
+	case places <- struct{}{}:
 		return nil
 	case <-gone:
 		return context.Canceled
-	case <-m.b.stopping:
+	case <-b.stopping:
 		return errEnds
 	}
 }
 
-func (m *making) exit() {
+func (m *toolCall) exit() {
 	if m.placed {
 		m.placed = false
 		<-m.b.places
@@ -62,7 +68,7 @@ func (m *making) exit() {
 
 // prepare looks for an earlier call of the same tool and arguments whose outcome is not known: then this one is sent under its key.
 // The error may be an *unknownError, where the service cannot be asked that way.
-func (m *making) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
+func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.key = o.IdempotencyKey
@@ -97,7 +103,7 @@ func digestOf(uid string, arguments strictjson.Object) string {
 
 // reserve sets aside what the call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
 // service says so. For an earlier call it was set aside then.
-func (m *making) reserve(ctx context.Context, p price) error {
+func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
 		m.reserved = m.b.o.Budget.Redeem(*m.call.Reserved)
@@ -120,7 +126,7 @@ func (m *making) reserve(ctx context.Context, p price) error {
 }
 
 // sends stores the call before it is sent under a key.
-func (m *making) sends(ctx context.Context, key string) error {
+func (m *toolCall) sends(ctx context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -139,7 +145,7 @@ func (m *making) sends(ctx context.Context, key string) error {
 }
 
 // leave leaves the call to the next of the same tool and arguments, as the host was not told its outcome.
-func (m *making) leave(ctx context.Context) {
+func (m *toolCall) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = true
@@ -162,7 +168,7 @@ func (m *making) leave(ctx context.Context) {
 
 // settle puts what was charged in the place of what was reserved, once for all calls under one key, and forgets the call if the host
 // will know its outcome.
-func (m *making) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, told bool) error {
+func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, told bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.stored {
@@ -191,7 +197,7 @@ func (m *making) settle(ctx context.Context, r agent.Result, err error, charged 
 }
 
 // earlier adds to a result that it answers an earlier call, where it does.
-func (m *making) earlier(r agent.Result, result *mcp.CallToolResult) *mcp.CallToolResult {
+func (m *toolCall) earlier(r agent.Result, result *mcp.CallToolResult) *mcp.CallToolResult {
 	if m.found && r.Replayed {
 		result.Content = append(result.Content, &mcp.TextContent{Text: fmt.Sprintf(
 			"This answers the call with these arguments that was made at %s, whose outcome was not known. Nothing was done again.",
