@@ -8,14 +8,14 @@ import (
 // errUnanswered is the error of operations that waited behind a transaction the database did not answer in time. Nothing of them was run.
 var errUnanswered = errors.New("the database does not answer")
 
-// A noAnswer is the error of a transaction that got no answer for as long as an attempt may take. If it may have been committed, the error
-// is unsure, too.
-type noAnswer struct{ error }
+// An unansweredError is the error of a transaction that got no answer for as long as an attempt may take. If it may have been committed,
+// the error is unsure, too.
+type unansweredError struct{ error }
 
-func (e noAnswer) Unwrap() error { return e.error }
+func (e unansweredError) Unwrap() error { return e.error }
 
 func isUnanswered(err error) bool {
-	_, ok := errors.AsType[noAnswer](err)
+	_, ok := errors.AsType[unansweredError](err)
 	return ok
 }
 

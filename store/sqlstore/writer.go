@@ -245,7 +245,7 @@ func (w *writer) try(ctx context.Context, batch []*op, n int) (_ *tx, err error)
 			w.abort(ctx, err)
 		}
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = noAnswer{err}
+			err = unansweredError{err}
 		}
 	}()
 	if err := w.connect(ctx); err != nil {
