@@ -103,7 +103,7 @@ func removal(r *relay) {
 	_, err = r.Webhook(r.Context(), alice)
 	r.want(err, mail.ErrNotFound)
 	r.same(r.waiting(alice), nil)
-	due, err := r.Postings(r.Context(), mail.Claim{Now: r.Now(), Lease: time.Minute, Limit: 10, Each: 10})
+	due, err := r.Postings(r.Context(), mail.Claim{Now: r.Now().Add(afterSent), Lease: time.Minute, Limit: 10, Each: 10})
 	r.must(err)
 	if len(due) != 0 {
 		r.Fatal(due)
