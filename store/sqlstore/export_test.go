@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,13 +25,17 @@ var Empty = storetest.NewTemplate(func(path string) error {
 	return s.Close()
 })
 
+// slow is the patience with a database where a test is not about patience: the machine may be busy with other tests.
+const slow = time.Minute
+
 // OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
 	d := sqliteDialect()
 	d.anchored = false
 	if isPostgres(place) {
 		d = postgresDialect()
-		d.clock = ""
+		d.clock, d.patience, d.callPatience = "", slow, slow
+		place += "&connect_timeout=" + strconv.Itoa(int(slow.Seconds()))
 	}
 	return open(ctx, place, opts, d)
 }
