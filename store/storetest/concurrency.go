@@ -284,6 +284,19 @@ func twoProcesses(b *suite) {
 		}
 		return beginErr(b.Context(), e, r)
 	}, isLimit)
+	// Where units are leased, a process whose callers were done first still has some, which only its own calls can use.
+	for i, e := range []Engine{b, other} {
+		for n := 1000 * (i + 1); ; n++ {
+			r := b.template(n, rate("l", 300, limit.Hour))
+			r.Candidates[0].Charge = usd(0)
+			err := beginErr(b.Context(), e, r)
+			if isLimit(err) {
+				break
+			}
+			b.must(err)
+			got++
+		}
+	}
 	if got != 300 {
 		b.Fatalf("%d admitted; want 300", got)
 	}
