@@ -81,6 +81,7 @@ func approved(g *gatetest.Gate) *peer {
 type sharedBound struct {
 	settings string // uimgate.yaml; empty: the usual ones
 	prepare  func(g *gatetest.Gate)
+	agreed   bool // the strangers have PATs, which they get before one of them fills anything
 	// fill takes all that it can get as one of the strangers, and holds it until the test ends.
 	fill func(g *gatetest.Gate, stranger *peer)
 	// serves reports what the approved agent got instead of being served; empty: it was served.
@@ -100,8 +101,15 @@ func TestOneApprovedAgentIsServed(t *testing.T) {
 				}
 				g := gatetest.New(t, bound.settings, prepare...)
 				agent := approved(g)
+				var peers []*peer
 				for i := range strangers {
-					bound.fill(g, newPeer(g, 2, i+1))
+					peers = append(peers, newPeer(g, 2, i+1))
+					if bound.agreed {
+						peers[i].agent = g.Agreed(rand.Text())
+					}
+				}
+				for _, stranger := range peers {
+					bound.fill(g, stranger)
 				}
 				if got := bound.serves(g, agent); got != "" {
 					t.Errorf("the approved agent got %s", got)
@@ -154,10 +162,10 @@ var sharedBounds = map[string]sharedBound{
 		serves: callServes,
 	},
 	"calls under way and calls that wait": {
+		agreed:   true,
 		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, concurrency: 16, timeout: 5m}", 1),
 		prepare:  hangs,
 		fill: func(g *gatetest.Gate, stranger *peer) {
-			stranger.agent = g.Agreed(rand.Text())
 			for range 4 {
 				go stranger.search() // ends with the gateway
 			}
@@ -168,10 +176,10 @@ var sharedBounds = map[string]sharedBound{
 		serves: callServes,
 	},
 	"streams": {
+		agreed:   true,
 		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, timeout: 5m}", 1), // no call ends by itself
 		prepare:  hangs,
 		fill: func(g *gatetest.Gate, stranger *peer) {
-			stranger.agent = g.Agreed(rand.Text())
 			task := stranger.begins()
 			for range 8 {
 				stranger.follows(task)
@@ -185,8 +193,8 @@ var sharedBounds = map[string]sharedBound{
 		},
 	},
 	"refused calls": {
+		agreed: true,
 		fill: func(g *gatetest.Gate, stranger *peer) {
-			stranger.agent = g.Agreed(rand.Text())
 			for range 70 {
 				stranger.do(http.MethodPost, "/api/intents/execute", map[string]any{
 					"intent_uid": gatetest.Searching, "parameters": map[string]any{},
@@ -204,10 +212,10 @@ var sharedBounds = map[string]sharedBound{
 		serves: callServes,
 	},
 	"connections kept by agents that are not approved": {
+		agreed:   true,
 		settings: "server: {connections_per_address: 20, per_address: 10000/second, issue_per_address: 1000/second}\n" + oneService,
 		prepare:  func(g *gatetest.Gate) { g.Connections = 60 },
 		fill: func(g *gatetest.Gate, stranger *peer) {
-			stranger.agent = g.Agreed(rand.Text())
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() { stranger.search() })

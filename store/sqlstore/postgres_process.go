@@ -67,25 +67,37 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate migrat
 	return err
 }
 
-// holdAlone takes processLock for the connection alone, or returns ErrInUse.
+// leavePatience bounds the wait for processes that end: the server releases their locks a little after they have closed their connections.
+const leavePatience = 3 * time.Second
+
+// holdAlone takes processLock for the connection alone. It returns ErrInUse if other processes still use the database after leavePatience.
 func holdAlone(ctx context.Context, lock *sql.Conn) error {
-	var taken bool
-	if err := lock.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", processLock).Scan(&taken); err != nil {
-		return err
+	over := time.After(leavePatience)
+	for taken := false; ; {
+		if !taken {
+			if err := lock.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", processLock).Scan(&taken); err != nil {
+				return err
+			}
+		}
+		others, query := 0, registered
+		if taken {
+			query = unregistered
+		}
+		if err := lock.QueryRowContext(ctx, query).Scan(&others); err != nil {
+			return err
+		}
+		if taken && others == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over:
+			return fmt.Errorf("%w, which cannot go on after this: stop all uimgate processes that use it (%d connected), then start this one",
+				ErrInUse, max(1, others))
+		}
 	}
-	others := 0
-	query := registered
-	if taken {
-		query = unregistered
-	}
-	if err := lock.QueryRowContext(ctx, query).Scan(&others); err != nil {
-		return err
-	}
-	if taken && others == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w, which cannot go on after this: stop all uimgate processes that use it (%d connected), then start this one",
-		ErrInUse, max(1, others))
 }
 
 const (
