@@ -266,12 +266,23 @@ func (c *conditions) query(selection, order string, limit int) string {
 // whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
 type releaseQueue struct {
 	mu    sync.Mutex
-	calls []store.Admission
-	busy  bool
+	calls []unsettled
+	busy  bool // a goroutine works on it
 }
 
-// releaseTries is how often, a second apart, a release is tried; after that the sweeper resolves what was held.
-const releaseTries = 120
+// An unsettled call has to be released.
+type unsettled struct {
+	store.Admission
+
+	tries int
+}
+
+// How often, a second apart, a release is tried. After releaseTries the sweeper resolves what was held. A commit that hung may become
+// visible after its connection was given up, so a call that is not found is looked for again, visibleTries times in all.
+const (
+	releaseTries = 120
+	visibleTries = 5
+)
 
 // release gives back what a call that was not sent may have taken. Only a call with a record can be distinguished from
 // one that was never begun.
@@ -286,40 +297,58 @@ func (s *Store) release(b store.Admission) {
 	if s.closed {
 		return
 	}
-	s.releases.calls = append(s.releases.calls, b)
+	s.releases.calls = append(s.releases.calls, unsettled{Admission: b})
 	if !s.releases.busy {
 		s.releases.busy = true
 		s.work.Go(s.releaseAll)
 	}
 }
 
-// next removes one call, or reports that the queue is empty; then no goroutine works on it any more.
-func (l *releaseQueue) next() (b store.Admission, ok bool) {
+// take empties the queue. If it is empty already, the goroutine that works on it must end.
+func (l *releaseQueue) take() (calls []unsettled) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.calls) == 0 {
-		l.busy = false
-		return b, false
-	}
-	b, l.calls = l.calls[0], l.calls[1:]
-	return b, true
+	calls, l.calls = l.calls, nil
+	l.busy = len(calls) > 0
+	return calls
+}
+
+func (l *releaseQueue) put(calls []unsettled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, calls...)
 }
 
 func (s *Store) releaseAll() {
-	ctx, tries := context.Background(), 0
-	for b, ok := s.releases.next(); ok; b, ok = s.releases.next() {
-		for {
-			_, err := s.Settle(ctx, b, store.Settlement{State: store.Released, Outcome: store.NotSent})
-			if err == nil || !errors.Is(err, store.ErrUnavailable) || errors.Is(err, errClosed) {
-				break
-			}
-			if tries++; tries > releaseTries {
-				break
-			}
-			select {
-			case <-s.ending:
-			case <-time.After(time.Second):
-			}
+	for calls := s.releases.take(); len(calls) > 0; calls = s.releases.take() {
+		left := s.releaseEach(calls)
+		if len(left) == 0 {
+			continue
+		}
+		s.releases.put(left)
+		select {
+		case <-s.ending:
+		case <-time.After(time.Second):
 		}
 	}
+}
+
+// releaseEach releases calls, and returns those that have to be tried again.
+func (s *Store) releaseEach(calls []unsettled) (left []unsettled) {
+	for i, c := range calls {
+		_, err := s.Settle(context.Background(), c.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		c.tries++
+		switch {
+		case errors.Is(err, errClosed):
+			return nil
+		case errors.Is(err, store.ErrUnavailable): // for the others, too
+			if c.tries < releaseTries {
+				left = append(left, c)
+			}
+			return append(left, calls[i+1:]...)
+		case errors.Is(err, store.ErrNotFound) && c.tries < visibleTries:
+			left = append(left, c)
+		}
+	}
+	return left
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -92,8 +93,15 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 			t.Errorf("%v; want ErrUnavailable", err)
 		}
 	}
-	calls.Go(func() { refused(1) })
-	<-first
+	for sent, n := false, 10_000; !sent; n++ { // on a busy machine a call can be refused before it is sent
+		over := make(chan struct{})
+		calls.Go(func() { refused(n); close(over) })
+		select {
+		case <-first:
+			sent = true
+		case <-over:
+		}
+	}
 	for i := range 3 * batchSize {
 		calls.Go(func() { refused(2 + i) })
 	}
@@ -156,5 +164,42 @@ func TestWhatIsNotAnsweredIsNotTriedAgain(t *testing.T) {
 				t.Errorf("tried %d times; want once", n)
 			}
 		})
+	}
+}
+
+// A commit that hung can become visible after the call was refused and looked for. It is undone then.
+func TestACommitThatIsVisibleLateIsUndone(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	name, err := c.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(statements string) {
+		if err := c.Exec(t.Context(), name, statements); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := openOn(t, c.DSN(name), nil)
+	begun, err := s.Begin(t.Context(), paidCall(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run("CREATE TABLE hidden AS SELECT * FROM executions; DELETE FROM executions")
+	s.release(begun)
+	queue := func() (busy, again bool) {
+		s.releases.mu.Lock()
+		defer s.releases.mu.Unlock()
+		return s.releases.busy, len(s.releases.calls) > 0 && s.releases.calls[0].tries > 0
+	}
+	for busy, again := true, false; busy && !again; busy, again = queue() {
+		runtime.Gosched()
+	}
+	run("INSERT INTO executions SELECT * FROM hidden")
+	for busy := true; busy; busy, _ = queue() {
+		runtime.Gosched()
+	}
+	if e, err := s.Execution(t.Context(), "s", begun.Execution.ID); err != nil || e.State != store.Released {
+		t.Errorf("%s, %v", e.State, err)
 	}
 }
