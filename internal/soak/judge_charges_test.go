@@ -108,6 +108,9 @@ func (e *evidence) judgeReported(records map[string]store.Execution, arrived map
 			breach("%s: the agent was told %s, the record says %s", a.Ref, a.Charge, x.State)
 		}
 		captured[a.Execution] = captured[a.Execution] || a.Charge == "captured"
+		if _, sent := arrived[x.ID]; !sent && x.State == store.Released && x.Outcome == store.NotSent {
+			continue // its commit was not answered; the key is free again once it is undone
+		}
 		if key := a.Agent + " " + a.Key; a.Key != "" {
 			if byKey[key] != "" && byKey[key] != a.Execution {
 				breach("two executions under the key %s: %s and %s", a.Key, byKey[key], a.Execution)
