@@ -179,7 +179,7 @@ var sharedBounds = map[string]sharedBound{
 		agreed:   true,
 		settings: strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, timeout: 5m}", 1), // no call ends by itself
 		prepare:  hangs,
-		fill: func(g *gatetest.Gate, stranger *peer) {
+		fill: func(_ *gatetest.Gate, stranger *peer) {
 			task := stranger.begins()
 			for range 8 {
 				stranger.follows(task)
@@ -194,7 +194,7 @@ var sharedBounds = map[string]sharedBound{
 	},
 	"refused calls": {
 		agreed: true,
-		fill: func(g *gatetest.Gate, stranger *peer) {
+		fill: func(_ *gatetest.Gate, stranger *peer) {
 			for range 70 {
 				stranger.do(http.MethodPost, "/api/intents/execute", map[string]any{
 					"intent_uid": gatetest.Searching, "parameters": map[string]any{},
@@ -215,7 +215,7 @@ var sharedBounds = map[string]sharedBound{
 		agreed:   true,
 		settings: "server: {connections_per_address: 20, per_address: 10000/second, issue_per_address: 1000/second}\n" + oneService,
 		prepare:  func(g *gatetest.Gate) { g.Connections = 60 },
-		fill: func(g *gatetest.Gate, stranger *peer) {
+		fill: func(_ *gatetest.Gate, stranger *peer) {
 			var all sync.WaitGroup
 			for range 20 {
 				all.Go(func() { stranger.search() })

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
@@ -41,7 +39,7 @@ func TestCallsThatWaitInTheStore(t *testing.T) {
 	w.runAndJudge(least, func() {
 		for pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)) {
 			err := server.Exec(context.WithoutCancel(t.Context()), database, lockStatements)
-			if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == deadlocked {
+			if errors.Is(err, pgtest.ErrDeadlock) {
 				continue // with calls that lock rows of these tables in another order: the server chose this transaction
 			}
 			if err != nil {
@@ -53,10 +51,7 @@ func TestCallsThatWaitInTheStore(t *testing.T) {
 	})
 }
 
-const (
-	deadlocked     = "40P01"
-	lockStatements = "BEGIN; LOCK TABLE counters, accounts, pools, nonces IN EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
-)
+const lockStatements = "BEGIN; LOCK TABLE counters, accounts, pools, nonces IN EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
 
 // Every commit takes a tenth of a second, on a disk that is slow. Limits per second still let through what they permit, or
 // nearly.

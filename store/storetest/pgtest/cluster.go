@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // A Cluster is a running server with its databases. It listens on a socket file in its own directory, at the same
@@ -208,13 +209,19 @@ func (c *Cluster) DSN(database string) string {
 	return u.String()
 }
 
-// Exec runs statements, separated by semicolons, in a database.
+// ErrDeadlock means that PostgreSQL ended a transaction to resolve a deadlock (SQLSTATE 40P01).
+var ErrDeadlock = errors.New("deadlock")
+
+// Exec runs statements, separated by semicolons, in a database. Its error wraps [ErrDeadlock] where it was that.
 func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 	conn, err := pgx.Connect(ctx, c.DSN(database))
 	if err != nil {
 		return err
 	}
 	_, err = conn.Exec(ctx, statements)
+	if failed, ok := errors.AsType[*pgconn.PgError](err); ok && failed.Code == "40P01" {
+		err = fmt.Errorf("%w: %w", ErrDeadlock, err)
+	}
 	return errors.Join(err, conn.Close(ctx))
 }
 
