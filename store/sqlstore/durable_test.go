@@ -84,3 +84,26 @@ func TestAServerThatNoLongerFlushesIsNoticed(t *testing.T) {
 		}
 	}
 }
+
+func TestAStoreClosesThoughItsConnectionsEnded(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	database, err := c.CreateDatabase(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openOn(t, c.DSN(database), nil)
+	for i := range 8 {
+		if _, err := s.Begin(t.Context(), paidCall(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+	if err := c.Exec(t.Context(), database, end); err != nil {
+		t.Fatal(err)
+	}
+	s.notes.set(map[string]int64{"left": 1}) // which is written last
+	if err := s.Close(); err != nil {
+		t.Errorf("closed with connections that had ended: %v", err)
+	}
+}

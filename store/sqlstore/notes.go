@@ -75,7 +75,8 @@ func (s *Store) writeNotes(ctx context.Context) {
 	})
 }
 
-// writeLastNotes writes what is pending when no writer is at work any more.
+// writeLastNotes writes what is pending when no writer is at work any more. The pool may have connections that ended when the server
+// restarted, so it is tried once on each, and on a new one: a note may be written twice.
 func (s *Store) writeLastNotes(ctx context.Context) error {
 	rows := s.notes.rows()
 	if len(rows) == 0 {
@@ -83,8 +84,13 @@ func (s *Store) writeLastNotes(ctx context.Context) error {
 	}
 	w := &writer{s: s}
 	defer w.drop()
-	_, err := w.try(ctx, []*op{{aside: true, run: func(ctx context.Context, t *tx) error { return t.note(ctx, rows) }}}, 1)
-	return err
+	write := func(ctx context.Context, t *tx) error { return t.note(ctx, rows) }
+	for tries := s.write.Stats().OpenConnections; ; tries-- {
+		_, err := w.try(ctx, []*op{{aside: true, run: write}}, 1)
+		if tries == 0 || !s.dialect.lost(err) {
+			return err
+		}
+	}
 }
 
 // note writes rows of the table sequences, in one order: several processes write the same ones.
