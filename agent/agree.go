@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 

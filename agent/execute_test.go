@@ -15,7 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 func failure(status int, reason, outcome string, header ...string) agenttest.Reply {

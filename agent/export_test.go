@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // For the fuzz targets of the external test package.

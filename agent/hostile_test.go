@@ -14,8 +14,8 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A trap is a server that remembers everything it is sent.

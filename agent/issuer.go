@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // checkIssuer checks that a service may use the name that it gives as issuer. Otherwise a service that publishes a copy of

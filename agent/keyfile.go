@@ -15,8 +15,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -11,9 +11,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 

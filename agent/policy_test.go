@@ -10,7 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {

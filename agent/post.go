@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // An operation names a kind of request in errors, and bounds its answer in bytes.

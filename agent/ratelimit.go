@@ -9,7 +9,7 @@ import (
 
 	"github.com/dunglas/httpsfv"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A RateLimit is the state of the limit with the least left.

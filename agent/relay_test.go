@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // relayedGate is a gateway whose service is an agent on the relay beside it.

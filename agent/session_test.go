@@ -17,7 +17,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/agenttest"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A target is the caller's name for a service, as addresses where its agents.json may be.

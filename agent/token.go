@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"

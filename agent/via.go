@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/toolname"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A Via is the way that a call takes to a service: one of its doors. Results and errors are the same on all of them, but for

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	agentfetch "github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/via"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	agentfetch "github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/agent/via"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 

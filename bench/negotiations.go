@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/internal/negotiator"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // negotiate makes the agents ones of the AEA framework as well, who agree to the offer for each intent.

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/relayhost"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )

@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/a2a"
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/announce"
@@ -23,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"

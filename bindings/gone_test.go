@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
 // TestAStoreThatIsGone: while nobody knows what was revoked, no door lets a call through, and each says that nothing was sent. An

@@ -13,10 +13,10 @@ import (
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	aeaidentity "github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
-	uagentsidentity "github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeaidentity "github.com/uimgate/uimgate/internal/wire/aea/identity"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	uagentsidentity "github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // An invariant holds at every door.

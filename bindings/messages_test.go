@@ -8,11 +8,11 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	aeawire "github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeawire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // A talk is many calls of one agent of the AEA framework by one connection, at once.

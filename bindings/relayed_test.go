@@ -9,10 +9,10 @@ import (
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // atRelay returns an agent of MRP with a key of its own, at the relay of the service.

@@ -16,17 +16,17 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	aeaidentity "github.com/uimgate/uimgate/bindings/aea/identity"
-	aeaprotocol "github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	aeaidentity "github.com/uimgate/uimgate/internal/wire/aea/identity"
+	aeaprotocol "github.com/uimgate/uimgate/internal/wire/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // Secrets of the test, none of which stands anywhere else.

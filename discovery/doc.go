@@ -14,7 +14,7 @@
 // UIM has two forms: the specification has uim-agents-file and its like at the domain itself, its draft uim-agents and its
 // like at the label _uim below it. Both are published and both are read; where they differ, _uim has precedence. Records
 // are not trusted: this package fetches nothing, and whoever fetches an address of a record has to check it first (package
-// agent/fetch).
+// internal/fetch).
 //
 // Not supported: DNS over TLS or HTTPS, and DNSSEC validation in this package. A Listing reports whether the server has
 // validated the answers.

@@ -15,7 +15,7 @@ import (
 	"github.com/miekg/dns"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A name that had a public address when it was looked up first, and has a private one when it is dialled, is refused: over

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/enveloped"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/bridge/outbox"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )

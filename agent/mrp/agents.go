@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func agentPath(k wire.Key) string { return "/v1/agents/" + k.String() }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Bounds of answers, in bytes.

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
 // ErrPlain means that what was asked encrypted was answered for the relay to read. The answer is not given out: the relay could have

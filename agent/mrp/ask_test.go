@@ -12,8 +12,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
 // answering is a relay whose agent B answers each message with what reply returns, to A's next polls.

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
 // Upload keeps a blob at the relay. content is read twice, from its begin: for the digest, which the signature covers, and to be sent;

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // keeper keeps one blob.

@@ -14,9 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
 // Errors that callers can tell apart. What a relay refuses is a *wire.Error.

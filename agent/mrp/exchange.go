@@ -10,8 +10,8 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A request is one over all its attempts.

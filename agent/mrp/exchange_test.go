@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 const profileA = `{"public_key":"A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg","display_name":null,"status":"active","visibility":"private",` +

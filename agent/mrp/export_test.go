@@ -3,7 +3,7 @@ package mrp
 import (
 	"net/http"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func ReadError(status int, body []byte) error {

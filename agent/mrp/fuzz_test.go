@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Whatever comes, texts that are shown to people can be shown, and a message that is taken is one for this agent.

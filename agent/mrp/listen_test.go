@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // socket serves a WebSocket on which A is known; serve gets the number of the connection, from 1.

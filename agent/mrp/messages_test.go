@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // What no message of the protocol for this agent is, is left out; nothing that stands beside it is lost.

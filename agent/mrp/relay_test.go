@@ -18,7 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest/sqlitetest"

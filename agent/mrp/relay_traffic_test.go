@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Agents that ask each other at once, encrypted and not, while both listen or neither polls for the other.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // errNoSocket means that a relay has no WebSocket, or something before it lets none through.

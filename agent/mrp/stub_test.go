@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // private is the key of a seed of 32 bytes that count upwards.

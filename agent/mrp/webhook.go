@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // SetWebhook has the relay post the messages of this agent to a URL, each signed with the secret. It replaces what was set before, and

@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 

@@ -5,8 +5,8 @@ import (
 	"net"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // domainOf returns the domain of a target that is nothing but a domain; empty for any other target.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // Each of these services is our gateway with one fault in what it announces beside UIM.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/doors"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // doorChecks are checks of package doors, as those of this one.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // firstReachable returns the first of several addresses where something answers a POST of the body, with that answer.

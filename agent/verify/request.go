@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // get fetches a public document, following redirects as an agent would.

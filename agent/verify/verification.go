@@ -4,9 +4,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/doors"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/pat"
 )

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/doors"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // Records are the DNS records of a domain's service; fields that no record holds are empty. UIM core 5.1.

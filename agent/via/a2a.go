@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )

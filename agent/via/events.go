@@ -1,7 +1,7 @@
 package via
 
 import (
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 

@@ -3,7 +3,7 @@ package via
 import (
 	"net/http"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // The actions of a service that is an agent on a relay of MRP, of which the client asks by Action.

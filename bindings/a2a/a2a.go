@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -15,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 	"github.com/uimgate/uimgate/pat"
 )
 

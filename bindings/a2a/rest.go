@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 // restOperation finds the operation of a path below the base URL, and how the path is called in logs. Without a method it

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 const (

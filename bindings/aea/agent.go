@@ -11,9 +11,9 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/node"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/bindings/aea/skill"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // ids are the connections by their names in the configuration.

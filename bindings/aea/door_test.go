@@ -13,11 +13,11 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/store"
 )
 

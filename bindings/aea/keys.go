@@ -4,7 +4,7 @@ import (
 	"encoding/hex"
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // Files keep what a service has among agents of the AEA framework.

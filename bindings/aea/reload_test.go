@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )

@@ -3,7 +3,6 @@ package mcp
 import (
 	"net/http"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -13,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 // What the HTTP door takes as a header comes as a member of _meta as well, by the same name.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -17,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 // Name is how the door is called in logs, metrics and audit records.

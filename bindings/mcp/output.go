@@ -7,11 +7,11 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 // piece is how much of an answer is written at once, in bytes: a large output stands in its answer twice, and is not held in

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/jsonrpc"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
 // The revisions that are spoken, the newest first. Those before 2026-07-28 begin with a handshake, and differ in nothing that

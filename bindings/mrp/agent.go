@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/turns"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Bounds of one agent.

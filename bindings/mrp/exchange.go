@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/turns"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 )
 

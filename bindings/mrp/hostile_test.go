@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	client "github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func TestWhatIsNoRequestIsAnswered(t *testing.T) {

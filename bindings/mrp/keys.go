@@ -6,7 +6,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // ErrSeed means that what the configuration has is no key of an agent.

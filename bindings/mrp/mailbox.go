@@ -5,8 +5,8 @@ import (
 	"crypto/ed25519"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/service"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A mailbox is an agent's place at a relay. It is safe for concurrent use. *relay.Local is one.

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // What a request is read into is many times as large as its text, and comes out of what requests may hold: one for which there is no

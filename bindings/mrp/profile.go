@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // The actions of the door itself. The uid of an intent is one as well.

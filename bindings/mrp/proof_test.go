@@ -8,8 +8,8 @@ import (
 
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 const (

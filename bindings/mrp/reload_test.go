@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A reload tells the relay what is offered now, and drops nothing that is under way; nor does one that shuts the door.

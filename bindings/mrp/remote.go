@@ -9,7 +9,7 @@ import (
 
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A remote is the mailbox of an agent at a relay elsewhere. Messages come by a WebSocket, or by polls where the relay has none. Nothing

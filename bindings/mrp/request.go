@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // longMember bounds each member of a request but for its parameters, in bytes: an agreement is the longest.

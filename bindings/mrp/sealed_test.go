@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	client "github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/e2e"
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
 // delivers sends an encrypted body as it is, as a relay may that has kept or changed it, and returns what the service answers.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 )
 

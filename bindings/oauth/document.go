@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 const (

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 const (

@@ -12,9 +12,9 @@ import (
 
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
 func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {

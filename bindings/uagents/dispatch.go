@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // An exchange is an envelope that was accepted, and what answering it needs: nothing of how it came, nor of how its answers go.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 const (

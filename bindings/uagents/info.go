@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Paths at which a service tells of itself as an agent.

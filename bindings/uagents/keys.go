@@ -3,7 +3,7 @@ package uagents
 import (
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Keys are the identities of the services of this process. It is safe for concurrent use.

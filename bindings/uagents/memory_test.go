@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // Who reads slowly holds an answer in memory, so answers come out of what requests may hold, and strangers leave half of that.

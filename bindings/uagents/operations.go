@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
 )
 

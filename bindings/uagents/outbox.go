@@ -10,13 +10,13 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // TestAnAgentInPython has an agent that shares no code with the gateway agree and execute: it makes the digests of its messages,

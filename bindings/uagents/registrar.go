@@ -13,8 +13,8 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 const (

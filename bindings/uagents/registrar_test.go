@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/uagents"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // A relay passes what it is asked on to an Almanac, unless it is down, and tells of it.

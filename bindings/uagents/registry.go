@@ -7,12 +7,12 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // inAlmanac is a path below that of the Almanac; false: it is none.

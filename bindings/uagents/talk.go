@@ -8,9 +8,6 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
-	"github.com/uimgate/uimgate/bindings/uagents/chat"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/page"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -19,6 +16,9 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/chat"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // Bounds of what is said in a chat.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // told are the headers of answers that transcripts show.

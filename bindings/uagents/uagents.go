@@ -15,8 +15,6 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -24,6 +22,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Name is how the door is called in logs, metrics and audit records.

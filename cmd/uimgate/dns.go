@@ -13,12 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -16,10 +16,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // initTime bounds reading one document, fetching included.

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -18,7 +18,6 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/aea"
 	"github.com/uimgate/uimgate/bindings/mrp"
@@ -32,6 +31,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"

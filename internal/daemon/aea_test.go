@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // TestTheDoorOfAEA starts a process with the door, has an agent agree and call, opens another connection by a reload, and ends the

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // TestTheDoorOfMRP starts a process with a relay and a door at it, has an agent agree and call, and ends the process while a call is

@@ -9,9 +9,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/internal/negotiator"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // An aea is a guest of the AEA framework: it accepts an offer for each intent by signature, and sends requests in envelopes.

@@ -12,10 +12,10 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
 // A messenger is a guest whose requests are messages that it signs.

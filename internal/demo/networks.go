@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 

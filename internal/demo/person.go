@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/via"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 

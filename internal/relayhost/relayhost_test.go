@@ -16,9 +16,9 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/relayhost"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // runAndJudge loads the relays for length while they are killed, waits until what was accepted has come, and judges.

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A mailWorld is one run of relays: agents that send, agents that are sent to, and what all of them record.

@@ -14,11 +14,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/chat"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/chat"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat/internal/secp256k1"
 )
 

@@ -10,7 +10,7 @@ package negotiated
 import (
 	"errors"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat/internal/secp256k1"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat/negotiated"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/agent/via"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/regex"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // Whatever a stranger answers to a message, it is an answer to that message or said to be none.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 const (

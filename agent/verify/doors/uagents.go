@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
-	"github.com/uimgate/uimgate/bindings/uagents/protocol"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // A Line is a connection inside of this process: a Way for any number of agents.

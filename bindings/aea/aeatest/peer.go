@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/acn"
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/acn"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // now is the clock of agents in tests.

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/node"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // Self is the address of the agent that Serve runs.

@@ -16,10 +16,10 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
 	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // all are the connections of one agent.

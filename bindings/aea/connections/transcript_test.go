@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings/aea/acn"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/acn"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 var update = flag.Bool("update-transcripts", false, "write what goes over the wire into the transcripts, to be looked at")

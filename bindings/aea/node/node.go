@@ -17,9 +17,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/acn"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/internal/wire/aea/acn"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // A Node is safe for concurrent use.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/node"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // TestTheCertificateIsKept in a file that nobody else can read, until it has ended.

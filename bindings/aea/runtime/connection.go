@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/lines"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // ErrNoPeer says that nobody with the address of the receiver is connected.

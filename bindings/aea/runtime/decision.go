@@ -3,7 +3,7 @@ package runtime
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // A DecisionMaker is what handlers ask for what they may not do themselves: it alone holds the key of the agent. What decides

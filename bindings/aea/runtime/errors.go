@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // An ErrorHandler takes the envelopes that no handler can be given: it counts them, and tells their sender by an error of the

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // TestWhatCannotBeHandled holds what is answered, and what is only counted. The last message of each row is one that is answered,

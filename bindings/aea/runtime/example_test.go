@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // An operator's program gives an agent a skill of its own: one that tells the time to whoever asks for it, and strikes the hours.

@@ -1,8 +1,8 @@
 package runtime
 
 import (
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // A Filter says which handlers take an envelope, and which behaviours act: those of the skills that are enabled.

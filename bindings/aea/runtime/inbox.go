@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // ErrStopped says that the runtime takes and sends nothing any more.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // slow is a skill whose handlers of default wait until they are let go, and whose handler of http answers at once.

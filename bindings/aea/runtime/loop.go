@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // flush is how long, once nothing is worked on any more, what waits to be sent may take: agents that ask for it do so every two

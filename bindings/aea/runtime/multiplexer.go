@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // Errors of sending, beside ErrNoPeer, ErrFull and wire.ErrUnsendable.

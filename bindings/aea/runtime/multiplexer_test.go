@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // A hand is a clock that stands still until it is moved.

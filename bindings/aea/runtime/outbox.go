@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // ErrFull says that so much waits already that no more is taken.

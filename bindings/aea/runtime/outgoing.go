@@ -3,7 +3,7 @@ package runtime
 import (
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // An Outgoing is the one queue of a connection that has one peer, or treats all alike. It is open while the connection runs; the

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // A relay hands on what agents that are connected here write to each other: from a connection that relays to one that does,

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // routes say by which connection the last envelope of each peer came. The peer that has been silent longest is forgotten for a

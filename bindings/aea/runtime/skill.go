@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // A Skill is something that an agent can do: answer messages, and act by itself.

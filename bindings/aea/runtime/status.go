@@ -3,7 +3,7 @@ package runtime
 import (
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 )
 
 // A Status is how a runtime is at one moment, for operators.

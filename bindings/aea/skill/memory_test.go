@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/skill"
 	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 // What a call is read into is many times as large as its text, and comes out of what requests may hold: a call for which there is no

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
-	"github.com/uimgate/uimgate/bindings/aea/search"
 	"github.com/uimgate/uimgate/gateway/gatetest"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 )
 
 func TestOffersAreBounded(t *testing.T) {

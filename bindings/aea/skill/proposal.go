@@ -5,10 +5,10 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/uimgate/uimgate/bindings/aea/identity"
-	"github.com/uimgate/uimgate/bindings/aea/search"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
 	"github.com/uimgate/uimgate/pat"
 )
 

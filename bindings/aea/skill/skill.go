@@ -16,15 +16,15 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // ID names the skill inside of the agent of a service.

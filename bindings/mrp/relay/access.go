@@ -3,7 +3,7 @@ package relay
 import (
 	"net/http"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
 

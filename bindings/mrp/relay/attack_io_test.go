@@ -14,8 +14,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/memory"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // raw opens a connection and writes the beginning of a request on it.

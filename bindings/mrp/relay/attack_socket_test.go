@@ -15,8 +15,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/memory"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // The first byte of a frame: what it is, and whether it is the last of its message. RFC 6455 5.2.

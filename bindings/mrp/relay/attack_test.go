@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/limit"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Each spelling of a key and a signature but one is refused, and times at the ends of the calendar are no accident.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/accept"
 	"github.com/uimgate/uimgate/internal/memory"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/limit"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func TestAnAgentIsMadeByItsFirstRequest(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func TestBlobs(t *testing.T) {

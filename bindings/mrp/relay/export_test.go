@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Swept deletes what is past its time, once.

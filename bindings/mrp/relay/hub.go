@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A hub wakes those who wait for messages of an agent.

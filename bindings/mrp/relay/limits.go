@@ -3,8 +3,8 @@ package relay
 import (
 	"cmp"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/limit"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // Limits are how much agents may do. Those of one agent are what the protocol's pages state, but for Others and Waiters.

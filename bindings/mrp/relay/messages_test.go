@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func TestAMessageArrives(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A use is what a request counts as.

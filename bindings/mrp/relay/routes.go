@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
 	"github.com/uimgate/uimgate/internal/accept"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // An operation answers a request whose sender is known.

@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // A line is an agent's end of a WebSocket.

@@ -3,7 +3,7 @@ package relay
 import (
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 // times are how long the other end of a connection may take for what it does.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
-	"github.com/uimgate/uimgate/agent/fetch"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Path is where an Almanac is, below its base URL.

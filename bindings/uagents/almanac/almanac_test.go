@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Agents choose how long their endpoints are, so what is remembered of an Almanac is bounded in bytes.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // Bounds of what an agent says of itself.

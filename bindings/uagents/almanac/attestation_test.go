@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // What the reference implementation signed at that moment: ALICE, one endpoint, no metadata.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 

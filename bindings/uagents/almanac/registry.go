@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/bindings/uagents/envelope"
-	"github.com/uimgate/uimgate/bindings/uagents/identity"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/limit/bucket"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // looking is how long Reaches waits for the name server. An address that it does not learn is judged when it is dialed.

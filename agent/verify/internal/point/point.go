@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/uimgate/uimgate/agent/fetch"
+	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A Level is how binding a point is.

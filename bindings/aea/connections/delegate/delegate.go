@@ -20,11 +20,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/acn"
 	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
 	"github.com/uimgate/uimgate/bindings/aea/node"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
 
 // ID names the connection.

@@ -16,12 +16,12 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	secp "github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 
-	"github.com/uimgate/uimgate/bindings/aea/acn"
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
-	"github.com/uimgate/uimgate/bindings/aea/identity"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/acn"
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
 const vectors = "../../testdata/vectors.txt"

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/agent/fetch"
-	"github.com/uimgate/uimgate/bindings/aea/dialogue"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 // ID names the connection. It is added to a runtime as one that is inside.

@@ -16,9 +16,9 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 const vectors = "../../testdata/vectors.txt"

@@ -15,7 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // ID names the connection.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
-	"github.com/uimgate/uimgate/bindings/aea/protocol"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
 func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *runtime.Runtime) {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func (s *settings) blob() *cobra.Command {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
 	"github.com/uimgate/uimgate/internal/accept"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // A Conn is a connection on which frames go. One goroutine reads; any may write.

@@ -4,7 +4,7 @@ import (
 	"sync"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // Peers are who is connected: the queue of each, by address. The zero Peers are nobody.

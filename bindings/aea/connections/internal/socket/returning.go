@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // How long, and of how many peers that have left, what waits for them is kept.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/aea/wire"
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
 // TestThoseThatHaveLeftAreForgotten after a while, and the first of them when they are too many.

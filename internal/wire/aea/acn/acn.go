@@ -1,0 +1,186 @@
+// Package acn is what an agent and a node of the agent communication network send each other: the agent registers, and
+// both hand each other envelopes and acknowledge them. On the socket an acn.Message stands in a frame of wire.ACN, with no
+// envelope around it; a mailbox takes the Record alone.
+package acn
+
+import (
+	"fmt"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+)
+
+// The bounds of what a message holds, in bytes or in number.
+const (
+	MaxText  = 1024 // each text of a record
+	MaxTexts = 16   // texts of a status, of which each is at most MaxText bytes long
+)
+
+// A Kind says what a Message is.
+type Kind int
+
+// The kinds, by the numbers of their fields.
+const (
+	Envelope       Kind = 5
+	LookupRequest  Kind = 6
+	LookupResponse Kind = 7
+	Register       Kind = 8
+	Status         Kind = 9
+)
+
+// A Code says how a node took what it was sent.
+type Code int
+
+// The codes of a status.
+const (
+	Success             Code = 0
+	UnsupportedVersion  Code = 1
+	UnexpectedPayload   Code = 2
+	Generic             Code = 3
+	Undecodable         Code = 4
+	WrongAgentAddress   Code = 10
+	WrongPublicKey      Code = 11
+	InvalidProof        Code = 12
+	UnsupportedLedger   Code = 13
+	UnknownAgentAddress Code = 20
+	AgentNotReady       Code = 21
+)
+
+// A Message is one of the five kinds. Only what its kind has is set.
+type Message struct {
+	Kind     Kind
+	Envelope []byte   // of Envelope: an encoded wire.Envelope
+	Record   *Record  // of LookupResponse and Register; of Envelope between nodes
+	Address  string   // of LookupRequest
+	Code     Code     // of Status
+	Texts    []string // of Status; may be empty
+}
+
+// A Record is what an agent says about itself, and how it proves it. What clients of nodes leave empty may be empty.
+type Record struct {
+	Service       string // acn
+	Ledger        string // of which the agent's key and address are
+	Address       string
+	PublicKey     string // the agent's
+	PeerPublicKey string // the node's
+	Signature     string // by the agent, over PeerPublicKey
+	NotBefore     string
+	NotAfter      string
+}
+
+// Decode reads a message. Its Envelope shares memory with data, and is not looked at.
+func Decode(data []byte) (Message, error) {
+	var m Message
+	r := field.Read(data)
+	for r.Next() {
+		if r.Number() < int(Envelope) || r.Number() > int(Status) {
+			continue
+		}
+		r.Choose()
+		m.Kind = Kind(r.Number())
+		r.Within(m.decode(r.Bytes(wire.MaxEnvelope)))
+	}
+	r.Chosen()
+	if err := r.Err(); err != nil {
+		return Message{}, fmt.Errorf("acn: %w", err)
+	}
+	return m, nil
+}
+
+// decode reads what the message's kind has.
+func (m *Message) decode(data []byte) error {
+	known := 0
+	r := field.Read(data)
+	for r.Next() {
+		known++
+		switch {
+		case m.Kind == Envelope && r.Number() == 1:
+			m.Envelope = r.Bytes(wire.MaxEnvelope)
+		case m.Kind == LookupRequest && r.Number() == 1:
+			m.Address = r.Text(wire.MaxAddress)
+		case m.Kind == Envelope && r.Number() == 2, (m.Kind == LookupResponse || m.Kind == Register) && r.Number() == 1:
+			record, err := DecodeRecord(r.Bytes(wire.MaxEnvelope))
+			r.Within(err)
+			m.Record = &record
+		case m.Kind == Status && r.Number() == 1:
+			r.Within(m.decodeStatus(r.Bytes(wire.MaxEnvelope)))
+		default:
+			known--
+		}
+	}
+	if err := r.Err(); err != nil {
+		return err
+	}
+	if known == 0 || m.Kind == Envelope && len(m.Envelope) == 0 || m.Kind == LookupRequest && m.Address == "" {
+		return fmt.Errorf("%w: empty", wire.ErrUndecodable)
+	}
+	return nil
+}
+
+func (m *Message) decodeStatus(data []byte) error {
+	r := field.Read(data)
+	for r.Next() {
+		switch r.Number() {
+		case 1:
+			m.Code = Code(r.Enum(int(AgentNotReady)))
+		case 2:
+			m.Texts = append(m.Texts, r.EachText(MaxTexts, MaxText))
+		}
+	}
+	return r.Err()
+}
+
+// DecodeRecord reads what an agent says about itself.
+func DecodeRecord(data []byte) (Record, error) {
+	var record Record
+	fields := record.fields()
+	r := field.Read(data)
+	for r.Next() {
+		if r.Number() <= len(fields) {
+			*fields[r.Number()-1] = r.Text(MaxText)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return Record{}, fmt.Errorf("record: %w", err)
+	}
+	return record, nil
+}
+
+// fields are those of a record, by their number.
+func (r *Record) fields() []*string {
+	return []*string{&r.Service, &r.Ledger, &r.Address, &r.PublicKey, &r.PeerPublicKey, &r.Signature, &r.NotBefore, &r.NotAfter}
+}
+
+// Encode returns the bytes of the record. It does not look at its bounds.
+func (r Record) Encode() []byte {
+	var out []byte
+	for i, s := range r.fields() {
+		out = field.AppendText(out, i+1, *s)
+	}
+	return out
+}
+
+// Encode returns the bytes of the message. It does not look at its bounds.
+func (m Message) Encode() []byte {
+	var inner []byte
+	switch m.Kind {
+	case Envelope:
+		inner = field.AppendBytes(nil, 1, m.Envelope)
+		if m.Record != nil {
+			inner = field.AppendMember(inner, 2, m.Record.Encode())
+		}
+	case LookupRequest:
+		inner = field.AppendText(nil, 1, m.Address)
+	case LookupResponse, Register:
+		if m.Record != nil {
+			inner = field.AppendMember(nil, 1, m.Record.Encode())
+		}
+	case Status:
+		status := field.AppendInt(nil, 1, int64(m.Code))
+		for _, text := range m.Texts {
+			status = field.AppendMember(status, 2, []byte(text))
+		}
+		inner = field.AppendMember(nil, 1, status)
+	}
+	return field.AppendMember(nil, int(m.Kind), inner)
+}

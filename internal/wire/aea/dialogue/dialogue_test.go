@@ -1,0 +1,370 @@
+package dialogue_test
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
+)
+
+var (
+	fipaID    = protocol.FIPA.Specs[0]
+	httpID    = protocol.HTTP.Specs[1] // of the other author: answers have it too
+	defaultID = protocol.Default.Specs[0]
+)
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func newDialogues(self string, limits dialogue.Limits) (*dialogue.Dialogues, *clock) {
+	c := &clock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	return dialogue.New(self, limits, c.now), c
+}
+
+func says(p protocol.Performative) protocol.FIPAMessage { return protocol.FIPAMessage{Performative: p} }
+
+// envelope puts a message of fipa to the gateway into an envelope.
+func envelope(t *testing.T, sender string, m wire.Message, c protocol.Content) wire.Envelope {
+	t.Helper()
+	return envelopeOf(t, fipaID, sender, m, c)
+}
+
+func envelopeOf(t *testing.T, spec wire.PublicID, sender string, m wire.Message, c protocol.Content) wire.Envelope {
+	t.Helper()
+	m.Content = c.Encode()
+	data, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wire.Envelope{To: "gw", Sender: sender, Protocol: spec, Message: data}
+}
+
+// receive takes an envelope that may come.
+func receive(t *testing.T, d *dialogue.Dialogues, e wire.Envelope) dialogue.Turn {
+	t.Helper()
+	turn, err := d.Receive(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return turn
+}
+
+// reply answers the message that came.
+func reply(t *testing.T, turn dialogue.Turn, c protocol.Content) wire.Envelope {
+	t.Helper()
+	e, err := turn.Dialogue.Reply(turn.Message.ID, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// message reads the message of an envelope.
+func message(t *testing.T, e wire.Envelope) wire.Message {
+	t.Helper()
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// The shortest negotiation, between two sides that both keep the rules.
+func TestNegotiation(t *testing.T) {
+	seller, _ := newDialogues("gw", dialogue.DefaultLimits)
+	buyer, _ := newDialogues("me", dialogue.DefaultLimits)
+	begun, e, err := buyer.Start(fipaID, "gw", protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := []*dialogue.Dialogues{seller, buyer}
+	var ids [][2]int32
+	var turn dialogue.Turn
+	for i, p := range []protocol.Performative{
+		protocol.FIPAPropose, protocol.FIPAAcceptWInform, protocol.FIPAMatchAcceptWInform, protocol.FIPAEnd,
+	} {
+		turn = receive(t, sides[i%2], e)
+		ids = append(ids, [2]int32{turn.Message.ID, turn.Message.Target})
+		e = reply(t, turn, says(p))
+	}
+	turn = receive(t, seller, e)
+	ids = append(ids, [2]int32{turn.Message.ID, turn.Message.Target})
+	if diff := cmp.Diff([][2]int32{{1, 0}, {-1, 1}, {2, -1}, {-2, 2}, {3, -2}}, ids); diff != "" {
+		t.Error(diff)
+	}
+	for name, g := range map[string]*dialogue.Dialogue{"buyer": begun, "seller": turn.Dialogue} {
+		if state, ended := g.End(); state != protocol.Successful || !ended {
+			t.Errorf("%s: %s, %v", name, state, ended)
+		}
+	}
+	theirs, ours := begun.Label(), turn.Dialogue.Label()
+	if theirs.Opponent != "gw" || ours.Opponent != "me" || theirs.Starter != "me" || ours.Starter != "me" ||
+		theirs.StarterRef != ours.StarterRef || theirs.ResponderRef != ours.ResponderRef {
+		t.Errorf("%+v, %+v", theirs, ours)
+	}
+	for _, ref := range []string{ours.StarterRef, ours.ResponderRef} {
+		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(ref) {
+			t.Errorf("reference %q", ref)
+		}
+	}
+	if turn.Answers != protocol.FIPAMatchAcceptWInform || turn.Dialogue.Protocol() != &protocol.FIPA {
+		t.Error(turn.Answers)
+	}
+}
+
+// What a plain buyer sends: a match without token, then what it signs, then the token.
+func TestNegotiationInTwoSteps(t *testing.T) {
+	seller, _ := newDialogues("gw", dialogue.DefaultLimits)
+	buyer, _ := newDialogues("me", dialogue.DefaultLimits)
+	_, e, err := buyer.Start(fipaID, "gw", says(protocol.FIPACFP))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := []*dialogue.Dialogues{seller, buyer}
+	for i, p := range []protocol.Performative{
+		protocol.FIPAPropose, protocol.FIPAPropose, protocol.FIPAPropose, protocol.FIPAAccept, protocol.FIPAMatchAcceptWInform,
+		protocol.FIPAInform, protocol.FIPAInform, protocol.FIPAInform, protocol.FIPAInform, protocol.FIPAEnd,
+	} {
+		e = reply(t, receive(t, sides[i%2], e), says(p))
+	}
+	// The seller's own message, answered by itself.
+	_, e, _ = buyer.Start(fipaID, "gw", says(protocol.FIPACFP))
+	turn := receive(t, buyer, reply(t, receive(t, seller, e), says(protocol.FIPAPropose)))
+	turn = receive(t, seller, reply(t, turn, says(protocol.FIPAAccept)))
+	if matched := message(t, reply(t, turn, says(protocol.FIPAMatchAccept))); matched.ID != -2 {
+		t.Fatal(matched.ID)
+	}
+	if own, err := turn.Dialogue.Reply(-2, says(protocol.FIPAInform)); err != nil || message(t, own).ID != -3 {
+		t.Errorf("%+v, %v", own, err)
+	}
+}
+
+// Whatever breaks a rule is refused, and the message that may come is taken afterwards.
+func TestMessagesOutOfOrder(t *testing.T) {
+	accept := func(m *wire.Message) protocol.Content { m.ID, m.Target = 2, -1; return says(protocol.FIPAAccept) }
+	for name, change := range map[string]func(m *wire.Message) protocol.Content{
+		"a gap in the ids":        func(m *wire.Message) protocol.Content { accept(m); m.ID = 3; return says(protocol.FIPAAccept) },
+		"an id that came":         func(m *wire.Message) protocol.Content { accept(m); m.ID = 1; return says(protocol.FIPAAccept) },
+		"the first message again": func(m *wire.Message) protocol.Content { m.ID, m.ResponderRef = 1, ""; return says(protocol.FIPACFP) },
+		"the id 0":                func(m *wire.Message) protocol.Content { accept(m); m.ID = 0; return says(protocol.FIPAAccept) },
+		"an id of the other side": func(m *wire.Message) protocol.Content { accept(m); m.ID = -2; return says(protocol.FIPAAccept) },
+		"the smallest id": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.ID = math.MinInt32
+			return says(protocol.FIPAAccept)
+		},
+		"no target":        func(m *wire.Message) protocol.Content { accept(m); m.Target = 0; return says(protocol.FIPAAccept) },
+		"a target to come": func(m *wire.Message) protocol.Content { accept(m); m.Target = -2; return says(protocol.FIPAAccept) },
+		"itself as target": func(m *wire.Message) protocol.Content { accept(m); m.Target = 2; return says(protocol.FIPAAccept) },
+		"the smallest target": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.Target = math.MinInt32
+			return says(protocol.FIPAAccept)
+		},
+		"the largest target": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.Target = math.MaxInt32
+			return says(protocol.FIPAAccept)
+		},
+		"what answers no propose": func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPAMatchAccept) },
+		"what answers its own":    func(m *wire.Message) protocol.Content { accept(m); m.Target = 1; return says(protocol.FIPAAccept) },
+		"what begins":             func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPACFP) },
+		"another reference of ours": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.ResponderRef = strings.Repeat("0", 64)
+			return says(protocol.FIPAAccept)
+		},
+		"no reference of ours": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.ResponderRef = ""
+			return says(protocol.FIPAAccept)
+		},
+		"another reference of its own": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.StarterRef = "other"
+			return says(protocol.FIPAAccept)
+		},
+		"no references": func(m *wire.Message) protocol.Content {
+			accept(m)
+			m.StarterRef, m.ResponderRef = "", ""
+			return says(protocol.FIPAAccept)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, _ := newDialogues("gw", dialogue.DefaultLimits)
+			first := wire.Message{ID: 1, StarterRef: "a1"}
+			proposed := message(t, reply(t, receive(t, d, envelope(t, "me", first, says(protocol.FIPACFP))), says(protocol.FIPAPropose)))
+			m := wire.Message{StarterRef: "a1", ResponderRef: proposed.ResponderRef}
+			wrong := change(&m)
+			if turn, err := d.Receive(envelope(t, "me", m, wrong)); !errors.Is(err, protocol.ErrDialogue) || turn.Dialogue != nil {
+				t.Fatalf("%+v, %v", turn, err)
+			}
+			good := wire.Message{StarterRef: "a1", ResponderRef: proposed.ResponderRef}
+			content := accept(&good)
+			if _, err := d.Receive(envelope(t, "other", good, content)); !errors.Is(err, protocol.ErrDialogue) {
+				t.Errorf("from another agent: %v", err)
+			}
+			if turn := receive(t, d, envelope(t, "me", good, content)); turn.Answers != protocol.FIPAPropose {
+				t.Error(turn.Answers)
+			}
+		})
+	}
+}
+
+func TestBeginningsThatAreRefused(t *testing.T) {
+	for name, row := range map[string]struct {
+		message wire.Message
+		content protocol.Content
+	}{
+		"no reference":              {wire.Message{ID: 1}, says(protocol.FIPACFP)},
+		"a reference of ours":       {wire.Message{ID: 1, StarterRef: "a1", ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"only a reference of ours":  {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"a target":                  {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
+		"the second id":             {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
+		"an id of who responds":     {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
+		"a message that answers":    {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
+		"a message that only ends":  {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
+		"an inform out of the blue": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
+	} {
+		d, _ := newDialogues("gw", dialogue.DefaultLimits)
+		if _, err := d.Receive(envelope(t, "me", row.message, row.content)); !errors.Is(err, protocol.ErrDialogue) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c := d.Counts(); c != (dialogue.Counts{}) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+func TestEnvelopesThatAreRefused(t *testing.T) {
+	d, _ := newDialogues("gw", dialogue.DefaultLimits)
+	good := envelope(t, "me", wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPACFP))
+	for name, row := range map[string]struct {
+		change func(*wire.Envelope)
+		want   error
+	}{
+		"for another agent":          {func(e *wire.Envelope) { e.To = "other" }, protocol.ErrDialogue},
+		"of an unknown protocol":     {func(e *wire.Envelope) { e.Protocol.Version = "1.1.7" }, protocol.ErrUnsupported},
+		"of another protocol":        {func(e *wire.Envelope) { e.Protocol = httpID }, wire.ErrUndecodable},
+		"without message":            {func(e *wire.Envelope) { e.Message = nil }, wire.ErrUndecodable},
+		"with part of a message":     {func(e *wire.Envelope) { e.Message = e.Message[:len(e.Message)-1] }, wire.ErrUndecodable},
+		"with bytes around messages": {func(e *wire.Envelope) { e.Message = []byte("\xff\xff") }, wire.ErrUndecodable},
+	} {
+		e := good
+		row.change(&e)
+		if _, err := d.Receive(e); !errors.Is(err, row.want) {
+			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+	}
+	receive(t, d, good)
+}
+
+// Errors of agents stand in no dialogue; nothing else may.
+func TestErrorsWithoutDialogue(t *testing.T) {
+	d, _ := newDialogues("gw", dialogue.DefaultLimits)
+	e := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID}
+	e.Message, _ = protocol.ErrorMessage(protocol.ErrDialogue, wire.Envelope{}).Encode()
+	turn := receive(t, d, e)
+	c, ok := turn.Content.(protocol.DefaultMessage)
+	if turn.Dialogue != nil || !ok || c.Code != protocol.CodeInvalidDialogue {
+		t.Errorf("%+v", turn)
+	}
+	fault := protocol.DefaultMessage{Performative: protocol.DefaultError}
+	for name, m := range map[string]wire.Message{
+		"with a target": {ID: 1, Target: 1}, "as a second message": {ID: 2}, "with a reference of ours": {ID: 1, ResponderRef: "b1"},
+	} {
+		if _, err := d.Receive(envelopeOf(t, defaultID, "me", m, fault)); !errors.Is(err, protocol.ErrDialogue) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
+	if _, err := d.Receive(envelopeOf(t, defaultID, "me", wire.Message{ID: 1}, bytes)); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("bytes: %v", err)
+	}
+	// One that begins a dialogue ends it, and is not answered.
+	turn = receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, fault))
+	if state, ended := turn.Dialogue.End(); state != protocol.Failed || !ended {
+		t.Error(state, ended)
+	}
+	if _, err := turn.Dialogue.Reply(1, bytes); !errors.Is(err, protocol.ErrDialogue) {
+		t.Error(err)
+	}
+}
+
+// What has ended takes no message, on either side; its name is used up where the protocol keeps what has ended.
+func TestAfterTheEnd(t *testing.T) {
+	d, _ := newDialogues("gw", dialogue.DefaultLimits)
+	cfp := envelope(t, "me", wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPACFP))
+	turn := receive(t, d, cfp)
+	declined := message(t, reply(t, turn, says(protocol.FIPADecline)))
+	if state, ended := turn.Dialogue.End(); state != protocol.DeclinedCFP || !ended {
+		t.Error(state, ended)
+	}
+	if _, err := turn.Dialogue.Reply(1, says(protocol.FIPAPropose)); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("a reply: %v", err)
+	}
+	late := wire.Message{ID: 2, StarterRef: "a1", ResponderRef: declined.ResponderRef, Target: -1}
+	if _, err := d.Receive(envelope(t, "me", late, says(protocol.FIPAAccept))); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("a message: %v", err)
+	}
+	if _, err := d.Receive(cfp); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("the beginning again: %v", err)
+	}
+	request := protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"}
+	for range 2 {
+		turn := receive(t, d, envelopeOf(t, httpID, "me", wire.Message{ID: 1, StarterRef: "a1"}, request))
+		if e := reply(t, turn, protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200}); e.Protocol != httpID {
+			t.Errorf("the answer is of %v", e.Protocol)
+		}
+	}
+	if c := d.Counts(); c != (dialogue.Counts{Ended: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The responder may leave out its reference until it has told it, and not change it afterwards.
+func TestReferenceOfTheResponder(t *testing.T) {
+	d, _ := newDialogues("gw", dialogue.DefaultLimits)
+	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte("x")}
+	g, e, err := d.Start(defaultID, "me", bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := message(t, e).StarterRef
+	for i, step := range []struct {
+		ref string
+		ok  bool
+	}{{"", true}, {"b1", true}, {"", false}, {"b2", false}, {"b1", true}} {
+		id := int32(-3)
+		if i < 3 {
+			id = -int32(i + 1)
+		}
+		m := wire.Message{ID: id, StarterRef: ours, ResponderRef: step.ref, Target: 1}
+		if _, err := d.Receive(envelopeOf(t, defaultID, "me", m, bytes)); (err == nil) != step.ok {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if l := g.Label(); l != (dialogue.Label{StarterRef: ours, ResponderRef: "b1", Opponent: "me", Starter: "gw"}) {
+		t.Errorf("%+v", l)
+	}
+	if _, _, err := d.Start(fipaID, "me", says(protocol.FIPAAccept)); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("an accept begins: %v", err)
+	}
+	if _, _, err := d.Start(fipaID, "", says(protocol.FIPACFP)); !errors.Is(err, wire.ErrUnsendable) {
+		t.Errorf("nobody: %v", err)
+	}
+	if _, _, err := d.Start(wire.PublicID{}, "me", bytes); !errors.Is(err, protocol.ErrUnsupported) {
+		t.Errorf("no protocol: %v", err)
+	}
+}

@@ -1,0 +1,206 @@
+// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it may come
+// now. What breaks the rules of its protocol is refused, and changes nothing.
+//
+//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf says what to answer
+//	answer, err := turn.Dialogue.Reply(turn.Message.ID, content)
+//
+// Whoever wants can begin dialogues and never go on, under names that cost nothing. So their number is bounded, in all and
+// for each opponent, and the one that rests longest is forgotten for a new one. Those in which the opponent has never named
+// the reference that was made here are apart: however many they are, they displace no other.
+package dialogue
+
+import (
+	"container/list"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+)
+
+// Limits bound what is kept. Each is at least 1.
+type Limits struct {
+	Open        int           // dialogues in which the opponent has named the reference made here
+	HalfOpen    int           // dialogues in which it has not
+	Ended       int           // dialogues that have ended, of protocols that keep them
+	PerOpponent int           // of the first two, with one opponent
+	Messages    int           // of one side in one dialogue
+	TTL         time.Duration // since the last message
+}
+
+// DefaultLimits are those of a gateway. A dialogue takes less than 1 KiB, unless it is long.
+var DefaultLimits = Limits{Open: 8192, HalfOpen: 8192, Ended: 8192, PerOpponent: 64, Messages: 256, TTL: 15 * time.Minute}
+
+// Dialogues are those of one agent. Its methods, and those of each Dialogue, may be called concurrently.
+type Dialogues struct {
+	self   string
+	limits Limits
+	now    func() time.Time
+
+	mu        sync.Mutex
+	byName    map[name]*Dialogue
+	opponents map[string]*list.List // of what has not ended, the one that rests longest first
+	ranks     [3]list.List          // all, by rank, the one that rests longest first
+	counts    Counts
+}
+
+// A name is what a dialogue is found by. Its opponent cannot choose all of it.
+type name struct {
+	protocol   *protocol.Protocol
+	opponent   string
+	starterRef string
+	ours       bool // started here
+}
+
+// A rank says what a dialogue may displace: only one of its own rank.
+type rank int
+
+const (
+	halfOpen rank = iota
+	open
+	ended
+)
+
+// Counts are for whoever watches.
+type Counts struct {
+	HalfOpen  int    `json:"half_open"` // now, as the three below
+	Open      int    `json:"open"`
+	Ended     int    `json:"ended"`
+	Opponents int    `json:"opponents"` // with whom dialogues have not ended
+	Displaced uint64 `json:"displaced"` // forgotten for a new one, before their time
+	Expired   uint64 `json:"expired"`   // forgotten after their time, without having ended
+}
+
+// New returns the dialogues of the agent whose address is self: none yet.
+func New(self string, limits Limits, now func() time.Time) *Dialogues {
+	return &Dialogues{self: self, limits: limits, now: now, byName: map[name]*Dialogue{}, opponents: map[string]*list.List{}}
+}
+
+// Counts returns how many dialogues there are and were.
+func (d *Dialogues) Counts() Counts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire(d.now())
+	c := d.counts
+	c.HalfOpen, c.Open, c.Ended = d.ranks[halfOpen].Len(), d.ranks[open].Len(), d.ranks[ended].Len()
+	c.Opponents = len(d.opponents)
+	return c
+}
+
+// A Turn is a message that came and may come now.
+type Turn struct {
+	Dialogue *Dialogue // nil: an error of the protocol default that stands in no dialogue
+	Message  wire.Message
+	Content  protocol.Content
+	// Answers is the performative of the message that this one answers; empty: it begins the dialogue.
+	Answers protocol.Performative
+	// Repeated: the last message of the dialogue came once more. It is answered by Dialogue.Again.
+	Repeated bool
+}
+
+// Receive takes an envelope for this agent from an opponent. Errors are wire.ErrUndecodable, protocol.ErrUnsupported and
+// protocol.ErrDialogue. Whether the opponent is who it says is for the connection to know.
+func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
+	p, err := protocol.Lookup(e.Protocol)
+	if err != nil {
+		return Turn{}, err
+	}
+	m, err := wire.DecodeMessage(e.Message)
+	if err != nil {
+		return Turn{}, err
+	}
+	c, err := p.Decode(m.Content)
+	if err != nil {
+		return Turn{}, err
+	}
+	t := Turn{Message: m, Content: c}
+	if e.To != d.self {
+		return Turn{}, refuse("it is for another agent")
+	}
+	if m.StarterRef == "" {
+		if p != &protocol.Default || c.Says() != protocol.DefaultError || m.ResponderRef != "" || m.ID != 1 || m.Target != 0 {
+			return Turn{}, refuse("it names no dialogue")
+		}
+		return t, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	d.expire(now)
+	n := name{protocol: p, opponent: e.Sender, starterRef: m.StarterRef, ours: m.ID < 0}
+	var digest [sha256.Size]byte
+	if p.Rules.AnswersAgain(c.Says()) {
+		digest = sha256.Sum256(e.Message)
+	}
+	t.Dialogue = d.byName[n]
+	switch g := t.Dialogue; {
+	case g != nil && g.repeats(m, c.Says(), digest):
+		t.Answers, t.Repeated = g.last.answers, true
+		d.use(g, g.rank, now)
+		return t, nil
+	case m.ID == 1:
+		t.Dialogue, err = d.begin(n, e.Protocol, m, c.Says(), now)
+	case g == nil:
+		err = refuse("it names no dialogue that is open here")
+	default:
+		t.Answers, err = g.receive(m, c.Says(), now)
+	}
+	if err != nil {
+		return Turn{}, err
+	}
+	t.Dialogue.last = last{id: m.ID, digest: digest, answers: t.Answers}
+	return t, nil
+}
+
+// begin opens a dialogue that an opponent begins.
+func (d *Dialogues) begin(n name, spec wire.PublicID, m wire.Message, says protocol.Performative, now time.Time) (*Dialogue, error) {
+	switch {
+	case d.byName[n] != nil:
+		return nil, refuse("it begins what was begun before")
+	case m.ResponderRef != "" || m.Target != 0:
+		return nil, refuse("it begins and answers")
+	case !n.protocol.Rules.Begins(says):
+		return nil, refuse("it cannot begin a dialogue")
+	}
+	g := d.add(&Dialogue{in: d, name: n, spec: spec, responderRef: newReference(), theirs: []protocol.Performative{says}}, now)
+	g.settle(says, "", now)
+	return g, nil
+}
+
+// Start begins a dialogue with an opponent, and returns the envelope to send. An error is protocol.ErrUnsupported,
+// protocol.ErrDialogue or wire.ErrUnsendable.
+func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Content) (*Dialogue, wire.Envelope, error) {
+	p, err := protocol.Lookup(spec)
+	if err != nil {
+		return nil, wire.Envelope{}, err
+	}
+	if !p.Rules.Begins(c.Says()) {
+		return nil, wire.Envelope{}, refuse("it cannot begin a dialogue")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	d.expire(now)
+	g := &Dialogue{in: d, name: name{protocol: p, opponent: opponent, starterRef: newReference(), ours: true}, spec: spec}
+	e, err := g.envelope(1, 0, c)
+	if err != nil {
+		return nil, wire.Envelope{}, err
+	}
+	g.ours = []protocol.Performative{c.Says()}
+	d.add(g, now).settle(c.Says(), "", now)
+	return g, e, nil
+}
+
+// newReference returns 32 random bytes in hexadecimal, as agents name their dialogues.
+func newReference() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// refuse returns the error of a message that may not come. why is a text of ours.
+func refuse(why string) error { return fmt.Errorf("%w: %s", protocol.ErrDialogue, why) }

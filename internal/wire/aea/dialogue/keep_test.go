@@ -1,0 +1,208 @@
+package dialogue_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+)
+
+// few are limits that tests reach.
+var few = dialogue.Limits{Open: 3, HalfOpen: 4, Ended: 2, PerOpponent: 2, Messages: 3, TTL: time.Minute}
+
+// begin has an agent begin a negotiation, which gets a proposal.
+func begin(t *testing.T, d *dialogue.Dialogues, sender, ref string) (dialogue.Turn, wire.Message) {
+	t.Helper()
+	turn := receive(t, d, envelope(t, sender, wire.Message{ID: 1, StarterRef: ref}, says(protocol.FIPACFP)))
+	return turn, message(t, reply(t, turn, says(protocol.FIPAPropose)))
+}
+
+// goOn has the agent accept what was proposed.
+func goOn(t *testing.T, d *dialogue.Dialogues, sender string, proposed wire.Message) (dialogue.Turn, error) {
+	t.Helper()
+	m := wire.Message{ID: 2, StarterRef: proposed.StarterRef, ResponderRef: proposed.ResponderRef, Target: -1}
+	return d.Receive(envelope(t, sender, m, says(protocol.FIPAAccept)))
+}
+
+// However many begin and never go on, those who go on are not displaced, and nothing grows.
+func TestFloodOfBeginnings(t *testing.T) {
+	limits := few
+	limits.HalfOpen, limits.Open = 100, 100
+	d, _ := newDialogues("gw", limits)
+	_, proposed := begin(t, d, "honest", "a1")
+	turn, err := goOn(t, d, "honest", proposed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5000 {
+		begin(t, d, fmt.Sprintf("flood%d", i), "a1")
+	}
+	if c := d.Counts(); c != (dialogue.Counts{HalfOpen: 100, Open: 1, Opponents: 101, Displaced: 4900}) {
+		t.Errorf("%+v", c)
+	}
+	reply(t, turn, says(protocol.FIPAMatchAcceptWInform))
+	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: proposed.ResponderRef, Target: -2}
+	receive(t, d, envelope(t, "honest", end, says(protocol.FIPAEnd)))
+}
+
+// A second message that does not name the reference made here proves nothing: who sends it may never have got an answer.
+func TestMessagesThatDoNotNameTheReferenceProveNothing(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
+	receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, bytes))
+	receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 2, StarterRef: "a1", Target: 1}, bytes))
+	if c := d.Counts(); c.HalfOpen != 1 || c.Open != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestBoundOfOneOpponent(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	_, first := begin(t, d, "me", "a1")
+	_, second := begin(t, d, "me", "a2")
+	_, third := begin(t, d, "me", "a3")
+	if _, err := goOn(t, d, "me", first); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("the one that rested longest: %v", err)
+	}
+	for _, proposed := range []wire.Message{second, third} {
+		if _, err := goOn(t, d, "me", proposed); err != nil {
+			t.Errorf("a later one: %v", err)
+		}
+	}
+	if c := d.Counts(); c.Open != 2 || c.Displaced != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The one that rests longest goes, which is not the one that began first.
+func TestUseOfADialogueKeepsIt(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	_, first := begin(t, d, "me", "a1")
+	_, second := begin(t, d, "me", "a2")
+	turn, err := goOn(t, d, "me", first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, d, "me", "a3")
+	if _, err := goOn(t, d, "me", second); !errors.Is(err, protocol.ErrDialogue) {
+		t.Errorf("the one that rests longest: %v", err)
+	}
+	reply(t, turn, says(protocol.FIPAMatchAccept))
+	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: first.ResponderRef, Target: -2}
+	receive(t, d, envelope(t, "me", end, says(protocol.FIPAEnd)))
+}
+
+func TestBoundOfOneOpponentThatIsOne(t *testing.T) {
+	limits := few
+	limits.PerOpponent = 1
+	d, _ := newDialogues("gw", limits)
+	begin(t, d, "me", "a1")
+	_, second := begin(t, d, "me", "a2")
+	if _, err := goOn(t, d, "me", second); err != nil {
+		t.Error(err)
+	}
+}
+
+// Open dialogues displace open ones, and what ended displaces what ended.
+func TestBoundsOfOpenAndEnded(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	var turns []dialogue.Turn
+	for i := range few.Open + 1 {
+		_, proposed := begin(t, d, fmt.Sprint("agent", i), "a1")
+		turn, err := goOn(t, d, fmt.Sprint("agent", i), proposed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, turn)
+	}
+	if c := d.Counts(); c.Open != few.Open || c.HalfOpen != 0 || c.Displaced != 1 {
+		t.Errorf("%+v", c)
+	}
+	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // forgotten, and answered nevertheless
+	if c := d.Counts(); c != (dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1}) {
+		t.Errorf("%+v", c)
+	}
+	for _, turn := range turns {
+		reply(t, turn, says(protocol.FIPADecline))
+		if state, ended := turn.Dialogue.End(); state != protocol.DeclinedAccept || !ended {
+			t.Error(state, ended)
+		}
+	}
+	if c := d.Counts(); c != (dialogue.Counts{Ended: few.Ended, Displaced: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestDialoguesExpire(t *testing.T) {
+	d, clock := newDialogues("gw", few)
+	turn, _ := begin(t, d, "me", "a1")
+	_, proposed := begin(t, d, "other", "a1")
+	clock.at = clock.at.Add(few.TTL - time.Second)
+	if _, err := goOn(t, d, "other", proposed); err != nil {
+		t.Fatal(err)
+	}
+	clock.at = clock.at.Add(time.Second)
+	if c := d.Counts(); c.HalfOpen != 0 || c.Open != 1 || c.Expired != 1 {
+		t.Errorf("%+v", c)
+	}
+	late := wire.Message{ID: 2, StarterRef: "a1", ResponderRef: turn.Dialogue.Label().ResponderRef, Target: -1}
+	if _, err := d.Receive(envelope(t, "me", late, says(protocol.FIPAAccept))); !errors.Is(err, protocol.ErrDialogue) {
+		t.Error(err)
+	}
+	clock.at = clock.at.Add(few.TTL)
+	if c := d.Counts(); c != (dialogue.Counts{Expired: 2}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestLongDialogue(t *testing.T) {
+	d, _ := newDialogues("gw", few)
+	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
+	m := wire.Message{ID: 1, StarterRef: "a1"}
+	for range few.Messages {
+		turn := receive(t, d, envelopeOf(t, defaultID, "me", m, bytes))
+		answer := message(t, reply(t, turn, bytes))
+		m.ID, m.ResponderRef, m.Target = m.ID+1, answer.ResponderRef, answer.ID
+	}
+	if _, err := d.Receive(envelopeOf(t, defaultID, "me", m, bytes)); !errors.Is(err, protocol.ErrDialogue) {
+		t.Error(err)
+	}
+}
+
+// Many agents at once, each with a negotiation of its own.
+func TestDialoguesConcurrently(t *testing.T) {
+	d := dialogue.New("gw", dialogue.DefaultLimits, time.Now)
+	var all sync.WaitGroup
+	for i := range 64 {
+		agent := fmt.Sprint("agent", i)
+		all.Go(func() {
+			buyer := dialogue.New(agent, dialogue.DefaultLimits, time.Now)
+			_, e, err := buyer.Start(fipaID, "gw", says(protocol.FIPACFP))
+			sides := []*dialogue.Dialogues{d, buyer}
+			for i, p := range []protocol.Performative{
+				protocol.FIPAPropose, protocol.FIPAAccept, protocol.FIPAMatchAccept, protocol.FIPAInform, protocol.FIPAEnd,
+			} {
+				var turn dialogue.Turn
+				if err == nil {
+					turn, err = sides[i%2].Receive(e)
+				}
+				if err == nil {
+					e, err = turn.Dialogue.Reply(turn.Message.ID, says(p))
+				}
+			}
+			if err != nil {
+				t.Errorf("%s: %v", agent, err)
+			}
+			d.Counts()
+		})
+	}
+	all.Wait()
+	if c := d.Counts(); c != (dialogue.Counts{Ended: 64}) {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,69 @@
+package aea
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A Framing puts four bytes with the length in front of what is sent.
+type Framing struct{ order binary.ByteOrder }
+
+// TCP is the framing of the connection fetchai/tcp, which has the order of the bytes that the sender's machine has: little
+// endian, in practice. ACN is that of the network of agents: big endian.
+var (
+	TCP = Framing{binary.LittleEndian}
+	ACN = Framing{binary.BigEndian}
+)
+
+// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once
+// as many bytes have been read.
+var (
+	ErrEmptyFrame = errors.New("a frame without content")
+	ErrLongFrame  = errors.New("a frame that is longer than frames may be")
+)
+
+// A LongFrameError is the announced length of a frame that is longer than frames may be.
+type LongFrameError int64
+
+func (LongFrameError) Error() string { return ErrLongFrame.Error() }
+
+// Unwrap returns ErrLongFrame.
+func (LongFrameError) Unwrap() error { return ErrLongFrame }
+
+// Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside of a frame
+// io.ErrUnexpectedEOF; other errors are those of r. Memory grows with what came, and not with what was announced.
+func (f Framing) Read(r io.Reader) ([]byte, error) {
+	var prefix [4]byte
+	if _, err := io.ReadFull(r, prefix[:]); err != nil {
+		return nil, err
+	}
+	length := int64(f.order.Uint32(prefix[:]))
+	switch {
+	case length == 0:
+		return nil, ErrEmptyFrame
+	case length > MaxEnvelope:
+		return nil, LongFrameError(length)
+	}
+	var frame bytes.Buffer
+	if _, err := io.CopyN(&frame, r, length); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return frame.Bytes(), nil
+}
+
+// Append appends one frame, 1 to MaxEnvelope bytes long. It is to be written at once: agents that read four bytes fail
+// where fewer have come.
+func (f Framing) Append(out, content []byte) ([]byte, error) {
+	if len(content) == 0 || len(content) > MaxEnvelope {
+		return nil, fmt.Errorf("%w: frame: empty or too long", ErrUnsendable)
+	}
+	var prefix [4]byte
+	f.order.PutUint32(prefix[:], uint32(len(content)))
+	return append(append(out, prefix[:]...), content...), nil
+}

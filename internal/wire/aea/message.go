@@ -1,0 +1,87 @@
+package aea
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+)
+
+// MaxReference bounds each of the two references of a dialogue, in bytes. Agents write 64 hexadecimal digits.
+const MaxReference = 128
+
+// A Message is one step of a dialogue.
+type Message struct {
+	ID           int32  // 1, 2, 3… of who started the dialogue, -1, -2, -3… of who responds
+	StarterRef   string // the name that the starter gave the dialogue
+	ResponderRef string // the name that the responder gave it; empty until then
+	Target       int32  // the ID of the message that is answered; 0: the first one
+	Content      []byte // of the protocol that the envelope names; never empty
+}
+
+// DecodeMessage reads a message. It does not look at the rules of dialogues. Content shares memory with data.
+func DecodeMessage(data []byte) (Message, error) {
+	var m Message
+	r := field.Read(data)
+	for r.Next() {
+		switch r.Number() {
+		case 1:
+			r.Choose()
+			r.Fail("a message without dialogue is not supported")
+		case 2:
+			r.Choose()
+			var err error
+			m, err = decodeDialogueMessage(r.Bytes(MaxEnvelope))
+			r.Within(err)
+		}
+	}
+	r.Chosen()
+	if err := r.Err(); err != nil {
+		return Message{}, fmt.Errorf("message: %w", err)
+	}
+	return m, nil
+}
+
+func decodeDialogueMessage(data []byte) (Message, error) {
+	var m Message
+	r := field.Read(data)
+	for r.Next() {
+		switch r.Number() {
+		case 1:
+			m.ID = r.Int32()
+		case 2:
+			m.StarterRef = r.Text(MaxReference)
+		case 3:
+			m.ResponderRef = r.Text(MaxReference)
+		case 4:
+			m.Target = r.Int32()
+		case 5:
+			m.Content = r.Bytes(MaxEnvelope)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return Message{}, err
+	}
+	if len(m.Content) == 0 { // every protocol says what kind of message it is
+		return Message{}, fmt.Errorf("%w: no content", ErrUndecodable)
+	}
+	return m, nil
+}
+
+// Encode returns the bytes of the message. What DecodeMessage would refuse is ErrUnsendable.
+func (m Message) Encode() ([]byte, error) {
+	if !isReference(m.StarterRef) || !isReference(m.ResponderRef) {
+		return nil, fmt.Errorf("%w: message: a reference is too long, or no UTF-8", ErrUnsendable)
+	}
+	if len(m.Content) == 0 || len(m.Content) > MaxEnvelope {
+		return nil, fmt.Errorf("%w: message: the content is empty or too long", ErrUnsendable)
+	}
+	out := field.AppendInt(nil, 1, int64(m.ID))
+	out = field.AppendText(out, 2, m.StarterRef)
+	out = field.AppendText(out, 3, m.ResponderRef)
+	out = field.AppendInt(out, 4, int64(m.Target))
+	out = field.AppendBytes(out, 5, m.Content)
+	return field.AppendMember(nil, 2, out), nil
+}
+
+func isReference(s string) bool { return len(s) <= MaxReference && utf8.ValidString(s) }

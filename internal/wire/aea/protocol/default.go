@@ -1,0 +1,142 @@
+package protocol
+
+import (
+	"errors"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+)
+
+// The performatives of default.
+const (
+	DefaultBytes Performative = "bytes"
+	DefaultEnd   Performative = "end"
+	DefaultError Performative = "error"
+)
+
+var defaultTable = table{DefaultBytes, DefaultEnd, DefaultError}
+
+// Default carries bytes of any meaning, and errors about messages of all protocols.
+var Default = Protocol{
+	Name: "default", Specs: []wire.PublicID{spec("fetchai", "default")}, decode: decodeDefault,
+	Rules: Rules{
+		Starter: "agent", Responder: "agent",
+		Initial:    []Performative{DefaultBytes, DefaultError},
+		Replies:    map[Performative][]Performative{DefaultBytes: {DefaultBytes, DefaultEnd, DefaultError}},
+		Ends:       map[Performative]EndState{DefaultEnd: Successful, DefaultError: Failed},
+		Repeats:    []Performative{DefaultBytes},
+		KeepsEnded: true,
+	},
+}
+
+// A DefaultMessage is a message of default.
+type DefaultMessage struct {
+	Performative Performative
+	Bytes        []byte            // of DefaultBytes
+	Code         ErrorCode         // of DefaultError, as the two below
+	Text         string            // for people
+	Data         map[string][]byte // may be nil
+}
+
+// An ErrorCode says what is wrong with a message.
+type ErrorCode int
+
+// The codes of errors.
+const (
+	CodeUnsupportedProtocol ErrorCode = 0
+	CodeUndecodable         ErrorCode = 1
+	CodeInvalidMessage      ErrorCode = 2
+	CodeUnsupportedSkill    ErrorCode = 3
+	CodeInvalidDialogue     ErrorCode = 4
+)
+
+// errorTexts are those that agents write themselves.
+var errorTexts = [...]string{"Unsupported protocol.", "Decoding error.", "Invalid message.", "Unsupported skill.", "Invalid dialogue."}
+
+// errorData bounds the data of an error, which may hold the envelope that it is about.
+var errorData = field.MapLimits{Entries: 16, Key: 128, Value: wire.MaxEnvelope}
+
+// CodeOf returns the code for an error of this binding. One that is none of them is about a message without meaning.
+func CodeOf(err error) ErrorCode {
+	switch {
+	case errors.Is(err, ErrUnsupported):
+		return CodeUnsupportedProtocol
+	case errors.Is(err, wire.ErrUndecodable):
+		return CodeUndecodable
+	case errors.Is(err, ErrUnhandled):
+		return CodeUnsupportedSkill
+	case errors.Is(err, ErrDialogue):
+		return CodeInvalidDialogue
+	default:
+		return CodeInvalidMessage
+	}
+}
+
+// maxQuoted bounds the envelope that an error holds, in bytes before it is encoded. A longer one is left out.
+const maxQuoted = 64 << 10
+
+// ErrorMessage returns the message about an error of an envelope, with the words that agents use and none of the error's own. It
+// stands in no dialogue: both references are empty, and the id is 1. Its data has the specification id and the envelope, in the form in
+// which the framework's error handler writes them: base64.b85encode of Python.
+func ErrorMessage(err error, about wire.Envelope) wire.Message {
+	code := CodeOf(err)
+	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{
+		"protocol_id": base85([]byte(about.Protocol.String())),
+	}}
+	if data, err := about.Encode(); err == nil && len(data) <= maxQuoted {
+		m.Data["envelope"] = base85(data)
+	}
+	return wire.Message{ID: 1, Content: m.Encode()}
+}
+
+// Says returns the performative.
+func (m DefaultMessage) Says() Performative { return m.Performative }
+
+func decodeDefault(content []byte) (Content, error) {
+	p, body, err := defaultTable.open(content)
+	if err != nil {
+		return nil, err
+	}
+	m := DefaultMessage{Performative: p}
+	r := field.Read(body)
+	for r.Next() {
+		switch {
+		case p == DefaultBytes && r.Number() == 1:
+			m.Bytes = r.Bytes(wire.MaxEnvelope)
+		case p == DefaultError && r.Number() == 1:
+			m.Code = ErrorCode(enumIn(r, int(CodeInvalidDialogue)))
+		case p == DefaultError && r.Number() == 2:
+			m.Text = r.Text(MaxText)
+		case p == DefaultError && r.Number() == 3:
+			m.Data = field.Entry(r, m.Data, errorData)
+		}
+	}
+	return m, r.Err()
+}
+
+// enumIn reads an enumeration that stands alone in a message, as the framework writes them.
+func enumIn(r *field.Reader, last int) int {
+	value := 0
+	in := field.Read(r.Bytes(MaxText))
+	for in.Next() {
+		if in.Number() == 1 {
+			value = in.Enum(last)
+		}
+	}
+	r.Within(in.Err())
+	return value
+}
+
+// Encode returns the content of a message.
+func (m DefaultMessage) Encode() []byte {
+	var body []byte
+	switch m.Performative {
+	case DefaultBytes:
+		body = field.AppendBytes(nil, 1, m.Bytes)
+	case DefaultError:
+		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Code)))
+		body = field.AppendMap(field.AppendText(body, 2, m.Text), 3, m.Data)
+	default: // nothing stands in the others
+	}
+	return defaultTable.close(m.Performative, body)
+}

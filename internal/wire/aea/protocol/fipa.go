@@ -1,0 +1,112 @@
+package protocol
+
+import (
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
+)
+
+// The performatives of fipa.
+const (
+	FIPAAccept             Performative = "accept"
+	FIPAAcceptWInform      Performative = "accept_w_inform"
+	FIPACFP                Performative = "cfp"
+	FIPADecline            Performative = "decline"
+	FIPAEnd                Performative = "end"
+	FIPAInform             Performative = "inform"
+	FIPAMatchAccept        Performative = "match_accept"
+	FIPAMatchAcceptWInform Performative = "match_accept_w_inform"
+	FIPAPropose            Performative = "propose"
+)
+
+var fipaTable = table{
+	FIPAAccept, FIPAAcceptWInform, FIPACFP, FIPADecline, FIPAEnd, FIPAInform, FIPAMatchAccept, FIPAMatchAcceptWInform, FIPAPropose,
+}
+
+// FIPA is a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform does not answer
+// accept_w_inform: agents would refuse it.
+var FIPA = Protocol{
+	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, decode: decodeFIPA,
+	Rules: Rules{
+		Starter: "buyer", Responder: "seller",
+		Initial: []Performative{FIPACFP},
+		Replies: map[Performative][]Performative{
+			FIPACFP:                {FIPAPropose, FIPADecline},
+			FIPAPropose:            {FIPAAccept, FIPAAcceptWInform, FIPADecline, FIPAPropose},
+			FIPAAccept:             {FIPADecline, FIPAMatchAccept, FIPAMatchAcceptWInform},
+			FIPAAcceptWInform:      {FIPADecline, FIPAMatchAccept, FIPAMatchAcceptWInform},
+			FIPAMatchAccept:        {FIPAInform, FIPAEnd},
+			FIPAMatchAcceptWInform: {FIPAInform, FIPAEnd},
+			FIPAInform:             {FIPAInform, FIPAEnd},
+		},
+		Ends: map[Performative]EndState{FIPAEnd: Successful},
+		EndsBy: map[[2]Performative]EndState{
+			{FIPADecline, FIPACFP}:           DeclinedCFP,
+			{FIPADecline, FIPAPropose}:       DeclinedPropose,
+			{FIPADecline, FIPAAccept}:        DeclinedAccept,
+			{FIPADecline, FIPAAcceptWInform}: DeclinedAccept,
+		},
+		KeepsEnded: true,
+	},
+}
+
+// A FIPAMessage is a message of fipa.
+type FIPAMessage struct {
+	Performative Performative
+	Query        search.Query       // of FIPACFP
+	Proposal     search.Description // of FIPAPropose
+	Info         map[string]string  // of FIPAInform and what ends in WInform; may be nil
+}
+
+// info bounds what a message tells. A PAT is at most some kilobytes long.
+var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
+
+// Says returns the performative.
+func (m FIPAMessage) Says() Performative { return m.Performative }
+
+func decodeFIPA(content []byte) (Content, error) {
+	p, body, err := fipaTable.open(content)
+	if err != nil {
+		return nil, err
+	}
+	m := FIPAMessage{Performative: p}
+	r := field.Read(body)
+	for r.Next() {
+		if r.Number() != 1 {
+			continue
+		}
+		switch p {
+		case FIPACFP:
+			var data []byte
+			if data, err = inner(r.Bytes(wire.MaxEnvelope)); err == nil {
+				m.Query, err = search.DecodeQuery(data)
+			}
+			r.Within(err)
+		case FIPAPropose:
+			var data []byte
+			if data, err = inner(r.Bytes(wire.MaxEnvelope)); err == nil {
+				m.Proposal, err = search.DecodeDescription(data)
+			}
+			r.Within(err)
+		case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
+			m.Info = field.Entry(r, m.Info, info)
+		default: // nothing stands in the others
+		}
+	}
+	return m, r.Err()
+}
+
+// Encode returns the content of a message.
+func (m FIPAMessage) Encode() []byte {
+	var body []byte
+	switch m.Performative {
+	case FIPACFP:
+		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Query.Encode()))
+	case FIPAPropose:
+		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Proposal.Encode()))
+	case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
+		body = field.AppendMap(nil, 1, m.Info)
+	default: // nothing stands in the others
+	}
+	return fipaTable.close(m.Performative, body)
+}

@@ -1,0 +1,85 @@
+package protocol_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
+	"github.com/uimgate/uimgate/internal/wire/aea/search"
+)
+
+// schema is that of the framework. What stands in bytes, and in the lines of headers, is compared elsewhere.
+const schema = `
+	default = 5|Bytes 6|Empty 7|Error
+	http = 5|Request 6|Response
+	fipa = 5|Empty 6|Info 7|Custom 8|Empty 9|Empty 10|Info 11|Empty 12|Info 13|Custom
+	signing = 5|Code 6|Ask 7|Ask 8|Custom 9|Custom
+	Empty = 15:bytes
+	Bytes = 1:bytes
+	Custom = 1:Bytes
+	Error = 1:Enum 2:string 3%bytes
+	Enum = 1:int32
+	Code = 1:Enum
+	Info = 1%string
+	Ask = 1:Bytes 2:Bytes
+	Request = 1:string 2:string 3:string 4:string 5:bytes
+	Response = 1:string 2:int64 3:string 4:string 5:bytes
+`
+
+// comeBack fuzzes a protocol: what is read is read again from what it is written as. The official library of Protocol
+// Buffers reads it as the same content, and writes it with the same bytes.
+func comeBack(f *testing.F, p *protocol.Protocol, more ...protocol.Content) {
+	f.Helper()
+	for name, row := range said {
+		if row.protocol == p {
+			f.Add(content(f, name))
+		}
+	}
+	for _, c := range more {
+		f.Add(c.Encode())
+	}
+	official := aeatest.NewSchema(f, schema)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := p.Decode(data)
+		if err != nil {
+			return
+		}
+		again, err := p.Decode(c.Encode())
+		if err != nil || !cmp.Equal(c, again, cmpopts.EquateEmpty(), sameNumbers) {
+			t.Errorf("%+v, %v, want %+v", again, err, c)
+		}
+		official.Writes(t, p.Name, c.Encode())
+		same, err := p.Decode(official.Normal(t, p.Name, data))
+		if err != nil || !cmp.Equal(c, same, cmpopts.EquateEmpty(), sameNumbers) {
+			t.Errorf("%+v, %v, the official library reads %+v", c, err, same)
+		}
+	})
+}
+
+// sameNumbers takes what is no number for equal to itself.
+var sameNumbers = cmp.Options{
+	cmp.Comparer(func(a, b search.Double) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }),
+	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
+}
+
+func FuzzDecodeDefault(f *testing.F) {
+	comeBack(f, &protocol.Default, protocol.DefaultMessage{
+		Performative: protocol.DefaultError, Code: protocol.CodeInvalidDialogue, Data: map[string][]byte{"a": nil, "b": []byte("c")},
+	})
+}
+
+func FuzzDecodeHTTP(f *testing.F) { comeBack(f, &protocol.HTTP) }
+
+func FuzzDecodeFIPA(f *testing.F) {
+	comeBack(f, &protocol.FIPA, protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: map[string]string{"a": "", "": "c"}})
+}
+
+func FuzzDecodeSigning(f *testing.F) {
+	comeBack(f, &protocol.Signing,
+		protocol.SigningMessage{Performative: protocol.SigningSignMessage, Terms: []byte("t"), Payload: []byte("p")},
+		protocol.SigningMessage{Performative: protocol.SigningError})
+}

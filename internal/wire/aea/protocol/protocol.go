@@ -1,0 +1,162 @@
+// Package protocol has the protocols of the AEA framework that agents speak with one another: what their messages hold,
+// and which message may answer which.
+//
+//	p, err := protocol.Lookup(envelope.Protocol)
+//	content, err := p.Decode(message.Content)
+//
+// What is decoded is bounded; the constants say how. Encoding does not look at bounds: what is sent is ours.
+package protocol
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	wire "github.com/uimgate/uimgate/internal/wire/aea"
+	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
+)
+
+// Errors that have a code of the protocol default, which CodeOf gives. That of what cannot be decoded is
+// wire.ErrUndecodable.
+var (
+	ErrUnsupported = errors.New("a protocol that is not spoken here")
+	ErrMessage     = errors.New("a message that has no meaning here")
+	ErrUnhandled   = errors.New("a protocol that nobody here answers")
+	ErrDialogue    = errors.New("a message that breaks the rules of its dialogue")
+)
+
+// MaxText bounds the texts of messages, in bytes, where nothing else is said.
+const MaxText = 4096
+
+// A Performative says which message of its protocol a message is.
+type Performative string
+
+// A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage or a SigningMessage.
+type Content interface {
+	// Says returns the performative.
+	Says() Performative
+	// Encode returns the content of a wire.Message.
+	Encode() []byte
+}
+
+// A Protocol is a kind of dialogue.
+type Protocol struct {
+	Name string
+	// Specs are the specification ids that name it on the wire. An answer has the one that came.
+	Specs  []wire.PublicID
+	Rules  Rules
+	decode func(content []byte) (Content, error)
+}
+
+// Rules say how dialogues of a protocol go.
+type Rules struct {
+	// Starter and Responder are the roles of the two sides. They are not on the wire.
+	Starter, Responder string
+	// Initial are the performatives that begin a dialogue.
+	Initial []Performative
+	// Replies holds, for each performative, those that may answer it.
+	Replies map[Performative][]Performative
+	// Ends holds the performatives that end a dialogue, and in which state; where it depends on what they answer, EndsBy does.
+	Ends   map[Performative]EndState
+	EndsBy map[[2]Performative]EndState // of what ends it, and of what that answers
+	// Repeats are the performatives that are answered again when the last message of a dialogue comes once more, byte for byte.
+	Repeats []Performative
+	// KeepsEnded: a dialogue that has ended is remembered, so that its names cannot be used again.
+	KeepsEnded bool
+}
+
+// An EndState says how a dialogue has ended.
+type EndState string
+
+// The end states of the protocols here.
+const (
+	Successful      EndState = "successful"
+	Failed          EndState = "failed"
+	DeclinedCFP     EndState = "declined_cfp"
+	DeclinedPropose EndState = "declined_propose"
+	DeclinedAccept  EndState = "declined_accept"
+)
+
+// Begins reports whether a dialogue may begin with p.
+func (r Rules) Begins(p Performative) bool { return slices.Contains(r.Initial, p) }
+
+// Answers reports whether p may answer target.
+func (r Rules) Answers(p, target Performative) bool { return slices.Contains(r.Replies[target], p) }
+
+// AnswersAgain reports whether a message with p is answered again when it comes once more.
+func (r Rules) AnswersAgain(p Performative) bool { return slices.Contains(r.Repeats, p) }
+
+// End returns the state in which p ends a dialogue when it answers target, and whether it ends it.
+func (r Rules) End(p, target Performative) (EndState, bool) {
+	if state, ok := r.EndsBy[[2]Performative{p, target}]; ok {
+		return state, true
+	}
+	state, ok := r.Ends[p]
+	return state, ok
+}
+
+// all are the protocols.
+var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing}
+
+// Lookup returns the protocol of a specification id, which is compared as a whole, or ErrUnsupported.
+func Lookup(spec wire.PublicID) (*Protocol, error) {
+	for _, p := range all {
+		if slices.Contains(p.Specs, spec) {
+			return p, nil
+		}
+	}
+	return nil, ErrUnsupported
+}
+
+// Decode reads the content of a message. Its bytes share memory with content. Every error is wire.ErrUndecodable.
+func (p *Protocol) Decode(content []byte) (Content, error) {
+	c, err := p.decode(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return c, nil
+}
+
+// first is the number of the field that has the first performative of a protocol.
+const first = 5
+
+// A table names the performatives of a protocol in the order of their fields, which is that of the alphabet.
+type table []Performative
+
+// open returns the one performative of a message, and what stands in it.
+func (t table) open(content []byte) (p Performative, body []byte, err error) {
+	r := field.Read(content)
+	for r.Next() {
+		if at := r.Number() - first; at >= 0 && at < len(t) {
+			r.Choose()
+			p, body = t[at], r.Bytes(wire.MaxEnvelope)
+		}
+	}
+	r.Chosen()
+	if err := r.Err(); err != nil {
+		return "", nil, err
+	}
+	return p, body, nil
+}
+
+// close is what open reads.
+func (t table) close(p Performative, body []byte) []byte {
+	return field.AppendMember(nil, first+slices.Index(t, p), body)
+}
+
+// inner reads a message of one field of bytes, which is how the framework puts types of its own into messages.
+func inner(data []byte) ([]byte, error) {
+	var b []byte
+	r := field.Read(data)
+	for r.Next() {
+		if r.Number() == 1 {
+			b = r.Bytes(wire.MaxEnvelope)
+		}
+	}
+	return b, r.Err()
+}
+
+// spec is a specification id of version 1.0.0, which all have.
+func spec(author, name string) wire.PublicID {
+	return wire.PublicID{Author: author, Name: name, Version: "1.0.0"}
+}

@@ -1,0 +1,97 @@
+package aea
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// messageTag begins a message that is a step of a dialogue, in a record as everywhere.
+const messageTag = 0x12
+
+// ReadRecord reads the first record of a file of the connection fetchai/stub, and returns what stands behind it:
+//
+//	to,sender,specification id,message,
+//
+// and a line feed or none. The length of the message stands in the message itself, so it may hold commas and line feeds.
+// io.ErrUnexpectedEOF says that the record is not yet complete; after another error no record can be found in data any
+// more. Records carry no URI.
+func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
+	rest = data
+	var head [3]string
+	for i, limit := range []int{MaxAddress, MaxAddress, maxPublicID} {
+		at := bytes.IndexByte(rest[:min(len(rest), limit+1)], ',')
+		switch {
+		case at >= 0:
+			head[i], rest = string(rest[:at]), rest[at+1:]
+		case len(rest) > limit:
+			return Envelope{}, nil, fmt.Errorf("%w: record: a name is too long", ErrUndecodable)
+		default:
+			return Envelope{}, nil, io.ErrUnexpectedEOF
+		}
+	}
+	e = Envelope{To: head[0], Sender: head[1]}
+	if e.Protocol, err = ParsePublicID(head[2]); err != nil {
+		return Envelope{}, nil, fmt.Errorf("record: protocol: %w", err)
+	}
+	if why := e.wrong(); why != "" {
+		return Envelope{}, nil, fmt.Errorf("%w: record: %s", ErrUndecodable, why)
+	}
+	size, err := messageSize(rest)
+	if err != nil {
+		return Envelope{}, nil, err
+	}
+	if len(rest) <= size {
+		return Envelope{}, nil, io.ErrUnexpectedEOF
+	}
+	if rest[size] != ',' {
+		return Envelope{}, nil, fmt.Errorf("%w: record: no comma behind the message", ErrUndecodable)
+	}
+	e.Message, rest = rest[:size:size], rest[size+1:]
+	return e, bytes.TrimPrefix(rest, []byte("\n")), nil
+}
+
+// messageSize says how long the message is with which data begins. Some of it may be missing yet.
+func messageSize(data []byte) (int, error) {
+	if len(data) > 0 && data[0] != messageTag {
+		return 0, fmt.Errorf("%w: record: no message", ErrUndecodable)
+	}
+	if len(data) < 2 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	length, n := protowire.ConsumeVarint(data[1:])
+	switch {
+	case n < 0 && len(data) > 10: // as long as a number can be
+		return 0, fmt.Errorf("%w: record: the length of the message is malformed", ErrUndecodable)
+	case n < 0:
+		return 0, io.ErrUnexpectedEOF
+	case length > MaxEnvelope:
+		return 0, fmt.Errorf("%w: record: the message is too long", ErrUndecodable)
+	}
+	return 1 + n + int(length), nil
+}
+
+// AppendRecord appends a record with a line feed. Only what ReadRecord reads as the same envelope can be sent: no comma in
+// the names, and one message. The two characters \x in a message, too, are ErrUnsendable, since agents take them for the
+// beginning of an escape, and so read another message. An agent that finds two records reads the first one only: a file is to be empty
+// before one is written.
+func AppendRecord(out []byte, e Envelope) ([]byte, error) {
+	protocol := e.Protocol.String()
+	_, err := ParsePublicID(protocol)
+	size, wrong := messageSize(e.Message)
+	switch {
+	case err != nil || e.wrong() != "" || strings.ContainsRune(e.To+e.Sender, ','):
+		return nil, fmt.Errorf("%w: record: a name that has no place in it", ErrUnsendable)
+	case wrong != nil || size != len(e.Message):
+		return nil, fmt.Errorf("%w: record: not one message", ErrUnsendable)
+	case bytes.Contains(e.Message, []byte(`\x`)):
+		return nil, fmt.Errorf("%w: record: the message holds what agents take for an escape", ErrUnsendable)
+	}
+	for _, name := range []string{e.To, e.Sender, protocol} {
+		out = append(append(out, name...), ',')
+	}
+	return append(append(out, e.Message...), ",\n"...), nil
+}

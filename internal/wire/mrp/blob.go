@@ -1,0 +1,20 @@
+package mrp
+
+import "time"
+
+// The headers of blobs.
+const (
+	HeaderHash  = "X-M2M-Blob-Hash"
+	HeaderUsed  = "X-M2M-Storage-Used"  // bytes that the agent has
+	HeaderLimit = "X-M2M-Storage-Limit" // bytes it may have
+)
+
+// A Blob is some bytes that a relay keeps.
+type Blob struct {
+	ID          string    `json:"blob_id"`
+	Hash        string    `json:"hash"` // SHA-256, lower hex
+	Size        int64     `json:"size"` // bytes
+	ContentType string    `json:"content_type"`
+	CreatedAt   time.Time `json:"created_at"`
+	ExpiresAt   time.Time `json:"expires_at"`
+}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+
+	"golang.org/x/crypto/chacha20poly1305"
+
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+)
+
+// Overhead is how many bytes a blob has more when it is encrypted: the nonce before it and the tag behind it.
+const Overhead = chacha20poly1305.NonceSize + chacha20poly1305.Overhead
+
+// A DataKey encrypts one blob. It goes to each recipient in an attachment of its own.
+type DataKey [chacha20poly1305.KeySize]byte
+
+// SealBlob encrypts a blob under a key of its own: the nonce, the ciphertext of ChaCha20-Poly1305 (RFC 8439) and its tag. The error
+// is ErrSize if a relay would not take it.
+func SealBlob(plaintext []byte) (stored []byte, key DataKey, err error) {
+	if len(plaintext) > wire.MaxBlob-Overhead {
+		return nil, DataKey{}, ErrSize
+	}
+	_, _ = rand.Read(key[:]) // never fails
+	aead, err := chacha20poly1305.New(key[:])
+	if err != nil {
+		return nil, DataKey{}, err
+	}
+	stored = make([]byte, chacha20poly1305.NonceSize, len(plaintext)+Overhead)
+	_, _ = rand.Read(stored)
+	return aead.Seal(stored, stored, plaintext, nil), key, nil
+}
+
+// Attach completes an attachment of an encrypted blob with its key, for one recipient. The error is ErrKey.
+func (k DataKey) Attach(private ed25519.PrivateKey, to wire.Key, a wire.Attachment) (wire.Attachment, error) {
+	enc, ct, err := seal(private, to, k[:])
+	if err != nil {
+		return wire.Attachment{}, err
+	}
+	a.Encrypted, a.DEKEnc, a.DEKCT = true, write(enc), write(ct)
+	return a, nil
+}
+
+// OpenBlob decrypts the bytes of a blob that a message from that sender attaches. The memory of stored is used for what is returned.
+// The error is ErrBody, ErrKey, ErrOpen or ErrSize.
+func OpenBlob(private ed25519.PrivateKey, from wire.Key, a wire.Attachment, stored []byte) ([]byte, error) {
+	if len(stored) > wire.MaxBlob {
+		return nil, ErrSize
+	}
+	enc, good := read(a.DEKEnc)
+	ct, whole := read(a.DEKCT)
+	if !a.Encrypted || !good || !whole || len(enc) != encSize || len(ct) != chacha20poly1305.KeySize+tagSize || len(stored) < Overhead {
+		return nil, ErrBody
+	}
+	key, err := open(private, from, enc, ct)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := chacha20poly1305.New(key)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	nonce, sealed := stored[:chacha20poly1305.NonceSize], stored[chacha20poly1305.NonceSize:]
+	plaintext, err := aead.Open(sealed[:0], nonce, sealed, nil)
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plaintext, nil
+}

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+)
+
+// Version is the layout of a body that this package writes and reads: that of Auth mode. Others are not published.
+const Version = 2
+
+// The errors of Open. None quotes what was sealed.
+var (
+	ErrBody    = errors.New("this is no encrypted body")
+	ErrVersion = errors.New("the encrypted body is of another version than 2")
+	ErrOpen    = errors.New("it does not open: the named sender did not seal it for this key, or it was changed on the way")
+	ErrSize    = errors.New("it is larger than a message can be: send an encrypted blob")
+)
+
+// Seal encrypts plaintext for one agent, and returns the body of a message of type wire.TypeEncrypted. contentType is that of the
+// plaintext. The error is ErrKey, ErrSize, or ErrBody for a content type that none is.
+func Seal(private ed25519.PrivateKey, to wire.Key, contentType string, plaintext []byte) ([]byte, error) {
+	if !isType(contentType) {
+		return nil, fmt.Errorf("%w: the content type has to have 1 to %d characters", ErrBody, wire.MaxContentType)
+	}
+	if base64.RawURLEncoding.EncodedLen(len(plaintext)+tagSize) > wire.MaxBody {
+		return nil, ErrSize
+	}
+	enc, ct, err := seal(private, to, plaintext)
+	if err != nil {
+		return nil, err
+	}
+	w := strictjson.NewWriter(make([]byte, 0, 256+base64.RawURLEncoding.EncodedLen(len(ct))))
+	w.JSON("v", fmt.Append(nil, Version))
+	w.Text("enc", write(enc))
+	w.Text("ct", write(ct))
+	w.Text("ct_content_type", contentType)
+	body, err := w.End()
+	if err == nil && len(body) > wire.MaxBody {
+		return nil, ErrSize
+	}
+	return body, err
+}
+
+// Open decrypts the body of a message of type wire.TypeEncrypted. from is the sender that the message names. The error is ErrBody,
+// ErrVersion, ErrKey, ErrOpen or ErrSize, and then nothing is returned.
+func Open(private ed25519.PrivateKey, from wire.Key, body []byte) (contentType string, plaintext []byte, err error) {
+	if len(body) > wire.MaxBody {
+		return "", nil, ErrSize
+	}
+	tree, err := strictjson.DecodeObject(body)
+	if err != nil {
+		return "", nil, ErrBody
+	}
+	if tree.Number("v") != "2" {
+		return "", nil, ErrVersion
+	}
+	contentType = tree.Text("ct_content_type")
+	enc, good := read(tree.Text("enc"))
+	ct, whole := read(tree.Text("ct"))
+	if !good || !whole || len(enc) != encSize || len(ct) < tagSize || !isType(contentType) {
+		return "", nil, ErrBody
+	}
+	if plaintext, err = open(private, from, enc, ct); err != nil {
+		return "", nil, err
+	}
+	return contentType, plaintext, nil
+}
+
+func isType(text string) bool {
+	return text != "" && utf8.RuneCountInString(text) <= wire.MaxContentType && wire.Shown(text)
+}
+
+// write is how bytes are written: base64url without padding, as every other of the protocol.
+func write(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+// read reads what write has written, and base64 as most libraries write it, each in its only spelling.
+func read(text string) ([]byte, bool) {
+	encoding := base64.RawURLEncoding
+	if strings.ContainsAny(text, "+/=") {
+		encoding = base64.StdEncoding
+	}
+	b, err := encoding.Strict().DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library skips
+		return nil, false
+	}
+	return b, true
+}

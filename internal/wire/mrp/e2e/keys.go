@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/sha512"
+	"errors"
+	"fmt"
+
+	"filippo.io/edwards25519"
+	"github.com/cloudflare/circl/hpke"
+	"github.com/cloudflare/circl/kem"
+
+	"github.com/uimgate/uimgate/internal/edkey"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+)
+
+// ErrKey means that nothing can be sealed for a key, or opened from it: it is no point of the curve, in its only spelling, or one of
+// a small group, for which everybody has the same secret.
+var ErrKey = errors.New("the key cannot be used for encryption")
+
+// suite is what the protocol uses. RFC 9180 7.
+var suite = hpke.NewSuite(hpke.KEM_X25519_HKDF_SHA256, hpke.KDF_HKDF_SHA256, hpke.AEAD_ChaCha20Poly1305)
+
+var scheme = hpke.KEM_X25519_HKDF_SHA256.Scheme()
+
+// What the parts of HPKE are bound to besides the two keys. Nothing: no page says otherwise.
+const (
+	info = ""
+	aad  = ""
+)
+
+// Sizes in bytes.
+const (
+	encSize = 32 // an encapsulated key
+	tagSize = 16 // what ChaCha20-Poly1305 adds
+)
+
+// public is the key of X25519 that belongs to an agent: u = (1+y)/(1-y). RFC 7748 4.1.
+func public(k wire.Key) ([]byte, error) {
+	if edkey.Check(k[:]) != nil {
+		return nil, ErrKey
+	}
+	p, err := new(edwards25519.Point).SetBytes(k[:])
+	if err != nil {
+		return nil, ErrKey
+	}
+	return p.BytesMontgomery(), nil
+}
+
+// secret is the private half of public: the scalar that Ed25519 makes of the seed. RFC 8032 5.1.5.
+func secret(private ed25519.PrivateKey) []byte {
+	h := sha512.Sum512(private.Seed())
+	h[0] &= 248
+	h[31] = h[31]&127 | 64
+	return h[:32]
+}
+
+func pair(private ed25519.PrivateKey, peer wire.Key) (kem.PrivateKey, kem.PublicKey, error) {
+	u, err := public(peer)
+	if err != nil {
+		return nil, nil, err
+	}
+	theirs, err := scheme.UnmarshalBinaryPublicKey(u)
+	if err != nil {
+		return nil, nil, ErrKey
+	}
+	own, err := scheme.UnmarshalBinaryPrivateKey(secret(private))
+	return own, theirs, err
+}
+
+// seal encrypts once, under a context of its own.
+func seal(private ed25519.PrivateKey, to wire.Key, plaintext []byte) (enc, ct []byte, err error) {
+	own, theirs, err := pair(private, to)
+	if err != nil {
+		return nil, nil, err
+	}
+	sender, err := suite.NewSender(theirs, []byte(info))
+	if err != nil {
+		return nil, nil, err
+	}
+	enc, sealer, err := sender.SetupAuth(rand.Reader, own)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", ErrKey, err)
+	}
+	ct, err = sealer.Seal(plaintext, []byte(aad))
+	return enc, ct, err
+}
+
+// open is the other way of seal. The error is ErrKey or ErrOpen.
+func open(private ed25519.PrivateKey, from wire.Key, enc, ct []byte) ([]byte, error) {
+	own, theirs, err := pair(private, from)
+	if err != nil {
+		return nil, err
+	}
+	receiver, err := suite.NewReceiver(own, []byte(info))
+	if err != nil {
+		return nil, ErrOpen
+	}
+	opener, err := receiver.SetupAuth(enc, theirs)
+	if err != nil { // a point of a small group among them
+		return nil, ErrOpen
+	}
+	plaintext, err := opener.Open(ct, []byte(aad))
+	if err != nil {
+		return nil, ErrOpen
+	}
+	return plaintext, nil
+}

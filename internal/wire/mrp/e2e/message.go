@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"crypto/ed25519"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	wire "github.com/uimgate/uimgate/internal/wire/mrp"
+)
+
+// SealSend encrypts the body of a message for its recipient. Everything else stays for all to see. Bodies of the protocol's own types
+// name that type, so that OpenMessage notices when the relay changes it. The errors are those of Seal.
+func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
+	return sealSend(private, s, "")
+}
+
+// SealAnswer is SealSend for what answers the encrypted body of a message. The plaintext names that body, so that a relay cannot pass it
+// off as the answer to another.
+func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, error) {
+	digest, err := Digest(to)
+	if err != nil {
+		return wire.Send{}, err
+	}
+	return sealSend(private, s, digest)
+}
+
+func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Send, error) {
+	inner := s.ContentType
+	if inner == "" {
+		inner = wire.TypeJSON
+	}
+	plaintext, err := bound(inner, s.Body, answers)
+	if err != nil {
+		return wire.Send{}, err
+	}
+	if isText(inner) {
+		v, err := strictjson.Decode(s.Body)
+		text, ok := v.(string)
+		if err != nil || !ok {
+			return wire.Send{}, ErrBody
+		}
+		plaintext = []byte(text)
+	}
+	body, err := Seal(private, s.Recipient, inner, plaintext)
+	if err != nil {
+		return wire.Send{}, err
+	}
+	s.ContentType, s.Body = wire.TypeEncrypted, body
+	return s, nil
+}
+
+// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody as
+// well if what was sealed is neither JSON nor a text, as its type says, or is encrypted once more; ErrType if the sender sealed another
+// type.
+func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
+	if m.ContentType != wire.TypeEncrypted {
+		return wire.Message{}, ErrBody
+	}
+	inner, plaintext, err := Open(private, m.Sender, m.Body)
+	if err != nil {
+		return wire.Message{}, err
+	}
+	if named := textAt(plaintext, memberType); named != "" && named != inner {
+		return wire.Message{}, ErrType
+	}
+	body := plaintext
+	if isText(inner) {
+		if !utf8.Valid(plaintext) {
+			return wire.Message{}, ErrBody
+		}
+		if body, err = strictjson.Append(nil, string(plaintext)); err != nil {
+			return wire.Message{}, ErrBody
+		}
+	}
+	if inner == wire.TypeEncrypted || !strictjson.Valid(body) {
+		return wire.Message{}, ErrBody
+	}
+	m.ContentType, m.Body = inner, body
+	return m, nil
+}
+
+// isText reports whether a body of this type is a text, which is sealed as its characters and not as JSON.
+func isText(contentType string) bool {
+	return strings.HasPrefix(strings.ToLower(contentType), "text/")
+}

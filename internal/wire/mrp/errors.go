@@ -1,0 +1,80 @@
+package mrp
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A Code says what is wrong. Codes that this package does not know may come from other relays.
+type Code string
+
+// The codes of the protocol, and the status of each.
+const (
+	BadRequest      Code = "bad_request"
+	Unauthorized    Code = "unauthorized"
+	Forbidden       Code = "forbidden"
+	AgentSuspended  Code = "agent_suspended"
+	ACLDenied       Code = "acl_denied"
+	NotFound        Code = "not_found"
+	AgentNotFound   Code = "agent_not_found"
+	MessageNotFound Code = "message_not_found"
+	BlobNotFound    Code = "blob_not_found"
+	ReplayDetected  Code = "replay_detected"
+	BlobReferenced  Code = "blob_referenced"
+	TooLarge        Code = "payload_too_large"
+	Unprocessable   Code = "unprocessable_entity"
+	RateLimited     Code = "rate_limit_exceeded"
+	Internal        Code = "internal_error"
+	NoRoom          Code = "insufficient_storage"
+
+	InvalidSignature Code = "invalid_signature"
+	TimestampExpired Code = "timestamp_expired"
+)
+
+var statuses = map[Code]int{
+	BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, InvalidSignature: http.StatusUnauthorized,
+	TimestampExpired: http.StatusUnauthorized, Forbidden: http.StatusForbidden, AgentSuspended: http.StatusForbidden,
+	ACLDenied: http.StatusForbidden, NotFound: http.StatusNotFound, AgentNotFound: http.StatusNotFound,
+	MessageNotFound: http.StatusNotFound, BlobNotFound: http.StatusNotFound, ReplayDetected: http.StatusConflict,
+	BlobReferenced: http.StatusConflict, TooLarge: http.StatusRequestEntityTooLarge, Unprocessable: http.StatusUnprocessableEntity,
+	RateLimited: http.StatusTooManyRequests, Internal: http.StatusInternalServerError, NoRoom: http.StatusInsufficientStorage,
+}
+
+// An Error is why a relay refuses a request.
+type Error struct {
+	Code    Code           `json:"code"`
+	Message string         `json:"message"`
+	Details map[string]any `json:"details,omitempty"`
+	// RequestID names the request, for the operator of the relay.
+	RequestID string `json:"request_id,omitempty"`
+
+	// Status is that of HTTP; 0: what the code says.
+	Status int `json:"-"`
+	// RetryAfter is how long to wait before the same request can succeed. 0: unknown.
+	RetryAfter time.Duration `json:"-"`
+}
+
+// Error is the code and the message.
+func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
+
+// HTTPStatus is the status of the answer.
+func (e *Error) HTTPStatus() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	if s, ok := statuses[e.Code]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// An ErrorAnswer is the body of every answer that is an error.
+type ErrorAnswer struct {
+	Error *Error `json:"error"`
+}
+
+// Refuse returns an error. The message must not have anything that was sent.
+func Refuse(code Code, message string) *Error { return refuse(code, message) }
+
+func refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }

@@ -1,0 +1,92 @@
+package mrp
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"time"
+)
+
+// The headers of a delivery to a webhook.
+const (
+	HeaderWebhookSignature = "X-M2M-Webhook-Signature"
+	HeaderWebhookTimestamp = "X-M2M-Webhook-Timestamp"
+	HeaderDeliveryID       = "X-M2M-Delivery-ID"
+)
+
+// SecretSize is how many bytes the secret of a webhook has.
+const SecretSize = 32
+
+// A Secret is that of a webhook.
+type Secret [SecretSize]byte
+
+// A Webhook is where a relay posts the messages of an agent, without its secret.
+type Webhook struct {
+	URL       string    `json:"url"`
+	Enabled   bool      `json:"enabled"`
+	Failures  int       `json:"consecutive_failures"` // attempts since the last that succeeded
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// maxWebhookURL bounds the URL of a webhook, in bytes.
+const maxWebhookURL = 2048
+
+// ReadWebhook reads the body of a request that sets a webhook. Whether the address may be reached is another question. The errors
+// are of code bad_request.
+func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
+	o, err := readObject(document)
+	if err != nil {
+		return "", secret, err
+	}
+	address = o.required("url", maxWebhookURL)
+	if u, err := url.Parse(address); o.err == nil && (err != nil || u.Host == "" || u.User != nil || u.Fragment != "" ||
+		u.Scheme != "https" && u.Scheme != "http") {
+		o.fail(BadRequest, "url", "has to be an https URL, without user and fragment")
+	}
+	text := o.required("secret", 1024)
+	if n, err := strict.Decode(make([]byte, strict.DecodedLen(len(text))), []byte(text)); o.err == nil && (err != nil || n != SecretSize) {
+		o.fail(BadRequest, "secret", "has to be the base64url of 32 random bytes, without padding")
+	}
+	if o.err != nil {
+		return "", secret, o.err
+	}
+	decoded, _ := strict.DecodeString(text)
+	copy(secret[:], decoded)
+	return address, secret, nil
+}
+
+// A Delivery is what a relay posts to a webhook.
+type Delivery struct {
+	ID      string  `json:"delivery_id"`
+	Message Message `json:"message"`
+}
+
+// AppendJSON appends the delivery, with the body of the message byte for byte as it was sent.
+func (d *Delivery) AppendJSON(out []byte) ([]byte, error) {
+	id, err := json.Marshal(d.ID)
+	if err != nil {
+		return nil, err
+	}
+	out = append(append(append(out, `{"delivery_id":`...), id...), `,"message":`...)
+	if out, err = d.Message.AppendJSON(out); err != nil {
+		return nil, err
+	}
+	return append(out, '}'), nil
+}
+
+// SignDelivery is what HeaderWebhookSignature has: the HMAC-SHA256 of the raw body under the decoded secret, in lower hex. RFC 2104.
+func SignDelivery(secret Secret, body []byte) string {
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write(body)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// VerifyDelivery reports whether the secret's owner sent the body.
+func VerifyDelivery(secret Secret, body []byte, signature string) bool {
+	got, err := hex.DecodeString(signature)
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write(body)
+	return err == nil && hmac.Equal(got, mac.Sum(nil))
+}

@@ -1,0 +1,161 @@
+package chat_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/chat"
+)
+
+const id = "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f"
+
+func message(content string) string {
+	return fmt.Sprintf(`{"timestamp": "2026-01-02T03:04:05.123456+00:00", "msg_id": %q, "content": %s}`, id, content)
+}
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content string
+		want    chat.Message
+	}{
+		"a text":               {`[{"type": "text", "text": "help"}]`, chat.Message{ID: id, Text: "help", Texts: 1}},
+		"several texts":        {`[{"type": "text", "text": "run a"}, {"type": "text", "text": "{}"}]`, chat.Message{ID: id, Text: "run a\n{}", Texts: 2}},
+		"a session that comes": {`[{"type": "start-session"}]`, chat.Message{ID: id, Starts: true}},
+		"a session that goes":  {`[{"type": "text", "text": ""}, {"type": "end-session"}]`, chat.Message{ID: id, Texts: 1, Ends: true}},
+		"nothing":              {`[]`, chat.Message{ID: id}},
+		"files and cards": {
+			`[{"type": "resource", "resource_id": "x", "resource": {}}, {"type": "metadata", "metadata": {}}, {"type": "start-stream"}]`,
+			chat.Message{ID: id, Others: 3},
+		},
+	} {
+		got, err := chat.Parse([]byte(message(c.content)))
+		if err != nil || got != c.want {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+func TestWhatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"no JSON":             `{`,
+		"a list":              `[]`,
+		"nothing":             `{}`,
+		"a member more":       strings.Replace(message("[]"), `{"timestamp"`, `{"x": 1, "timestamp"`, 1),
+		"an id of version 1":  strings.Replace(message("[]"), "4c6e", "1c6e", 1),
+		"an id of no variant": strings.Replace(message("[]"), "9f10", "1f10", 1),
+		"a text with more":    message(`[{"type": "text", "text": "agree x", "annotations": "not meant"}]`),
+		"an end with more":    message(`[{"type": "text", "text": "agree x"}, {"type": "end-session", "text": "not"}]`),
+		"an id that is none":  strings.Replace(message("[]"), id, "x", 1),
+		"no content":          message("null"),
+		"content of no items": message(`["text"]`),
+		"a type of nobody":    message(`[{"type": "song"}]`),
+		"a text that is none": message(`[{"type": "text", "text": 1}]`),
+		"too many items":      message("[" + strings.Repeat(`{"type": "end-session"},`, 100) + `{"type": "end-session"}]`),
+		"too long":            message(`[{"type": "text", "text": "` + strings.Repeat("x", chat.MaxText+1) + `"}]`),
+	} {
+		if got, err := chat.Parse([]byte(text)); !errors.Is(err, chat.ErrMessage) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// Receivers take exactly these members.
+func TestWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 2, 4, 4, 5, 123_456_789, time.FixedZone("", 3600))
+	said, err := chat.Say("a \"text\"\n", true, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := chat.Parse(said); err != nil || m.Text != "a \"text\"\n" || !m.Ends {
+		t.Errorf("%+v, %v", m, err)
+	}
+	tree, err := strictjson.DecodeObject(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(tree, "msg_id")
+	want := strictjson.Object{"timestamp": "2026-01-02T03:04:05.123456+00:00", "content": []any{
+		strictjson.Object{"type": "text", "text": "a \"text\"\n"}, strictjson.Object{"type": "end-session"},
+	}}
+	if d := cmp.Diff(fmt.Sprint(want), fmt.Sprint(tree)); d != "" {
+		t.Error(d)
+	}
+	taken, err := chat.Acknowledge(id, now)
+	if want := `{"timestamp":"2026-01-02T03:04:05.123456+00:00","acknowledged_msg_id":"` + id + `"}`; err != nil || string(taken) != want {
+		t.Errorf("%s, %v", taken, err)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]chat.Command{
+		"help":                            {Name: "help"},
+		" List  red lamps \n":             {Name: "list", Rest: "red lamps"},
+		"run shop:a:v1\n{\"q\": \"x y\"}": {Name: "run", Rest: "shop:a:v1\n{\"q\": \"x y\"}"},
+		"helpful lamps":                   {Rest: "helpful lamps"},
+		"I agree":                         {Rest: "I agree"},
+		"":                                {},
+	} {
+		if got := chat.Read(text); got != want {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+func TestWhoAgrees(t *testing.T) {
+	t.Parallel()
+	item := func(text string) string { return `{"type": "text", "text": "` + text + `"}` }
+	for content, want := range map[string]string{
+		item("agree sha-256:x"):   "sha-256:x",
+		item(`AGREE\tsha-256:x `): "sha-256:x",
+		`{"type": "start-session"}, ` + item("agree sha-256:x") + `, {"type": "end-session"}`: "sha-256:x",
+		item("agree"):                                                      "",
+		item("agree sha-256:x not"):                                        "",
+		item("I agree sha-256:x"):                                          "",
+		item("agreed sha-256:x"):                                           "",
+		item("run agree sha-256:x"):                                        "",
+		item("agree") + ", " + item("sha-256:x"):                           "",
+		item("") + ", " + item("agree sha-256:x"):                          "",
+		item("agree sha-256:x") + ", " + item("not"):                       "",
+		item("agree sha-256:x") + `, {"type": "resource", "resource": []}`: "",
+		"": "",
+	} {
+		m, err := chat.Parse([]byte(message("[" + content + "]")))
+		if err != nil {
+			t.Errorf("%s: %v", content, err)
+		}
+		if got, ok := m.Agrees(); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %q, %t", content, got, ok)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(message(`[{"type": "text", "text": "agree x"}, {"type": "end-session"}]`)))
+	f.Add([]byte(message(`[{"type": "resource", "resource": []}]`)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := chat.Parse(text)
+		if err != nil {
+			return
+		}
+		if len(m.Text) > chat.MaxText || m.ID == "" {
+			t.Errorf("%+v", m)
+		}
+		said, err := chat.Say(m.Text, m.Ends, time.Unix(0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := chat.Parse(said); err != nil || again.Text != m.Text || again.Ends != m.Ends {
+			t.Errorf("%+v, %v, want %+v", again, err, m)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+// Package envelope holds the message of the uAgents protocol: JSON that names who sends to whom, in which session, which kind
+// of message, until when it is good, and that the sender's key has signed. The usual calls:
+//
+//	e, err := envelope.Parse(body)
+//	err = cmp.Or(e.Verify(), e.Timely(now))
+//	message, err := e.Message()
+//
+//	reply := envelope.Envelope{Target: e.Sender, Session: e.Session, SchemaDigest: kind, Payload: envelope.Pack(json), Expires: &until}
+//	body, err := json.Marshal(reply.Sign(key))
+//
+// What is read strictly here, and taken leniently by other implementations: a number is a JSON number without fraction and
+// exponent, a member stands once, an address has one spelling, and a nonce never comes without expires. The older name
+// protocol for schema_digest is not supported.
+package envelope
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+)
+
+// Version is the version of the envelopes that we send.
+const Version = 1
+
+// Why an envelope proves nothing, or is not good any more.
+var (
+	// ErrUnsigned is of an envelope without signature by an agent.
+	ErrUnsigned = errors.New("the envelope has no signature")
+	// ErrAnonymous is of the envelope of a user, signed or not: the sender is no key, and may be anybody.
+	ErrAnonymous = errors.New("the sender is a user, whom nothing proves")
+	// ErrSignature is of a signature that the sender's key did not make over this envelope.
+	ErrSignature = errors.New("the sender's key did not sign the envelope")
+	// ErrExpired is of an envelope whose time is over.
+	ErrExpired = errors.New("the envelope has expired")
+	// ErrTooFar is of an envelope that would be good for longer than MaxAhead.
+	ErrTooFar = errors.New("the envelope expires too far ahead")
+)
+
+const (
+	// MaxAhead is how far ahead an envelope may expire: for so long its digest has to be remembered.
+	MaxAhead = 24 * time.Hour
+	// Unlimited is how long the digest of an envelope is remembered that never expires.
+	Unlimited = 15 * time.Minute
+)
+
+// An Envelope is one message, made by Parse, or by hand and signed with Sign. Version and ProtocolDigest are not covered by
+// the signature: nothing may rest on them.
+type Envelope struct {
+	Version        int64
+	Sender         identity.Address
+	Target         identity.Address
+	Session        Session
+	SchemaDigest   ModelDigest    // of the type of the message in Payload
+	ProtocolDigest ProtocolDigest // empty: none
+	Payload        string         // base64 as it came; empty: none
+	Expires        *uint64        // seconds since 1970; nil: never
+	Nonce          *uint64        // nil: none
+	Signature      identity.Signature
+}
+
+// Digest returns what is signed: SHA-256 over sender, target, session, schema digest, the text of the payload, and, where
+// they stand, expires and nonce with 8 bytes each. It is also what tells one envelope from another: see identity.Signature.
+//
+// No separator stands between the parts. Of envelopes that Parse accepts, no two that differ in one of them have one digest
+// all the same: what stands before the payload has a fixed length, expires begins with a zero byte, which no payload has, and
+// a nonce stands behind it only.
+func (e Envelope) Digest() [32]byte {
+	h := sha256.New()
+	for _, part := range []string{string(e.Sender), string(e.Target), string(e.Session), string(e.SchemaDigest), e.Payload} {
+		h.Write([]byte(part))
+	}
+	for _, number := range []*uint64{e.Expires, e.Nonce} {
+		if number != nil {
+			h.Write(binary.BigEndian.AppendUint64(nil, *number))
+		}
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// Sign returns the envelope sent and signed by the key, in our version.
+func (e Envelope) Sign(key identity.Key) Envelope {
+	e.Version, e.Sender = Version, key.Address()
+	e.Signature = key.Sign(e.Digest())
+	return e
+}
+
+// Signed reports whether there is a signature, good or not.
+func (e Envelope) Signed() bool { return e.Signature != identity.Signature{} }
+
+// Verify returns nil if the sender's key signed the envelope, else ErrAnonymous, ErrUnsigned or ErrSignature. It says nothing
+// of time, nor of whether the envelope has come before.
+func (e Envelope) Verify() error {
+	switch {
+	case !e.Sender.Agent():
+		return ErrAnonymous
+	case !e.Signed():
+		return ErrUnsigned
+	case !e.Sender.Verify(e.Digest(), e.Signature):
+		return ErrSignature
+	}
+	return nil
+}
+
+// Timely returns nil if the envelope is good at now: one that never expires is. Else ErrExpired, from the second on that
+// expires names, or ErrTooFar.
+func (e Envelope) Timely(now time.Time) error {
+	if e.Expires == nil {
+		return nil
+	}
+	switch until := seconds(*e.Expires); {
+	case !now.Before(until):
+		return ErrExpired
+	case until.Sub(now) > MaxAhead:
+		return fmt.Errorf("%w: want at most %s", ErrTooFar, MaxAhead)
+	}
+	return nil
+}
+
+// Until returns when a timely envelope that comes at now needs not be remembered any longer: once it has expired, or has not
+// come again for the time of Unlimited.
+func (e Envelope) Until(now time.Time) time.Time {
+	if e.Expires == nil {
+		return now.Add(Unlimited)
+	}
+	return seconds(*e.Expires)
+}
+
+func seconds(s uint64) time.Time { return time.Unix(int64(min(s, maxExpires)), 0) }

@@ -1,0 +1,211 @@
+package envelope
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+)
+
+const (
+	// MaxBytes bounds the JSON of an envelope.
+	MaxBytes = 2 << 20
+	// maxExpires is the end of the year 9999: its highest byte is zero, see Envelope.Digest.
+	maxExpires = 253402300799
+)
+
+// What a body can have wrong.
+var (
+	// ErrJSON is of a body that is no strict JSON, or longer than MaxBytes.
+	ErrJSON = errors.New("no valid JSON")
+	// ErrEnvelope is of JSON that is no envelope. The error may be a *MemberError as well.
+	ErrEnvelope = errors.New("no envelope")
+)
+
+// A MemberError names the member of an envelope that is missing or not as it should be. It is of kind ErrEnvelope, and never
+// quotes the value.
+type MemberError struct {
+	Member  string
+	Problem error
+}
+
+func (e *MemberError) Error() string {
+	return "the envelope's member " + e.Member + ": " + e.Problem.Error()
+}
+
+// Unwrap returns ErrEnvelope and the problem, which of an address or a signature is of kind identity.ErrBech32 or
+// identity.ErrPrefix.
+func (e *MemberError) Unwrap() []error { return []error{ErrEnvelope, e.Problem} }
+
+// Parse reads the JSON of an envelope: strictly, each member within its bounds, members that nobody knows left out. It
+// verifies nothing. The error is of kind ErrJSON or ErrEnvelope.
+func Parse(raw []byte) (Envelope, error) {
+	if len(raw) > MaxBytes {
+		return Envelope{}, fmt.Errorf("%w: more than %d bytes", ErrJSON, MaxBytes)
+	}
+	tree, err := read(raw)
+	if err != nil {
+		return Envelope{}, err
+	}
+	m := members{tree: tree}
+	e := Envelope{
+		Version:        m.integer("version"),
+		Sender:         required(&m, "sender", identity.ParseAddress),
+		Target:         required(&m, "target", identity.ParseAddress),
+		Session:        required(&m, "session", ParseSession),
+		SchemaDigest:   required(&m, "schema_digest", ParseModelDigest),
+		ProtocolDigest: optional(&m, "protocol_digest", ParseProtocolDigest),
+		Payload:        optional(&m, "payload", func(text string) (string, error) { return text, nil }),
+		Expires:        m.unsigned("expires", maxExpires),
+		Nonce:          m.unsigned("nonce", 1<<64-1),
+		Signature:      optional(&m, "signature", identity.ParseSignature),
+	}
+	if e.Nonce != nil && e.Expires == nil {
+		m.fault("nonce", errors.New("want expires beside it: the signature does not tell the one from the other"))
+	}
+	if m.err != nil {
+		return Envelope{}, m.err
+	}
+	return e, nil
+}
+
+// read returns the members that an envelope has. What stands in others is passed over, and nothing of it kept.
+func read(raw []byte) (strictjson.Object, error) {
+	c := strictjson.Begin(raw)
+	defer c.End()
+	tree := strictjson.Object{}
+	object := c.Next() == '{'
+	if !object {
+		c.Skip()
+	} else {
+		for c.Open('{'); c.Member(); {
+			name := string(c.Name())
+			kind, value := c.Next(), c.Value()
+			switch {
+			case value == nil || !slices.Contains(known, name):
+			case kind == '{' || kind == '[':
+				tree[name] = []any{} // of the wrong type, whatever it holds
+			default:
+				tree[name] = strictjson.Scalar(value)
+			}
+		}
+	}
+	switch {
+	case !c.Complete():
+		return nil, ErrJSON
+	case !object:
+		return nil, fmt.Errorf("%w: want a JSON object", ErrEnvelope)
+	}
+	return tree, nil
+}
+
+var known = []string{
+	"version", "sender", "target", "session", "schema_digest", "protocol_digest", "payload", "expires", "nonce", "signature",
+}
+
+// members records the first member that is not as it should be.
+type members struct {
+	tree strictjson.Object
+	err  error
+}
+
+var (
+	errMissing = errors.New("missing")
+	errText    = errors.New("want a string")
+	errInteger = errors.New("want an integer")
+)
+
+func (m *members) fault(name string, problem error) {
+	if m.err == nil {
+		m.err = &MemberError{name, problem}
+	}
+}
+
+// required reads a member that has to be there.
+func required[T any](m *members, name string, parse func(string) (T, error)) T {
+	if m.tree[name] == nil {
+		m.fault(name, errMissing)
+	}
+	return optional(m, name, parse)
+}
+
+// optional reads a text; one that is missing or null is the zero value.
+func optional[T any](m *members, name string, parse func(string) (T, error)) T {
+	var none T
+	v := m.tree[name]
+	if v == nil {
+		return none
+	}
+	text, ok := v.(string)
+	if !ok {
+		m.fault(name, errText)
+		return none
+	}
+	parsed, err := parse(text)
+	if err != nil {
+		m.fault(name, err)
+		return none
+	}
+	return parsed
+}
+
+func (m *members) integer(name string) int64 {
+	if m.tree[name] == nil {
+		m.fault(name, errMissing)
+		return 0
+	}
+	n, _ := m.tree[name].(json.Number)
+	i, err := strconv.ParseInt(string(n), 10, 64)
+	if err != nil {
+		m.fault(name, errInteger)
+	}
+	return i
+}
+
+func (m *members) unsigned(name string, most uint64) *uint64 {
+	if m.tree[name] == nil {
+		return nil
+	}
+	n, _ := m.tree[name].(json.Number)
+	u, err := strconv.ParseUint(string(n), 10, 64)
+	if err != nil || u > most {
+		m.fault(name, fmt.Errorf("want an integer from 0 to %d", most))
+		return nil
+	}
+	return &u
+}
+
+// MarshalJSON writes the envelope as every implementation does: its members in this order, null for what is not there. Parse
+// reads it.
+func (e Envelope) MarshalJSON() ([]byte, error) {
+	var signature string
+	if e.Signed() {
+		signature = e.Signature.String()
+	}
+	return json.Marshal(struct {
+		Version        int64            `json:"version"`
+		Sender         identity.Address `json:"sender"`
+		Target         identity.Address `json:"target"`
+		Session        Session          `json:"session"`
+		SchemaDigest   ModelDigest      `json:"schema_digest"`
+		ProtocolDigest *ProtocolDigest  `json:"protocol_digest"`
+		Payload        *string          `json:"payload"`
+		Expires        *uint64          `json:"expires"`
+		Nonce          *uint64          `json:"nonce"`
+		Signature      *string          `json:"signature"`
+	}{
+		e.Version, e.Sender, e.Target, e.Session, e.SchemaDigest, orNull(e.ProtocolDigest), orNull(e.Payload), e.Expires, e.Nonce,
+		orNull(signature),
+	})
+}
+
+func orNull[T ~string](text T) *T {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

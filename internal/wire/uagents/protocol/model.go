@@ -1,0 +1,67 @@
+// Package protocol holds what agents of the uAgents protocol can say to each other: models, which are types of messages, and
+// protocols, which are models with the replies to each. Both are named by digests of themselves, so that two parties who know
+// the same digest mean the same thing. The usual calls:
+//
+//	name, ok := protocol.NameOf(e.SchemaDigest)        // "ChatMessage"
+//	digest := protocol.Standard("ErrorMessage").Digest // of what we send
+//	published, err := json.Marshal(protocol.UIM())
+//
+// Schemas are data: none is derived from types of Go, since their form is that of one version of one library, down to the
+// descriptions. Whether a message fits its model is not held here.
+package protocol
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
+)
+
+// ErrModel is of JSON that is no model.
+var ErrModel = errors.New("no model: want the JSON schema of an object with a title")
+
+const (
+	// MaxSchema bounds a schema in bytes.
+	MaxSchema = 64 << 10
+	// maxValues bounds what stands in a schema.
+	maxValues = 4096
+	maxTitle  = 200
+)
+
+// A Model is a type of message.
+type Model struct {
+	Name   string               // title of the schema
+	Digest envelope.ModelDigest // of the schema
+	Schema json.RawMessage      // in the form that is digested; not to be changed
+}
+
+// NewModel returns the model of a JSON schema, with its digest. The error is of kind ErrModel: no strict JSON object, longer
+// than MaxSchema, or without a title.
+func NewModel(schema []byte) (Model, error) {
+	if len(schema) > MaxSchema {
+		return Model{}, fmt.Errorf("%w: more than %d bytes", ErrModel, MaxSchema)
+	}
+	tree, err := strictjson.DecodeObjectOf(schema, maxValues)
+	if err != nil {
+		return Model{}, fmt.Errorf("%w: %w", ErrModel, err)
+	}
+	return modelOf(tree)
+}
+
+func modelOf(schema strictjson.Object) (Model, error) {
+	name := schema.Text("title")
+	if name == "" || len(name) > maxTitle || schema.Text("type") != "object" {
+		return Model{}, ErrModel
+	}
+	text := appendCanonical(nil, map[string]any(schema))
+	return Model{Name: name, Digest: envelope.ModelDigest("model:" + hexSum(text)), Schema: text}, nil
+}
+
+func hexSum(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
