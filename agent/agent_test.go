@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 	"github.com/uimgate/uimgate/pat"
 )
 

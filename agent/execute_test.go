@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/internal/fetch"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 func failure(status int, reason, outcome string, header ...string) agenttest.Reply {

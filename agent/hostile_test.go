@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/internal/fetch"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // A trap is a server that remembers everything it is sent.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/internal/fetch"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {

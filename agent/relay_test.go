@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/internal/fetch"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"

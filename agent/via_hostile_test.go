@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/fetch"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // A stage stands between an agent and the doors of a gateway: it answers instead of them, in turn, and keeps what it was sent.

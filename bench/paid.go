@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // paid measures calls that charge, through a whole gateway on each engine.

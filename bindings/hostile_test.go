@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestHostilePeersAtEveryDoor sends each door what no client sends, and then a call: nothing of the first reaches the service, and

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	aeaidentity "github.com/uimgate/uimgate/internal/wire/aea/identity"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	uagentsidentity "github.com/uimgate/uimgate/internal/wire/uagents/identity"

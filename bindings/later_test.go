@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea"
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	aeawire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"

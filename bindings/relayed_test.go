@@ -8,10 +8,10 @@ import (
 
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 

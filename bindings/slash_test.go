@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestASlashAtTheEnd: the endpoint of a door is the same with a slash behind its path.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestEveryDoorTellsTheSecondsInWords uses up a limit. The text of the refusal has the seconds to wait at every door: in the message where

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/discovery"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // through sends the requests for some hosts to servers on the loopback address, and answers 404 for others.

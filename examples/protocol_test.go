@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -3,7 +3,7 @@ package gateway_test
 import (
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // What proxies write in X-Forwarded-For differs; each form names the client.

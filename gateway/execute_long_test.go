@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // Of a long answer that is passed on, the head is read and the rest is the service's own matter; inside the draft's envelope it

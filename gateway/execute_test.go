@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 func TestAPanicOnTheWayIsARefusal(t *testing.T) {

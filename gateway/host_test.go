@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // sent sends a request under a host; header are pairs of name and value, and a name may come several times.

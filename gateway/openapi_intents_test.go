@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/intents/openapi"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 type operation struct {

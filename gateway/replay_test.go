@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // An answer that is given again tells how the limits stand, as the first one did; it took nothing from them.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // Nothing of a request goes to the log at the length that its sender likes.

@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
+	odrltest "github.com/uimgate/uimgate/internal/test/odrl"
 	"github.com/uimgate/uimgate/odrl"
-	"github.com/uimgate/uimgate/odrl/internal/odrltest"
 )
 
 var noon = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)

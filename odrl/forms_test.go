@@ -6,8 +6,8 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/problem"
+	odrltest "github.com/uimgate/uimgate/internal/test/odrl"
 	"github.com/uimgate/uimgate/odrl"
-	"github.com/uimgate/uimgate/odrl/internal/odrltest"
 )
 
 const head = odrltest.Head

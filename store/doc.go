@@ -22,7 +22,7 @@
 //   - store/lease is placed before it in each process and takes units of limits in advance, so that a call that is
 //     only counted is admitted from memory. What a crash leaves of a lease stays counted as used.
 //
-// The suite in store/storetest tries to break each promise on every engine.
+// The suite in internal/test/store tries to break each promise on every engine.
 //
 // # Units
 //

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // declaring is a shop whose search declares an answer of one output.

@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/intents"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 func TestToolsOfIntents(t *testing.T) {

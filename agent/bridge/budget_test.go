@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 func jsonOf(tool *mcp.Tool) (string, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // A request that the host cancels is not answered, and the end does not wait for its answer.

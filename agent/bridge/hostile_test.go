@@ -9,7 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // What a service says is data: it cannot steer a terminal, fill the list, or have arguments copied into headers.

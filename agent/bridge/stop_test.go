@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uimgate/uimgate/agent/agenttest"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // A call that the host cancels is not sent; one that was sent is paid for, whoever waits for its answer.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A realRelay is the relay of this project, which can be stopped and started again at the same place.

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 const gatewayAgents = `{

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/agent/agenttest"
 	"github.com/uimgate/uimgate/agent/verify"
+	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
 // Services of other dialects than ours: the points of level Must that they lack are reported, the others hold.

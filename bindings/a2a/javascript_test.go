@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestTheOfficialClientOfJavaScript goes the way of an agent with @a2a-js/sdk, by both bindings: from the card to the task.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // A message for which there is no memory is refused before it is read, and the error says that nothing was sent.

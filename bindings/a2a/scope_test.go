@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestTasksOutsideOfTheScope: a PAT reads the tasks of intents in its scope alone, whatever the agent did with another one.

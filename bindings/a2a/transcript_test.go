@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // told are the headers of answers that transcripts show.

@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/aea"
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/store"

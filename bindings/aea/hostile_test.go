@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 func TestDocuments(t *testing.T) {

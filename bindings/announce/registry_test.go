@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/bindings/announce"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // Patterns of the schema of server.json.

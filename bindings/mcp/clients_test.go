@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestOfficialClients lists and calls tools with the clients that the authors of the protocol publish, of both eras.

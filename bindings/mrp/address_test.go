@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestAStrangerCannotTakeAnAgentsAddress claims the key of an agent of the relay over REST, before that agent has agreed.

@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	client "github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	client "github.com/uimgate/uimgate/agent/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 

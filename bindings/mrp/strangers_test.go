@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/mrp/mrptest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
+	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 )

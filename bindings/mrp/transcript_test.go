@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // TestTranscripts sends what each transcript of testdata has, a type and a body, and expects the answers in it. What is sent has $PAT

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/consent"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/fetch"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // newGateAt is a gate whose public_url is where clients of other languages reach it: a proxy that, below /test/, does what a test

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // What waited while the configuration was read anew is answered by the service as it is served then: by its policy and its

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 

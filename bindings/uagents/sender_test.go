@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // answered sends a message in an envelope that was changed before it was signed.

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // With PostgreSQL the dump is that of its own tools; what it means to go back is the same.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 const operatorAgents = `{

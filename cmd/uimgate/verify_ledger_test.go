@@ -12,7 +12,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/problem"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // every operation of the admin API, with a body that would do.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/gateway/gatetest"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 func TestTheOperatorsWordIsToldUnderTheKey(t *testing.T) {

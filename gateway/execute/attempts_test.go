@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // Five calls an hour are five requests in the log of the service behind, however often a call has to be repeated.

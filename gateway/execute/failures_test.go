@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 // A failureCase is a refusal that needs a service of its own.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
 const narrowUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, concurrency: 16}\n"

@@ -14,11 +14,11 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )

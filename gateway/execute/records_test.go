@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/store"
 )
 

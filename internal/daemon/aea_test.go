@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )

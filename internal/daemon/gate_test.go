@@ -24,8 +24,8 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A gate is a whole gateway with a real store, a real upstream and a log that can be read.

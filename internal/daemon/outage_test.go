@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 // auditAt prepares a directory whose audit stream leads elsewhere.

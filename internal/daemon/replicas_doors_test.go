@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 var a2aHeader = header{"Content-Type": "application/json", "A2A-Version": "1.0", "A2A-Extensions": "https://uimprotocol.com/a2a/v1"}

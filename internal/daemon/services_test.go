@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // starting returns the problems of a start on the directory of a gate that has ended.

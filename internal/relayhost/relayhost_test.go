@@ -18,9 +18,9 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/relayhost"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // start starts a relay with these bounds and returns its address.

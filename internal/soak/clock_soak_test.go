@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // The clock of a machine is 70 seconds slow when the gateway starts, and is set right while agents call. Then the gateway is killed and

@@ -20,9 +20,9 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 )
 
 // With dirVariable set, the test binary is a gateway: it names the directory of the configuration. The file offsetFile there has an

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // expansion is the migration of a later release that only adds to the schema: each statement is a transaction of its own.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // An asynchronous standby is promoted under load, and lacks the last seconds of its primary. Charges of which agents were told are lost

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // A gateway is stopped for longer than its calls are held. Meanwhile the operator settles them, by the log of the upstream,

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents come

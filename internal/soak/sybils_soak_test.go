@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/agent/mrp"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // sybils is how many strangers attack, each from an address of its own and with an agent of its own.

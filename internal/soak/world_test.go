@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // A world is one run: gateways, the upstream behind them, agents, and what all of them record.

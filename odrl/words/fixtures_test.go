@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/uimgate/uimgate/odrl/internal/odrltest"
+	odrltest "github.com/uimgate/uimgate/internal/test/odrl"
 )
 
 var update = flag.Bool("update", false, "write what the tests get as what they want")

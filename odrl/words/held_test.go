@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	odrltest "github.com/uimgate/uimgate/internal/test/odrl"
 	"github.com/uimgate/uimgate/odrl"
-	"github.com/uimgate/uimgate/odrl/internal/odrltest"
 )
 
 // wide is a condition of 4 to the power of depth comparisons, each with another value.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A countingStore counts transactions.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // An engine is a store whose calls begin on leases.

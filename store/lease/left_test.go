@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // In one process what is left is exact, with calls on leases, calls on record and their repetitions, on both engines.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // start is inside a slot of every period, not at an edge.

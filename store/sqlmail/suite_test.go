@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/store/mail"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A relay is a store under test.

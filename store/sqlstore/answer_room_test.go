@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // An engine is a test on a new database, whose clock is that of the test.

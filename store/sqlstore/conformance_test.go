@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 func openPostgres(t *testing.T, place string, now func() time.Time) storetest.Engine {

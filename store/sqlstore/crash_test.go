@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // The environment variables that make the test binary the process that is killed.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // slowDisk opens a database whose commits take a time of the clock.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // fleeting makes a server that loses the last ten seconds in a crash where commits are not durable.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // Empty is a new SQLite database.

@@ -18,10 +18,10 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // The amount of existing data in BenchmarkGrowth:

@@ -2,7 +2,7 @@
 
 package sqlstore
 
-import "github.com/uimgate/uimgate/store/storetest/pgtest"
+import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 
 // The amount of tests. With the build tag soak there are more.
 const (

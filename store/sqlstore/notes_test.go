@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
 // Processes that note what they saw of the clocks at the same time do not wait for each other in a circle.

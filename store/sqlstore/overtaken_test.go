@@ -11,9 +11,9 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // A frozen process has read what its calls need, and does not go on until it is woken.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.

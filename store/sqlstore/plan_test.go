@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/store/storetest"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 )
 
 // The suite on SQLite. Then the plan of every statement that it sent is checked: one that reads a whole table would

@@ -11,9 +11,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 func openOn(t *testing.T, dsn string, change func(*dialect)) *Store {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparallel // one database, one setting after another

@@ -7,10 +7,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // What the release of commit 888c3cd recorded holds after the migration.

@@ -8,10 +8,10 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // A replicated database is a primary with an asynchronous standby, and a database on both.

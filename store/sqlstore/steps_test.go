@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // A machine has a wall clock that may be set, and one that only moves forward.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
 )
 
 // hangCommits makes every commit of a server wait, and returns what lets them go on. Reads are answered.

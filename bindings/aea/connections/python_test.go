@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/bindings/bindtest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 )
 
 // TestAnAgentInPython has an agent that shares no code with the gateway come by both connections: it encodes its messages by hand,

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
 	"github.com/uimgate/uimgate/bindings/aea/connections/mailbox"
 	"github.com/uimgate/uimgate/bindings/aea/connections/stub"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"

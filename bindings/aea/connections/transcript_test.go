@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"

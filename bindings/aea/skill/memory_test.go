@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/skill"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/internal/memory"
 	"github.com/uimgate/uimgate/internal/reason"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/bindings/aea/skill"
-	"github.com/uimgate/uimgate/gateway/gatetest"
 	"github.com/uimgate/uimgate/gateway/service"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
+	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 	"github.com/uimgate/uimgate/internal/wire/aea/search"

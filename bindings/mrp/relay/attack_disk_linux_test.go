@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
 // smallDisk is a file system of some bytes, for as long as a test runs.

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest/pgtest"
-	"github.com/uimgate/uimgate/store/storetest/sqlitetest"
 )
 
 // A clock is the tests': it goes on when they say so, and a little at each look, as every clock does.

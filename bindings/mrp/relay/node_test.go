@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/bindtest"
+	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 )
 
 // An agent in another language, which shares no line with this project, uses everything that the relay has.

@@ -16,9 +16,9 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	secp "github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/delegate"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"

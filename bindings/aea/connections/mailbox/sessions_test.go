@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 )
 
 // TestSessionsAreBounded in number: the one that rests longest is ended for a new one.

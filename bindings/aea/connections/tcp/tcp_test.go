@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
 	"github.com/uimgate/uimgate/bindings/aea/connections/tcp"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )

@@ -3,7 +3,7 @@ package dialogue_test
 import (
 	"testing"
 
-	"github.com/uimgate/uimgate/bindings/aea/aeatest"
+	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )

@@ -11,8 +11,8 @@ import (
 
 	_ "modernc.org/sqlite" // Alter
 
+	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
-	"github.com/uimgate/uimgate/store/storetest"
 )
 
 // Empty is the database of a gateway that was never used.
