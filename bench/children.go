@@ -28,7 +28,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 )
 
 // Service, plain proxy, gateway and load have processes of their own, so that the resources of each are counted apart.
@@ -233,7 +233,7 @@ func runGateway(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_, _ = memory.UnmapProgram() // as serve does
+		_, _ = membudget.UnmapProgram() // as serve does
 		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"]})
 	}})
 	stop()

@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -58,7 +58,7 @@ type Config struct {
 	// Shed counts what is refused because there is too much to do.
 	Shed func(reason.Cause)
 	// Memory is what requests may hold, of which calls in messages are read as well.
-	Memory *memory.Budget
+	Memory *membudget.Budget
 	Now    func() time.Time
 	Log    *zap.Logger
 	// Version is that of the program.

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 // caller describes the sender of a request. Headers count only from trusted proxies.
@@ -22,15 +22,15 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 
 // client is the address a request comes from.
 func (s *Server) client(r *http.Request) netip.Addr {
-	return accept.Client(r, s.directory.Current().Trusts)
+	return connlimit.Client(r, s.directory.Current().Trusts)
 }
 
 // trusts reports whether a connection comes from a trusted proxy.
 func trusts(s *service.Snapshot, remote string) bool {
-	return len(s.Proxies) > 0 && s.Trusts(accept.Peer(remote))
+	return len(s.Proxies) > 0 && s.Trusts(connlimit.Peer(remote))
 }
 
-// countedAs is accept.CountedAs. Of a client that has no proxy before it, it is mostly the beginning of remote, the address of
+// countedAs is connlimit.CountedAs. Of a client that has no proxy before it, it is mostly the beginning of remote, the address of
 // the connection with its port, and is not written anew.
 func countedAs(client netip.Addr, remote string) string {
 	var space [15]byte // of an IPv4 address
@@ -40,5 +40,5 @@ func countedAs(client netip.Addr, remote string) string {
 			return remote[:n]
 		}
 	}
-	return accept.CountedAs(client)
+	return connlimit.CountedAs(client)
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -37,7 +37,7 @@ type Config struct {
 	// PerAddress bounds the requests of one address, before anything costs: before hosts, tokens and cryptography.
 	PerAddress limit.Rate
 	// Memory is what all requests together may hold.
-	Memory *memory.Budget
+	Memory *membudget.Budget
 	// Doors are further protocols; the first whose path it is answers a request.
 	Doors []door.Door
 }
@@ -46,7 +46,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
-		addresses: bucket.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
+		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}
 	s.handler = s.build()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -17,7 +17,7 @@ import (
 // within gives a gate a budget of memory.
 func within(bytes int64) func(*gatetest.Gate) {
 	return func(g *gatetest.Gate) {
-		g.Memory = memory.NewBudget(bytes, func() { g.Metrics.Shed(reason.ShedMemory) })
+		g.Memory = membudget.NewBudget(bytes, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 }
 

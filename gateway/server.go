@@ -20,9 +20,9 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -42,8 +42,8 @@ type Server struct {
 	desk      *agree.Desk
 	keys      *pat.Keyring
 	published atomic.Pointer[publications]
-	addresses *bucket.Set
-	memory    *memory.Budget
+	addresses *ratelimit.Set
+	memory    *membudget.Budget
 	metrics   *record.Metrics
 	log       *zap.Logger
 	floods    *floods
@@ -115,7 +115,7 @@ func (s *Server) build() http.Handler {
 type exchange struct {
 	context.Context //nolint:containedctx // an exchange is a context: that of the connection, with more in it
 
-	share     memory.Share
+	share     membudget.Share
 	service   *service.Service
 	requestID execute.RequestID
 	idField   [1]string // requestID, as the values of a header field
@@ -132,7 +132,7 @@ func (x *exchange) Value(key any) any {
 	switch {
 	case key == exchangeKey{}:
 		return x
-	case memory.IsKey(key):
+	case membudget.IsKey(key):
 		return &x.share
 	default:
 		return x.Context.Value(key)
@@ -175,7 +175,7 @@ func (s *Server) guard(c echo.Context) {
 		if err != nil {
 			s.fail(c, x, err)
 		} else {
-			accept.Of(x.Context).MarkServed()
+			connlimit.Of(x.Context).MarkServed()
 		}
 		s.logRequest(c, x, s.now().Sub(began))
 	}()
@@ -225,7 +225,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}
-	if r := c.Request(); !accept.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
+	if r := c.Request(); !connlimit.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
 		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
 	}
 	if c.Request().Method == http.MethodHead {

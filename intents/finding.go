@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // maxFindings bounds what is reported of one intent, and maxProblems of one catalogue.
@@ -73,7 +73,7 @@ func (f *findings) unknown(at string, m strictjson.Object, known []string) {
 }
 
 func suggestion(name string, known []string) string {
-	if n := nearest.Name(name, known); n != "" {
+	if n := suggest.Name(name, known); n != "" {
 		return ": did you mean " + n + "?"
 	}
 	return ": use one of " + strings.Join(known, ", ") + ", or a name that starts with x-"

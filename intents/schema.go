@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const (
@@ -91,7 +91,7 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 }
 
 func suggestKeyword(name string) string {
-	if n := nearest.Name(name, keywordNames); n != "" {
+	if n := suggest.Name(name, keywordNames); n != "" {
 		return ": did you mean " + n + "?"
 	}
 	return "; a name that starts with x- is yours to use"
@@ -174,7 +174,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 
 func suggestFormat(s string) string {
 	known := slices.Sorted(maps.Keys(formats))
-	if n := nearest.Name(s, known); n != "" {
+	if n := suggest.Name(s, known); n != "" {
 		return ": did you mean " + n + "?"
 	}
 	return ": use one of " + strings.Join(known, ", ")

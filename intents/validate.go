@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const (
@@ -113,7 +113,7 @@ func unknownMember(at, name string, known []string, r *report) Violation {
 	v.Pointer = at + pointer(name)
 	v.Message = excerpt(name) + " is no parameter here"
 	if r.mayGuess(name, known) {
-		v.Nearest = nearest.Name(name, known)
+		v.Nearest = suggest.Name(name, known)
 	}
 	if v.Nearest != "" {
 		v.Message += ": did you mean " + excerpt(v.Nearest) + "?"

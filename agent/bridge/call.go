@@ -9,8 +9,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/uimgate/uimgate/agent"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // receive stands before the methods of the SDK.
@@ -37,7 +37,7 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 // unknownTool is the error for a name that no tool has, with the one that may be meant.
 func (b *Bridge) unknownTool(name string) error {
 	message := fmt.Sprintf("Unknown tool: %s", oneLine(name, maxTitle))
-	if near := nearest.Name(name, b.toolNames()); near != "" {
+	if near := suggest.Name(name, b.toolNames()); near != "" {
 		message += "; perhaps " + near + " is meant"
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}

@@ -11,9 +11,9 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -78,8 +78,8 @@ type exchange struct {
 	rest   bool       // HTTP+JSON, else JSON-RPC
 	id     jsonrpc.ID // of the request, where it is JSON-RPC
 	params strictjson.Object
-	party  turns.Party  // the agent, among those of all services
-	call   execute.Call // without what is asked
+	party  fairqueue.Party // the agent, among those of all services
+	call   execute.Call    // without what is asked
 	// outdated: the PAT is good but for its policy, which is not offered any more. Calls are rejected for that; nothing else
 	// is answered.
 	outdated *reason.Refusal
@@ -173,7 +173,7 @@ func (x *exchange) identified() bool {
 		var claims *pat.Claims
 		if claims, err = x.d.executor.Identify(x.r.Context(), x.call); err == nil {
 			of := claims.Principal()
-			x.party = turns.Party{
+			x.party = fairqueue.Party{
 				Name: x.Service.ID + " " + string(of), Stranger: x.d.executor.Stranger(x.r.Context(), x.Service.ID, of),
 			}
 		}

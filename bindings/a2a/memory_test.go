@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
@@ -14,7 +14,7 @@ import (
 func TestAMessageForWhichThereIsNoMemory(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "", func(g *gatetest.Gate) {
-		g.Memory = memory.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
+		g.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
 	})
 	g.Upstream = func(http.ResponseWriter, *http.Request) { t.Error("the service was called") }
 	token := g.Agreed("agent-1").Token

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
@@ -196,18 +196,18 @@ const (
 
 // watchers are the places of streams that wait for the ends of tasks. They are safe for concurrent use.
 type watchers struct {
-	places *turns.Places
+	places *fairqueue.Places
 
 	mu      sync.Mutex
 	byAgent map[string]int
 }
 
 func newWatchers() *watchers {
-	return &watchers{places: turns.New(turns.Bounds{Places: maxWatchers}), byAgent: map[string]int{}}
+	return &watchers{places: fairqueue.New(fairqueue.Bounds{Places: maxWatchers}), byAgent: map[string]int{}}
 }
 
 // enter takes a place, or reports false if there is none for the agent. leave gives it back.
-func (c *watchers) enter(ctx context.Context, of turns.Party) (leave func(), ok bool) {
+func (c *watchers) enter(ctx context.Context, of fairqueue.Party) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byAgent[of.Name] >= maxWatchersOfAgent {

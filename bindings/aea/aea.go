@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -35,7 +35,7 @@ type Config struct {
 	// DrainTimeout is how long what is under way may last once an agent ends.
 	DrainTimeout func() time.Duration
 	Shed         func(reason.Cause) // counts what is refused because there is too much to do
-	Memory       *memory.Budget     // of requests, which calls in messages share
+	Memory       *membudget.Budget  // of requests, which calls in messages share
 	Now          func() time.Time
 	Log          *zap.Logger
 }

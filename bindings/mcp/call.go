@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
@@ -150,7 +150,7 @@ func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 	text := "Unknown tool: " + bounded(name) + "."
 	near, _ := f.Details["nearest"].(string)
 	if near == "" {
-		near = nearest.Name(bounded(name), t.Names[:min(len(t.Names), looked)])
+		near = suggest.Name(bounded(name), t.Names[:min(len(t.Names), looked)])
 	}
 	if versions, ok := f.Details["versions"].([]intents.UID); ok && len(versions) > 0 {
 		near = versions[len(versions)-1].String()

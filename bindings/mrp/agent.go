@@ -14,9 +14,9 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
-	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -47,9 +47,9 @@ type agent struct {
 	key      wire.Key
 	box      mailbox
 
-	places *turns.Places
+	places *fairqueue.Places
 	held   *semaphore.Weighted // bytes of messages in hand
-	talks  *bucket.Set
+	talks  *ratelimit.Set
 	work   sync.WaitGroup // messages in hand
 	news   chan wire.Change
 
@@ -62,8 +62,8 @@ type agent struct {
 func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKey, box mailbox) *agent {
 	return &agent{
 		d: d, service: id, settings: set, private: private, key: wire.KeyOf(private), box: box,
-		places: turns.New(turns.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
-		talks: bucket.NewSet(talks), news: make(chan wire.Change, 1),
+		places: fairqueue.New(fairqueue.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
+		talks: ratelimit.NewSet(talks), news: make(chan wire.Change, 1),
 	}
 }
 

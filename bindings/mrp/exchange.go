@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/turns"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 	"github.com/uimgate/uimgate/pat"
@@ -64,8 +64,8 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 }
 
 // party is a sender among those that share the places.
-func (a *agent) party(ctx context.Context, sender wire.Key) turns.Party {
-	of := turns.Party{Name: sender.String(), Stranger: true}
+func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
+	of := fairqueue.Party{Name: sender.String(), Stranger: true}
 	if key, err := pat.NewKey(sender.Public()); err == nil {
 		of.Stranger = a.d.Stranger(ctx, a.service, key.Thumbprint())
 	}

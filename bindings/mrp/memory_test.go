@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -16,7 +16,7 @@ import (
 func TestRequestsAreReadInMemory(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
-		g.Memory = memory.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
+		g.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
 	})
 	a := agent(g)
 	token := agrees(g, a)

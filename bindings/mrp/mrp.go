@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -44,7 +44,7 @@ type Config struct {
 	// Stranger reports whether the operator of a service has not approved the agent that a key belongs to. Approved agents find places when
 	// strangers have taken all of theirs.
 	Stranger func(ctx context.Context, service string, key pat.KeyID) bool
-	Memory   *memory.Budget // of requests, of which those in messages are read as well
+	Memory   *membudget.Budget // of requests, of which those in messages are read as well
 	Now      func() time.Time
 	Log      *zap.Logger
 }

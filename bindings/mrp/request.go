@@ -6,7 +6,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -81,7 +81,7 @@ func readRequest(ctx context.Context, body []byte) (request, error) {
 // free is called.
 func (x *exchange) memory(ctx context.Context) (held context.Context, free func()) {
 	share := x.a.d.Memory.Open()
-	return memory.With(ctx, share), share.Close
+	return membudget.With(ctx, share), share.Close
 }
 
 // params reads the parameters of an action of the door. read takes members, and may return what is wrong with one. asItIs is a member

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
@@ -21,7 +21,7 @@ func TestAnswersAreHeldInMemory(t *testing.T) {
 	g := gatetest.New(t, strings.Replace(settings, "key_file: seed.txt", "key_file: seed.txt, registry: true", 1), func(g *gatetest.Gate) {
 		g.Write("seed.txt", seed+"\n")
 		g.Write("policy.json", gatetest.PolicyFile+strings.Repeat(" ", 900_000))
-		g.Memory = memory.NewBudget(budget, func() { g.Metrics.Shed(reason.ShedMemory) })
+		g.Memory = membudget.NewBudget(budget, func() { g.Metrics.Shed(reason.ShedMemory) })
 	})
 	p := &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
 	a := p.submit(http.MethodPost, p.text(p.unsigned("UIMPolicyRequest", "{}").Sign(p.key)))

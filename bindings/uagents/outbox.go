@@ -13,9 +13,9 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/fairqueue"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -24,9 +24,9 @@ import (
 // approved leave a quarter to the others.
 var (
 	// postponing bounds the envelopes that were taken, until their answers are delivered. Whoever finds no place is refused at once.
-	postponing = turns.Bounds{Places: 1024}
+	postponing = fairqueue.Bounds{Places: 1024}
 	// answering bounds those that are being answered.
-	answering = turns.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
+	answering = fairqueue.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
 )
 
 const (
@@ -44,8 +44,8 @@ const (
 type outbox struct {
 	courier *delivery.Courier
 	almanac *almanac.Client
-	places  *turns.Places // of postponing
-	turns   *turns.Places // of answering
+	places  *fairqueue.Places // of postponing
+	turns   *fairqueue.Places // of answering
 	queue   chan *postponed
 	pending sync.WaitGroup // of postponed
 	closing chan struct{}  // closed when the process begins to end
@@ -56,7 +56,7 @@ type outbox struct {
 func newOutbox(now func() time.Time) *outbox {
 	return &outbox{
 		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
-		places: turns.New(postponing), turns: turns.New(answering), queue: make(chan *postponed, postponing.Places),
+		places: fairqueue.New(postponing), turns: fairqueue.New(answering), queue: make(chan *postponed, postponing.Places),
 		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
 	}
 }
@@ -64,8 +64,8 @@ func newOutbox(now func() time.Time) *outbox {
 // A postponed exchange is one that is answered later. It holds its place until leave.
 type postponed struct {
 	exchange
-	share *memory.Share
-	party turns.Party
+	share *membudget.Share
+	party fairqueue.Party
 	leave func()
 	early chan error // of the envelope that was sent ahead, once; nil: there is none
 }
@@ -77,8 +77,8 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	m := &postponed{party: turns.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())}, share: memory.Of(x.r.Context()).Beside()}
-	r := x.r.WithContext(memory.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
+	m := &postponed{party: fairqueue.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())}, share: membudget.Of(x.r.Context()).Beside()}
+	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)
 	if err == nil {
@@ -107,7 +107,7 @@ func (x *submission) postpone() {
 // full is the fault of an envelope that is right in itself, and for which there is no room.
 func full(err error) *fault {
 	f := &fault{refusal.For(err), "too many envelopes are waiting", "There is no memory for it now. Send it again."}
-	if errors.Is(err, turns.ErrFull) {
+	if errors.Is(err, fairqueue.ErrFull) {
 		f.refusal = reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
 		f.detail = "As many wait as may, of all senders or of yours. Send it again after some seconds, or with x-uagents-connection: sync."
 	}
@@ -204,7 +204,7 @@ func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err
 	held := m.share.Beside() // for the answer alone, as long as it is delivered
 	defer held.Close()
 	if held.Take(int64(len(body))) != nil {
-		return noMemory, memory.ErrExhausted
+		return noMemory, membudget.ErrExhausted
 	}
 	if err := o.deliver(ctx, &m.exchange, body); err != nil {
 		return m.lost(err)
@@ -252,7 +252,7 @@ func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
 			m.Refusal, body = refusal.Panic(p), nil
 		}
 	}()
-	m.r = m.r.WithContext(memory.With(ctx, m.share))
+	m.r = m.r.WithContext(membudget.With(ctx, m.share))
 	m.ahead = func(e envelope.Envelope) { o.sendAhead(ctx, m, e) }
 	var answer envelope.Envelope
 	var f *fault

@@ -15,8 +15,8 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const maxParameters = 8 << 20
@@ -194,7 +194,7 @@ func unknownParameter(in *intents.Intent, name string) error {
 	for _, p := range in.Inputs {
 		known = append(known, p.Name)
 	}
-	if near := nearest.Name(name, known); near != "" {
+	if near := suggest.Name(name, known); near != "" {
 		return usageError{fmt.Errorf("%s has no parameter %s; perhaps %s is meant", in.UID, name, printable(near))}
 	}
 	return usageError{fmt.Errorf("%s has no parameter %s; it has %s", in.UID, name, printable(strings.Join(known, ", ")))}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const maxSessions = 1000
@@ -130,7 +130,7 @@ func unpermitted(sessions []agent.Session, uid string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
 	}
-	if near := nearest.Name(uid, known); near != "" {
+	if near := suggest.Name(uid, known); near != "" {
 		return fmt.Errorf("no agreement permits %s; perhaps %s is meant", uid, printable(near))
 	}
 	return fmt.Errorf("no agreement permits %s: it is an intent of another service; there are agreements with %s", uid, strings.Join(names, ", "))

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -60,7 +60,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	log := newLogger(cfg.Telemetry.Log, stderr)
 	defer func() { _ = log.Sync() }()
 	stdlog.SetOutput(libraryLog{log})
-	limit, err := memory.LimitFromCGroup()
+	limit, err := membudget.LimitFromCGroup()
 	if err != nil {
 		log.Warn("memory", zap.Error(err))
 	}
@@ -70,7 +70,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 		Version: program.Version, Commit: program.Commit,
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
 		Ready: func(a daemon.Addresses) {
-			if _, err := memory.UnmapProgram(); err != nil {
+			if _, err := membudget.UnmapProgram(); err != nil {
 				log.Warn("memory", zap.Error(err))
 			}
 			line, err := json.Marshal(struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -158,7 +158,7 @@ func (a *listener) admit(r *http.Request) error {
 	if err := a.atHome(r); err != nil {
 		return err
 	}
-	from := bucketOf(accept.Peer(r.RemoteAddr))
+	from := bucketOf(connlimit.Peer(r.RemoteAddr))
 	if wait := a.attempts.wait(from, a.operator.now()); wait > 0 {
 		return reason.TooManyConnections.Refusal("Too many wrong admin tokens came from this address.").After(wait).
 			ShedFor(reason.ShedAdminTokens)
@@ -265,7 +265,7 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		a.operator.log.Error("admin request", fields...)
 	case f.Status() == http.StatusUnauthorized || f.Status() == http.StatusForbidden:
-		a.operator.log.Warn("admin request", append(fields, zap.String("address", accept.Peer(r.RemoteAddr).String()))...)
+		a.operator.log.Warn("admin request", append(fields, zap.String("address", connlimit.Peer(r.RemoteAddr).String()))...)
 	}
 	wire.WriteHeader(w.Header(), f, "uimgate admin")
 	w.WriteHeader(f.Status())

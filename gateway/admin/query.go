@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // A query reads the parameters of a request. One unknown is refused: a filter misspelt must not be a filter ignored.
@@ -111,7 +111,7 @@ func (q *query) done() error {
 			continue
 		}
 		f := reason.MalformedRequest.Refusal("The query has a parameter that is not known here.").With("known", q.known)
-		if near := nearest.Name(name, q.known); near != "" {
+		if near := suggest.Name(name, q.known); near != "" {
 			f.Message = "The query has a parameter that is not known here; perhaps " + near + " is meant."
 		}
 		return f

@@ -8,8 +8,8 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 const (
@@ -97,7 +97,7 @@ func (o *Operator) service(id string) (*service.Service, error) {
 		return s, nil
 	}
 	f := reason.UnknownService.Refusal("").With("services", ids)
-	if near := nearest.Name(id, ids); near != "" {
+	if near := suggest.Name(id, ids); near != "" {
 		f.Message = "This gateway has no such service; perhaps " + near + " is meant."
 	}
 	return nil, f

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -22,15 +22,15 @@ var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
 // An admission bounds what one operation costs: for each caller before anything is read, and for all together when all
 // that can be checked without writing has been, so that what is refused takes nothing from others.
 type admission struct {
-	perCaller *bucket.Set
+	perCaller *ratelimit.Set
 	all       *rate.Limiter
-	taken     *bucket.Set // by caller, of agent ids of others
+	taken     *ratelimit.Set // by caller, of agent ids of others
 	now       func() time.Time
 }
 
 func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
 	return &admission{
-		perCaller: bucket.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), taken: bucket.NewSet(takenPerHour), now: now,
+		perCaller: ratelimit.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), taken: ratelimit.NewSet(takenPerHour), now: now,
 	}
 }
 

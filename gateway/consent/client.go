@@ -17,9 +17,9 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -154,7 +154,7 @@ func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	leave, err := d.fetching.Take(ctx, turns.Party{Name: c.From, Stranger: !d.trusted.has(c.Service.ID, id)})
+	leave, err := d.fetching.Take(ctx, fairqueue.Party{Name: c.From, Stranger: !d.trusted.has(c.Service.ID, id)})
 	if err != nil {
 		return Client{}, reason.Overloaded.Refusal("Too many client documents are being fetched.").After(fetchTime).
 			ShedFor(reason.ShedDocuments)

@@ -21,10 +21,10 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/turns"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -41,7 +41,7 @@ const (
 
 // fetches are the places of client documents that are being fetched. Addresses share them, and leave a quarter to clients for which an
 // approved agent has consented.
-var fetches = turns.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
+var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store holds what outlives a request. It returns store.ErrNotFound, store.ErrUsed and store.ErrFull.
 type Store interface {
@@ -76,12 +76,12 @@ type Config struct {
 // A Desk takes consents for all services. It is safe for concurrent use.
 type Desk struct {
 	store     Store
-	consents  *bucket.Set
-	register  *bucket.Set
-	fetched   *bucket.Set
-	refreshed *bucket.Set // by consent
-	all       *bucket.Set // of all callers, under one name
-	fetching  *turns.Places
+	consents  *ratelimit.Set
+	register  *ratelimit.Set
+	fetched   *ratelimit.Set
+	refreshed *ratelimit.Set // by consent
+	all       *ratelimit.Set // of all callers, under one name
+	fetching  *fairqueue.Places
 	agreeing  singleflight.Group // by handle: a form that is sent twice at once is one decision
 	documents *documents
 	trusted   trustedClients
@@ -92,9 +92,9 @@ type Desk struct {
 // New makes a Desk.
 func New(c Config) *Desk {
 	return &Desk{
-		store: c.Store, consents: bucket.NewSet(c.PerCaller), register: bucket.NewSet(c.PerCaller), fetched: bucket.NewSet(c.PerCaller),
-		refreshed: bucket.NewSet(c.PerCaller), all: bucket.NewSet(c.All),
-		fetching: turns.New(fetches), documents: newDocuments(), trusted: newTrustedClients(),
+		store: c.Store, consents: ratelimit.NewSet(c.PerCaller), register: ratelimit.NewSet(c.PerCaller), fetched: ratelimit.NewSet(c.PerCaller),
+		refreshed: ratelimit.NewSet(c.PerCaller), all: ratelimit.NewSet(c.All),
+		fetching: fairqueue.New(fetches), documents: newDocuments(), trusted: newTrustedClients(),
 		recorder: c.Recorder, now: c.Now,
 	}
 }
@@ -111,7 +111,7 @@ func (d *Desk) SetPerCaller(r limit.Rate) {
 func (d *Desk) SetAll(r limit.Rate) { d.all.SetRate(r) }
 
 // ask takes from the bucket of a caller. The error is a *reason.Refusal.
-func (d *Desk) ask(of *bucket.Set, from string) error {
+func (d *Desk) ask(of *ratelimit.Set, from string) error {
 	if !of.Admit(from, d.now()) {
 		return reason.TooManyConnections.Refusal("Too many requests for consent from this address.").After(of.Wait()).
 			ShedFor(reason.ShedAgreementsAddress)

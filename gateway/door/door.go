@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -64,6 +64,6 @@ func (v *Visit) Desk() agree.Call {
 
 // Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.
 func Accepted(r *http.Request) {
-	memory.Of(r.Context()).Known()
-	accept.Of(r.Context()).Keep()
+	membudget.Of(r.Context()).Known()
+	connlimit.Of(r.Context()).Keep()
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/refusal"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -79,7 +79,7 @@ type Executor struct {
 	standings   *standings
 	now         func() time.Time
 	suspension  *suspension
-	failing     *bucket.Set // of the agents whose calls are refused for what is in them
+	failing     *ratelimit.Set // of the agents whose calls are refused for what is in them
 	late        *lateEnds
 	recorder    Recorder
 	journal     Journal
@@ -91,7 +91,7 @@ type Executor struct {
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
-		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: bucket.NewSet(failuresPerMinute),
+		standings: newStandings(c.Agents, c.Revocations.AgentChanges), suspension: newSuspension(), failing: ratelimit.NewSet(failuresPerMinute),
 		recorder: c.Recorder, journal: c.Journal, records: c.Records, late: newLateEnds(c.Store, c.Now, c.Late),
 	}
 }

@@ -3,7 +3,7 @@ package execute
 import (
 	"context"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 )
 
 // A Started call is one that goes on by itself.
@@ -24,8 +24,8 @@ func (x *Executor) Start(ctx context.Context, call Call) *Started {
 		close(s.begun)
 	}
 	call.Observe = func(e *Event) { s.event = e }
-	share := memory.Of(ctx).Beside() // that of the request may end before the call
-	ctx = memory.With(ctx, share)
+	share := membudget.Of(ctx).Beside() // that of the request may end before the call
+	ctx = membudget.With(ctx, share)
 	x.started.Go(func() {
 		defer close(s.done)
 		defer share.Close()

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/odrl"
@@ -110,7 +110,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	}
 	e.claims = claims
 	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service holds no space
-	if share := memory.Of(ctx); share != nil && !x.Stranger(ctx, e.service.ID, claims.Principal()) {
+	if share := membudget.Of(ctx); share != nil && !x.Stranger(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: strangers leave memory to approved agents
 	}
 	return agreed(claims, e.service)

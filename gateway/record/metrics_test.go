@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
@@ -95,7 +95,7 @@ func TestCausesOfSheddingAreThoseOfTheirReference(t *testing.T) {
 	if n := strings.Count(scraped(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {
 		t.Errorf("%d series at zero, want %d", n, len(causes))
 	}
-	for _, c := range []accept.Cause{accept.All, accept.Address} {
+	for _, c := range []connlimit.Cause{connlimit.All, connlimit.Address} {
 		if !slices.Contains(causes, string(c)) {
 			t.Errorf("%s is not among the causes", c)
 		}

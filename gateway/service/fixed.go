@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // A fixing is what the fixed values of a configuration are to one intent.
@@ -129,7 +129,7 @@ func placeIn(in *intents.Intent, place config.Place) (found config.Place, why st
 		for _, p := range in.Inputs {
 			names = append(names, p.Name)
 		}
-		return place, "is no parameter of this intent" + didYouMean(nearest.Name(place.Name, names)) +
+		return place, "is no parameter of this intent" + didYouMean(suggest.Name(place.Name, names)) +
 			"; what is none is written header:NAME, query:NAME or body:/pointer"
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // An Intent is one intent with everything that a call of it needs.
@@ -72,7 +72,7 @@ func (d *Definition) nearest(uid string) string {
 	for _, in := range d.Catalog.Intents()[:min(most, len(d.intents))] {
 		known = append(known, in.UID.String())
 	}
-	return nearest.Name(uid, known)
+	return suggest.Name(uid, known)
 }
 
 // Offered lists the intents that can be executed, in the order of the document.

@@ -12,11 +12,11 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
@@ -151,7 +151,7 @@ func (l *loading) upstream(s *Definition, at int) bool {
 		AuthHeaders: authHeaders(&up.Auth), OAuth2: oauth2Of(&up.Auth.OAuth2),
 		Breaker: upstream.Breaker{Failures: up.Breaker.Failures, OpenFor: up.Breaker.OpenFor},
 		Retry:   upstream.Retry{Attempts: 3, Wait: 50 * time.Millisecond, MaxWait: time.Second},
-		Places:  turns.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
+		Places:  fairqueue.Bounds{Places: up.Concurrency, Waiting: up.Concurrency, Wait: placeWait},
 		Pool: upstream.Pool{
 			MaxConns: up.Concurrency + spareConns, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second,
 		},
@@ -202,7 +202,7 @@ func (l *loading) offerIntents(s *Definition, at int) bool {
 	for uid := range c.Intents {
 		if s.intents[uid] == nil {
 			ok = false
-			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s offers no such intent%s", c.AgentsFile.Path, didYouMean(nearest.Name(uid, uids)))
+			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s offers no such intent%s", c.AgentsFile.Path, didYouMean(suggest.Name(uid, uids)))
 		}
 	}
 	for _, path := range wideValues(c) {

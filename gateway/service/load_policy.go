@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -75,7 +75,7 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
 		case !slices.Contains(asked, operand):
 			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand,
-				didYouMean(nearest.Name(operand, asked))))
+				didYouMean(suggest.Name(operand, asked))))
 		}
 	}
 	s.facts = newFacts(c.Facts, asked, c.PolicyRego.Path != "")

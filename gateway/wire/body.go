@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -82,7 +82,7 @@ func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte
 
 // Affords takes what reading a text as JSON needs out of the share of memory that the context of a request carries, or refuses.
 func Affords(ctx context.Context, text []byte) error {
-	if memory.Of(ctx).Take(strictjson.Cost(text)) != nil {
+	if membudget.Of(ctx).Take(strictjson.Cost(text)) != nil {
 		return overloaded()
 	}
 	return nil
@@ -91,7 +91,7 @@ func Affords(ctx context.Context, text []byte) error {
 // Holds takes memory for an answer out of the share that the context of its request carries, since its reader may be slow. wait: for as
 // long as ctx lasts, where it cannot be asked for again; else it is refused at once.
 func Holds(ctx context.Context, answer []byte, wait bool) error {
-	share, size := memory.Of(ctx), int64(len(answer))
+	share, size := membudget.Of(ctx), int64(len(answer))
 	take := share.Take
 	if wait {
 		take = func(n int64) error { return share.Wait(ctx, n) }
@@ -124,7 +124,7 @@ func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
 		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
 	}
 	switch {
-	case errors.Is(err, memory.ErrExhausted):
+	case errors.Is(err, membudget.ErrExhausted):
 		return nil, overloaded()
 	case isTimeout(err):
 		return nil, reason.RequestTimeout.Refusal("")
@@ -135,7 +135,7 @@ func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
 }
 
 func readAll(r *http.Request, most int64, space []byte) ([]byte, error) {
-	share := memory.Of(r.Context())
+	share := membudget.Of(r.Context())
 	if n := r.ContentLength; 0 <= n && n <= min(most, shortBody) {
 		if space == nil {
 			space = make([]byte, n)
@@ -146,7 +146,7 @@ func readAll(r *http.Request, most int64, space []byte) ([]byte, error) {
 		}
 		return data, share.Take(2 * n)
 	}
-	return io.ReadAll(memory.NewReader(http.MaxBytesReader(nil, r.Body, most), share.Take))
+	return io.ReadAll(membudget.NewReader(http.MaxBytesReader(nil, r.Body, most), share.Take))
 }
 
 func overloaded() error { return reason.Overloaded.Refusal("").After(time.Second) }

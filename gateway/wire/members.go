@@ -3,9 +3,9 @@ package wire
 import (
 	"slices"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // Members takes the known members out of an object and refuses all others, so that a misspelt member is never ignored.
@@ -71,7 +71,7 @@ func (m *Members) Wrong(name, what string) error {
 	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", m.Pointer(name))
 	if _, ok := m.object[name]; !ok {
 		for other := range m.object {
-			if nearest.Name(other, []string{name}) != "" {
+			if suggest.Name(other, []string{name}) != "" {
 				f.Message = "The member " + name + " " + what + "; the body has one that looks like it."
 			}
 		}
@@ -93,7 +93,7 @@ func (m *Members) Done() error {
 	if len(name) <= 64 {
 		f.With("pointer", m.Pointer(name))
 	}
-	if near := nearest.Name(name, m.known); near != "" {
+	if near := suggest.Name(name, m.known); near != "" {
 		f.Message = "The body has a member that is not known here; perhaps " + near + " is meant."
 	}
 	return f

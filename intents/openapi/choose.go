@@ -8,7 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
-	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // A selection decides about operations for which nobody decided yet.
@@ -255,7 +255,7 @@ func (w *work) unpicked() error {
 		known = append(known, r.ID, r.UID)
 	}
 	hint := ""
-	if near := nearest.Name(missing[0], known); near != "" {
+	if near := suggest.Name(missing[0], known); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	return fmt.Errorf("%w: %d of the operations picked are not in the document, or excluded, such as %s%s",

@@ -11,8 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -34,16 +34,16 @@ const (
 )
 
 // bounds are those of the public listener.
-func (p *process) bounds() accept.Bounds {
+func (p *process) bounds() connlimit.Bounds {
 	secure, each := p.config.Server.TLS.Enabled(), int64(perConnection)
 	if secure {
 		each = perSecureConnection
 	}
-	b := accept.Bounds{
-		All:        int(max(1, min(maxConnections, memory.Limit()/connectionsPart/each))),
+	b := connlimit.Bounds{
+		All:        int(max(1, min(maxConnections, membudget.Limit()/connectionsPart/each))),
 		PerAddress: p.config.Server.Connections,
 		Exempt:     func(address netip.Addr) bool { return p.directory.Current().Trusts(address) },
-		Shed:       func(cause accept.Cause) { p.metrics.Shed(reason.Cause(cause)) },
+		Shed:       func(cause connlimit.Cause) { p.metrics.Shed(reason.Cause(cause)) },
 		Trouble:    func(err error) { p.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
 	}
 	if !secure {

@@ -29,8 +29,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/relayhost"
@@ -98,8 +98,8 @@ type process struct {
 	store         *sqlstore.Store
 	leases        *lease.Holder
 	public, admin net.Listener
-	owner         net.Listener     // in the data directory; nil: there is none
-	bounded       *accept.Listener // the public one
+	owner         net.Listener        // in the data directory; nil: there is none
+	bounded       *connlimit.Listener // the public one
 	addresses     Addresses
 	audit         *record.Audit
 	metrics       *record.Metrics
@@ -223,7 +223,7 @@ func (p *process) build() {
 	p.consents = consent.New(consent.Config{
 		Store: p.store, PerCaller: p.config.Server.IssuePerAddress, All: p.config.Server.Consents, Recorder: p.metrics, Now: p.Now,
 	})
-	bodies := memory.NewBudget(memory.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
+	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.doors = bindings.Doors(bindings.Config{
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,

@@ -8,14 +8,14 @@ import (
 	"net/url"
 	"syscall"
 
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 func (p *process) listen(ctx context.Context) (err error) {
 	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
 		return err
 	}
-	p.bounded = accept.New(p.public, p.bounds())
+	p.bounded = connlimit.New(p.public, p.bounds())
 	p.public = p.bounded
 	p.closers = append(p.closers, closed(p.public))
 	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/gateway/admin"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 func (p *process) serve(ctx context.Context) error {
@@ -78,7 +78,7 @@ func (p *process) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
-		ConnContext:    accept.Context, ConnState: accept.State,
+		ConnContext:    connlimit.Context, ConnState: connlimit.State,
 		ErrorLog: zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -103,7 +103,7 @@ func (p *process) giveBack(ctx context.Context) error {
 		rest = max(0, rest-1)
 		now, ever := p.bounded.Parked()
 		if rest == 0 && ever-before >= parkedMany && mostAreParked(now, p.bounded.Open()) {
-			memory.GiveBack()
+			membudget.GiveBack()
 			before, rest = ever, int(giveBackEvery/sweepEvery)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 // clients tells where requests come from, behind these proxies.
@@ -20,4 +20,6 @@ func (c clients) trusts(a netip.Addr) bool {
 }
 
 // of is what the client of a request is counted under.
-func (c clients) of(r *http.Request) string { return accept.CountedAs(accept.Client(r, c.trusts)) }
+func (c clients) of(r *http.Request) string {
+	return connlimit.CountedAs(connlimit.Client(r, c.trusts))
+}

@@ -22,9 +22,9 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/store/sqlmail"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -93,19 +93,19 @@ func New(o Options) (*Host, error) {
 	r, err := relay.New(relay.Options{
 		Store: sqlmail.New(o.State, sqlmail.Options{MaxAgents: int64(s.Agents), Idle: idleAgents}), Blobs: o.Blobs, Now: o.State.Now,
 		Limits: limits, Shared: o.Shared,
-		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: memory.NewBudget(memory.Limit()/bodiesPart, func() {}),
+		PrivateWebhooks: s.PrivateWebhooks, Client: clients.of, Budget: membudget.NewBudget(membudget.Limit()/bodiesPart, func() {}),
 		Version: o.Version, Log: o.Log, Metrics: o.Metrics,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the relay: %w", err)
 	}
 	h := &Host{options: o, relay: r, server: &http.Server{
-		Handler: r, ReadHeaderTimeout: bounds.header, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: accept.Context,
-		ConnState: accept.State,
+		Handler: r, ReadHeaderTimeout: bounds.header, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders, ConnContext: connlimit.Context,
+		ConnState: connlimit.State,
 		ErrorLog:  zap.NewStdLog(o.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}}
-	h.listener = accept.New(o.Listener, accept.Bounds{
-		All: bounds.all, PerAddress: bounds.perAddress, Exempt: clients.trusts, Shed: func(accept.Cause) {},
+	h.listener = connlimit.New(o.Listener, connlimit.Bounds{
+		All: bounds.all, PerAddress: bounds.perAddress, Exempt: clients.trusts, Shed: func(connlimit.Cause) {},
 		Trouble: func(err error) { o.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
 	})
 	if o.Certificate != nil {

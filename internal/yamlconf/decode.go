@@ -10,8 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // maxNodes bounds the number of values read: with aliases one value of the file may be read many times.
@@ -261,7 +261,7 @@ type pending struct {
 func (d *Document) unknown(path string, e pair, t reflect.Type, above pending) {
 	keys := keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
-	near, elsewhere := nearest.Name(e.key, keys), d.scalars.pathOf(d.root, e.key)
+	near, elsewhere := suggest.Name(e.key, keys), d.scalars.pathOf(d.root, e.key)
 	switch {
 	case above.t != nil && slices.Contains(keysOf(above.t), e.key):
 		hint = fmt.Sprintf("it belongs under %s: indent it more than that key", above.key)

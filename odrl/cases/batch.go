@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/uimgate/uimgate/internal/nearest"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/odrl"
 )
 
@@ -42,7 +42,7 @@ func (b *Batch) Answer(ctx context.Context, line []byte) (any, error) {
 		return nil, errors.New("the line is not one JSON object with each key once")
 	}
 	for key := range parts {
-		if near := nearest.Name(key, lineKeys); near != "" && !slices.Contains(lineKeys, key) {
+		if near := suggest.Name(key, lineKeys); near != "" && !slices.Contains(lineKeys, key) {
 			return nil, fmt.Errorf("unknown key %q: did you mean %s?", key, near)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
@@ -12,7 +12,7 @@ import (
 // An ErrorHandler takes the envelopes that no handler can be given: it counts them, and tells their sender by an error of the
 // protocol default. It never answers an error or an end of that protocol, and no sender more often than Limits.Errors allows.
 type ErrorHandler struct {
-	perSender *bucket.Set
+	perSender *ratelimit.Set
 	deliver   func(Envelope) error
 	now       func() time.Time
 
@@ -34,7 +34,7 @@ type ErrorStatus struct {
 var defaultSpec = protocol.Default.Specs[0]
 
 func newErrorHandler(l Limits, deliver func(Envelope) error, now func() time.Time) *ErrorHandler {
-	return &ErrorHandler{perSender: bucket.NewSet(l.Errors), deliver: deliver, now: now}
+	return &ErrorHandler{perSender: ratelimit.NewSet(l.Errors), deliver: deliver, now: now}
 }
 
 // Status returns the counts.

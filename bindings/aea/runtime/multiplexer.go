@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
@@ -56,7 +56,7 @@ func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer
 		address: address, box: MailBox{newInBox(l), newOutBox(address, l)}, routes: newRoutes(l.Routes, l.RouteAge), now: now,
 		reading: semaphore.NewWeighted(max(l.Reading, 2*wire.MaxEnvelope)),
 	}
-	m.relay.m, m.relay.perSender = m, bucket.NewSet(l.Relay)
+	m.relay.m, m.relay.perSender = m, ratelimit.NewSet(l.Relay)
 	return m
 }
 

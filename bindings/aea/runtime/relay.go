@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
@@ -13,7 +13,7 @@ import (
 // unread. Nothing is kept for an agent that is not connected.
 type relay struct {
 	m         *Multiplexer
-	perSender *bucket.Set
+	perSender *ratelimit.Set
 	// tell sends the sender of an envelope an error.
 	tell func(Envelope, wire.Message) bool
 

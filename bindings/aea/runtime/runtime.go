@@ -17,7 +17,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
@@ -53,7 +53,7 @@ func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
 	}
-	o.Limits = o.Limits.within(memory.Limit() / int64(max(o.Agents, 1)))
+	o.Limits = o.Limits.within(membudget.Limit() / int64(max(o.Agents, 1)))
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}

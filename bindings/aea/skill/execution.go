@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	aeawire "github.com/uimgate/uimgate/internal/wire/aea"
@@ -90,7 +90,7 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 func (s *Skill) readCall(ctx context.Context, text []byte) (*protocol.HTTPMessage, error) {
 	share := s.Memory.Open()
 	defer share.Close()
-	if err := wire.Affords(memory.With(ctx, share), text); err != nil {
+	if err := wire.Affords(membudget.With(ctx, share), text); err != nil {
 		return nil, err
 	}
 	tree, err := strictjson.DecodeObjectOf(text, wire.MaxValues)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/bindings/aea/skill"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
@@ -17,7 +17,7 @@ import (
 func TestCallsAreReadInMemory(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", func(c *skill.Config, g *gatetest.Gate) {
-		c.Memory = memory.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
+		c.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })
 	})
 	a := s.agent(identity.Fetchai)
 	many := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": [%s0]}}`, gatetest.Searching, strings.Repeat("0,", 5000))

@@ -20,8 +20,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
@@ -39,7 +39,7 @@ type Config struct {
 	API     http.Handler            // answers requests whose context has a door.Arrival
 	Desk    *agree.Desk
 	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
-	Memory  *memory.Budget     // of which calls are read
+	Memory  *membudget.Budget  // of which calls are read
 	Now     func() time.Time
 	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.
@@ -52,8 +52,8 @@ type Config struct {
 type Skill struct {
 	Config
 	offers *offers
-	asked  *bucket.Set // by sender, of calls for proposals and counter-offers
-	agrees *bucket.Set // of agreements, of all senders: names of agents cost nothing
+	asked  *ratelimit.Set // by sender, of calls for proposals and counter-offers
+	agrees *ratelimit.Set // of agreements, of all senders: names of agents cost nothing
 }
 
 // proposals bounds how often one agent is made a proposal: each has the policy evaluated.
@@ -64,7 +64,7 @@ var agreements = limit.Rate{Max: 20, Period: limit.Second}
 
 // New makes a Skill.
 func New(c Config) *Skill {
-	return &Skill{Config: c, offers: newOffers(c.Now), asked: bucket.NewSet(proposals), agrees: bucket.NewSet(agreements)}
+	return &Skill{Config: c, offers: newOffers(c.Now), asked: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
 }
 
 // Close ends what the skill does by itself. It answers nothing any more.

@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -110,7 +110,7 @@ func TestRangesThatAttack(t *testing.T) {
 // Frames of a megabyte at once on many sockets take no more memory than there is for bodies; nobody else is kept waiting.
 func TestLargeFramesAtOnce(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = memory.NewBudget(4<<20, func() {}) })
+	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = membudget.NewBudget(4<<20, func() {}) })
 	lines := make([]*line, atOnce)
 	for i := range lines {
 		lines[i] = h.agent().known().connect()

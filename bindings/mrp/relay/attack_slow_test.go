@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 )
 
 // A body that comes a byte at a time ends with its connection, whatever it is for and whether anybody wants it.
@@ -51,7 +51,7 @@ func TestBodiesThatComeSlowly(t *testing.T) {
 // Bodies of strangers that do not end hold the memory that others need for no longer than until they need it.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
-	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = memory.NewBudget(4<<20, func() {}) })
+	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = membudget.NewBudget(4<<20, func() {}) })
 	a := h.agent().known()
 	const slow, fit = 10, 5
 	answers := make(chan *http.Response, slow)

@@ -15,7 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -99,7 +99,7 @@ func TestFramesThatNeverEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHost(t, "", many, relay.Hurry(attack.hurry), func(o *relay.Options) { o.Budget = memory.NewBudget(3*size, func() {}) })
+			h := newHost(t, "", many, relay.Hurry(attack.hurry), func(o *relay.Options) { o.Budget = membudget.NewBudget(3*size, func() {}) })
 			a, b := h.agent().known(), h.agent().known()
 			conn, _ := a.rawSocket()
 			_, err := fmt.Fprint(conn, attack.begin)
@@ -165,7 +165,7 @@ func TestAPeerThatNeverReads(t *testing.T) {
 	t.Parallel()
 	const size, messages = 1 << 20, 12
 	h := newHost(t, "", many, relay.Hurry(relay.Times{Write: time.Second}), func(o *relay.Options) {
-		o.Budget = memory.NewBudget(5*size, func() {}) // for the frame that goes out, and one that comes in
+		o.Budget = membudget.NewBudget(5*size, func() {}) // for the frame that goes out, and one that comes in
 	})
 	a, deaf, b := h.agent().known(), h.agent().known(), h.agent().known()
 	body := `"` + strings.Repeat("x", size/2) + `"`

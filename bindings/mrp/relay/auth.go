@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -24,7 +24,7 @@ type call struct {
 	auth  wire.Auth
 	agent mail.Agent // not where the operation takes the signature itself
 	body  []byte
-	share *memory.Share
+	share *membudget.Share
 	file  *upload // the body of an upload, in place of body
 	// target is what the signature covers.
 	target string
@@ -56,7 +56,7 @@ func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 			refused = op.do(w, c)
 		}
 		if refused == nil {
-			accept.Of(req.Context()).Keep()
+			connlimit.Of(req.Context()).Keep()
 			return
 		}
 		if refused.Code == wire.ReplayDetected {
@@ -67,7 +67,7 @@ func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 }
 
 // admit finds out who sent a request, and counts it.
-func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signed, share *memory.Share) (refused *wire.Error) {
+func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signed, share *membudget.Share) (refused *wire.Error) {
 	if c.auth, refused = wire.ReadAuth(c.Header); refused != nil {
 		return refused
 	}
@@ -95,7 +95,7 @@ func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op si
 }
 
 // receive reads the body. That of an upload goes to a file while it comes.
-func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wire.Digest, *wire.Error) {
+func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) (wire.Digest, *wire.Error) {
 	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
 	most, within := int64(wire.MaxRequest), r.times.body
 	if upload {
@@ -117,10 +117,10 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *memory.Share) (wi
 		return c.file.sum, nil
 	}
 	coming := r.crowd.join(share, func() error { return connection.SetReadDeadline(time.Unix(1, 0)) })
-	raw, err := io.ReadAll(memory.NewReader(body, func(n int64) error { return r.crowd.take(coming, n) }))
+	raw, err := io.ReadAll(membudget.NewReader(body, func(n int64) error { return r.crowd.take(coming, n) }))
 	r.crowd.leave(coming, err == nil)
 	switch {
-	case errors.Is(err, memory.ErrExhausted):
+	case errors.Is(err, membudget.ErrExhausted):
 		return wire.Digest{}, unavailable("the relay has no memory left for this: try again in some seconds")
 	case isTooLarge(err):
 		return wire.Digest{}, tooLarge

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 )
 
 // A crowd is requests whose bodies come and of whose senders nothing is known. They hold memory for as long as their senders like, within
@@ -17,14 +17,14 @@ type crowd struct {
 
 // An arrival is a body that is coming.
 type arrival struct {
-	share *memory.Share
+	share *membudget.Share
 	cut   func() error // ends the reading of the body; it does not wait
 	place *list.Element
 	ended chan struct{} // closed once it holds nothing
 }
 
 // join has a body come.
-func (c *crowd) join(share *memory.Share, cut func() error) *arrival {
+func (c *crowd) join(share *membudget.Share, cut func() error) *arrival {
 	a := &arrival{share: share, cut: cut, ended: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,11 +43,11 @@ func (c *crowd) leave(a *arrival, whole bool) {
 	close(a.ended)
 }
 
-// take is memory.Share.Take; older bodies make room, one after another. Each waits for older ones alone, so that none waits for long.
+// take is membudget.Share.Take; older bodies make room, one after another. Each waits for older ones alone, so that none waits for long.
 func (c *crowd) take(a *arrival, n int64) error {
 	for {
 		err := a.share.Take(n)
-		if !errors.Is(err, memory.ErrExhausted) {
+		if !errors.Is(err, membudget.ErrExhausted) {
 			return err
 		}
 		oldest := c.first(a)

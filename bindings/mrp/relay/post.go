@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/turns"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -35,7 +35,7 @@ const (
 )
 
 // postSharing bounds the attempts under way.
-var postSharing = turns.Bounds{Places: 32, Waiting: postClaims - 32, Wait: 20 * time.Second}
+var postSharing = fairqueue.Bounds{Places: 32, Waiting: postClaims - 32, Wait: 20 * time.Second}
 
 // post posts what is due, until ctx ends.
 func (r *Relay) post(ctx context.Context) {
@@ -123,7 +123,7 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
 		return proved // a socket goes first, or a probe; the message is due again once the claim has ended
 	}
-	leave, err := r.places.Take(ctx, turns.Party{Name: string(p.Recipient[:]), Stranger: !proved})
+	leave, err := r.places.Take(ctx, fairqueue.Party{Name: string(p.Recipient[:]), Stranger: !proved})
 	if err != nil {
 		return proved // others are first; it is due again once the claim has ended
 	}

@@ -22,10 +22,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
-	"github.com/uimgate/uimgate/internal/memory"
-	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -49,7 +49,7 @@ type Options struct {
 	// Client returns the address or network of a caller, by which strangers are bounded. nil: the address of the connection.
 	Client func(*http.Request) string
 	// Budget bounds the memory of requests. nil: a quarter of what the process may use.
-	Budget *memory.Budget
+	Budget *membudget.Budget
 	// Prefix is what stands before the paths of the protocol where the relay is mounted below another; without a slash at its end.
 	Prefix string
 	// Version is shown by health and the API's description.
@@ -74,14 +74,14 @@ type Relay struct {
 	hub      hub
 	turns    inTurn // of polls
 	rates    rates
-	strange  *bucket.Set // requests, before it is known who sent them
-	newcomer *bucket.Set // agents made
+	strange  *ratelimit.Set // requests, before it is known who sent them
+	newcomer *ratelimit.Set // agents made
 	postman  *fetch.Client
 	posting  chan struct{} // has as much in it as messages are claimed
 	postings postings
-	places   *turns.Places // of attempts
+	places   *fairqueue.Places // of attempts
 	probes   *probes
-	budget   *memory.Budget
+	budget   *membudget.Budget
 	crowd    crowd
 	answers  intake // bytes of large answers that are being written
 	meter    *meter
@@ -115,7 +115,7 @@ func New(o Options) (*Relay, error) {
 		o.Client = peer
 	}
 	if o.Budget == nil {
-		o.Budget = memory.NewBudget(memory.Limit()/4, func() {})
+		o.Budget = membudget.NewBudget(membudget.Limit()/4, func() {})
 	}
 	o.times = cmp.Or(o.times, usual)
 	if err := os.MkdirAll(o.Blobs, 0o700); err != nil {
@@ -126,13 +126,13 @@ func New(o Options) (*Relay, error) {
 		times: o.times, locals: map[wire.Key]bool{}, sockets: map[wire.Key]*inbox{}, waiters: map[wire.Key]int{},
 		stop: make(chan struct{}), started: o.Now(),
 		posting: make(chan struct{}, postClaims), postings: postings{of: map[mail.Key]int{}, room: make(chan struct{}, 1)},
-		places: turns.New(postSharing), probes: newProbes(),
+		places: fairqueue.New(postSharing), probes: newProbes(),
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, UserAgent: "uimgate-mrp-relay"}),
 	}
 	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets
 	r.answers.most, r.answers.each = r.limits.Answers, r.limits.AnswersEach
 	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach
-	r.strange, r.newcomer = bucket.NewSet(r.limits.Strangers), bucket.NewSet(r.limits.Newcomers)
+	r.strange, r.newcomer = ratelimit.NewSet(r.limits.Strangers), ratelimit.NewSet(r.limits.Newcomers)
 	var err error
 	if r.meter, err = newMeter(o.Metrics); err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -96,4 +96,4 @@ func (r *Relay) notAllowed(w http.ResponseWriter, methods []string) {
 }
 
 // peer is what the other end of a connection is counted under.
-func peer(req *http.Request) string { return accept.CountedAs(accept.Peer(req.RemoteAddr)) }
+func peer(req *http.Request) string { return connlimit.CountedAs(connlimit.Peer(req.RemoteAddr)) }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/uimgate/uimgate/internal/accept"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
 )
@@ -89,7 +89,7 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 		_ = conn.Close(websocket.StatusPolicyViolation, string(refused.Code))
 		return
 	}
-	accept.Of(req.Context()).Keep()
+	connlimit.Of(req.Context()).Keep()
 	r.serve(ctx, end, s)
 }
 
@@ -192,8 +192,8 @@ func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	share := r.budget.Open()
 	defer share.Close()
 	share.Known()
-	text, err := io.ReadAll(memory.NewReader(from, share.Take))
-	if errors.Is(err, memory.ErrExhausted) {
+	text, err := io.ReadAll(membudget.NewReader(from, share.Take))
+	if errors.Is(err, membudget.ErrExhausted) {
 		_ = s.Close(websocket.StatusTryAgainLater, "the relay has no memory left for this")
 		return err
 	}

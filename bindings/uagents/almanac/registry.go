@@ -10,7 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
@@ -53,12 +53,12 @@ type Store interface {
 type Registry struct {
 	store   Store
 	now     func() time.Time
-	sources *bucket.Set
+	sources *ratelimit.Set
 }
 
 // NewRegistry makes a Registry.
 func NewRegistry(s Store, now func() time.Time) *Registry {
-	return &Registry{store: s, now: now, sources: bucket.NewSet(perSource)}
+	return &Registry{store: s, now: now, sources: ratelimit.NewSet(perSource)}
 }
 
 // Wait is how long a source waits after ErrTooMany.

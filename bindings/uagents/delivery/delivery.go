@@ -15,8 +15,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/turns"
 )
 
 // Bounds of a delivery.
@@ -32,7 +32,7 @@ const (
 )
 
 // sharing bounds the tries under way: by hosts, so that none of them holds all.
-var sharing = turns.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Second}
+var sharing = fairqueue.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Second}
 
 // A Route is where an agent is reached.
 type Route struct {
@@ -83,7 +83,7 @@ type Options struct {
 // A Courier delivers envelopes. It is safe for concurrent use.
 type Courier struct {
 	guarded, private *fetch.Client
-	places           *turns.Places
+	places           *fairqueue.Places
 	pause            time.Duration
 }
 
@@ -93,7 +93,7 @@ func New(o Options) *Courier {
 	return &Courier{
 		guarded: fetch.New(fetch.Options{AllowHTTP: true, Timeout: o.Exchange}),
 		private: fetch.New(fetch.Options{AllowInsecure: true, Timeout: o.Exchange}),
-		places:  turns.New(sharing), pause: o.Pause,
+		places:  fairqueue.New(sharing), pause: o.Pause,
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (f
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}, true
 	}
-	leave, err := c.places.Take(ctx, turns.Party{Name: e.host(), Stranger: to.Stranger})
+	leave, err := c.places.Take(ctx, fairqueue.Party{Name: e.host(), Stranger: to.Stranger})
 	if err != nil {
 		return &Error{Crowded, err}, false
 	}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -40,7 +40,7 @@ func (a *Answer) Tree(ctx context.Context) (any, error) {
 	if a.JSON == nil {
 		return a.content, nil
 	}
-	if memory.Of(ctx).Wait(ctx, strictjson.Cost(a.JSON)) != nil {
+	if membudget.Of(ctx).Wait(ctx, strictjson.Cost(a.JSON)) != nil {
 		return nil, &ResponseError{Status: a.Status, Reason: errNoMemory.Error()}
 	}
 	tree, err := strictjson.Decode(a.JSON)
@@ -67,7 +67,7 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 // read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
 // as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
 func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
-	share := memory.Of(ctx)
+	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
 	if resp.Status < 200 { // 101: nobody asked to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
@@ -127,7 +127,7 @@ func jsonReason(err error) string {
 
 // readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
 // complete body cannot be used.
-func readBody(ctx context.Context, share *memory.Share, resp *pool.Answer, bound int64) ([]byte, *Buffer, error) {
+func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bound int64) ([]byte, *Buffer, error) {
 	if resp.Length > bound {
 		return nil, nil, errTooLong
 	}
@@ -157,7 +157,7 @@ func readBody(ctx context.Context, share *memory.Share, resp *pool.Answer, bound
 }
 
 // readBounded reads at most bound bytes, of which expect are said to come; -1: nobody knows.
-func readBounded(ctx context.Context, share *memory.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
+func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
 	if expect >= 0 { // all at once
 		if share.Wait(ctx, expect) != nil {
 			return nil, nil, errNoMemory
@@ -167,9 +167,9 @@ func readBounded(ctx context.Context, share *memory.Share, r io.Reader, bound, e
 		return raw, buffer, err
 	}
 	var buf bytes.Buffer
-	_, err := buf.ReadFrom(memory.NewReader(io.LimitReader(r, bound+1), func(n int64) error { return share.Wait(ctx, n) }))
+	_, err := buf.ReadFrom(membudget.NewReader(io.LimitReader(r, bound+1), func(n int64) error { return share.Wait(ctx, n) }))
 	switch {
-	case errors.Is(err, memory.ErrExhausted):
+	case errors.Is(err, membudget.ErrExhausted):
 		return nil, nil, errNoMemory
 	case err != nil:
 		return nil, nil, err

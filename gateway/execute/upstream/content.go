@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 )
 
 // The members of the tree that is made of an answer that is a file or a text.
@@ -66,7 +66,7 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	if asText && utf8.Valid(raw) {
 		body[contentMember] = string(raw)
 	} else {
-		if memory.Of(ctx).Wait(ctx, 2*int64(base64.StdEncoding.EncodedLen(len(raw)))) != nil {
+		if membudget.Of(ctx).Wait(ctx, 2*int64(base64.StdEncoding.EncodedLen(len(raw)))) != nil {
 			return unusable(errNoMemory.Error())
 		}
 		body[contentMember], body[encodingMember] = base64.StdEncoding.EncodeToString(raw), "base64"

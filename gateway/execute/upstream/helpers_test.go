@@ -15,7 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
-	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
 // live is a grant that does not end.
@@ -51,7 +51,7 @@ func config(tb testing.TB, address string) upstream.Config {
 		AllowedHosts: []string{"api.shop.example:443"},
 		Breaker:      upstream.Breaker{Failures: 1000, OpenFor: time.Minute},
 		Retry:        upstream.Retry{Attempts: 3, Wait: time.Microsecond, MaxWait: time.Microsecond},
-		Places:       turns.Bounds{Places: 1024, Waiting: 1024, Wait: time.Second},
+		Places:       fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: time.Second},
 		Pool:         upstream.Pool{MaxConns: 1024, MaxIdle: 256, IdleTimeout: time.Minute, DialTimeout: 5 * time.Second},
 		Now:          time.Now,
 	}

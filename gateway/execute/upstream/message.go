@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -29,7 +29,7 @@ var (
 
 // message is the service's own word on why it refused a call, cleaned; empty where it said nothing that can be told.
 func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointer string) string {
-	if memory.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
+	if membudget.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
 	}
 	body, err := strictjson.Decode(withoutNUL(raw))

@@ -30,7 +30,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
-	"github.com/uimgate/uimgate/internal/turns"
+	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
 // A Config holds where the service is and how to call it. Everything without a stated default is required.
@@ -61,7 +61,7 @@ type Config struct {
 	Breaker     Breaker
 	Retry       Retry
 	// Places are those of calls under way, which Enter shares between agents.
-	Places turns.Bounds
+	Places fairqueue.Bounds
 	Pool   Pool
 	// RootCAs are trusted instead of the system's for an https URL; nil: the system's.
 	RootCAs *x509.CertPool
@@ -107,7 +107,7 @@ type Upstream struct {
 	tokens   *tokens     // nil: no OAuth2
 	question *question   // nil: the service is not asked what became of a call
 	conns    *pool.Pool
-	places   *turns.Places
+	places   *fairqueue.Places
 	failing  *otter.Cache[ownCircuit, *circuit]
 
 	credentials []string // the secrets among Config's, as texts
@@ -148,7 +148,7 @@ func New(cfg Config) (*Upstream, error) {
 		return nil, fmt.Errorf("upstream url: %w", err)
 	}
 	u.conns = conns
-	u.failing, u.places = newOwnCircuits(), turns.New(cfg.Places)
+	u.failing, u.places = newOwnCircuits(), fairqueue.New(cfg.Places)
 	return u, nil
 }
 
@@ -156,8 +156,8 @@ func New(cfg Config) (*Upstream, error) {
 // an agent that the operator has not approved. It sees to it that there is an access token, where calls need one. leave gives
 // the place back, once. Errors: ErrFull, ErrUnreachable where there is no token, that of ctx.
 func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leave func(), err error) {
-	leave, err = u.places.Take(ctx, turns.Party{Name: agent, Stranger: stranger})
-	if errors.Is(err, turns.ErrFull) {
+	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Stranger: stranger})
+	if errors.Is(err, fairqueue.ErrFull) {
 		return nil, ErrFull
 	}
 	if err != nil || u.tokens == nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -89,7 +89,7 @@ type Gate struct {
 	Handler   http.Handler           // of the public listener
 	Settings  string                 // uimgate.yaml, as it was written first
 	Upstream  func(http.ResponseWriter, *http.Request)
-	Memory    *memory.Budget // of all requests; prepare may set one that is smaller than usual
+	Memory    *membudget.Budget // of all requests; prepare may set one that is smaller than usual
 	// Connections bounds those of the public listener. prepare may set it; then server.connections_per_address holds as well.
 	Connections int
 	Relay       *relay.Relay // of MRP, where the settings have RelaySettings
@@ -213,7 +213,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Store: g.Store, PerCaller: cfg.Server.IssuePerAddress, All: cfg.Server.Consents, Recorder: g.Metrics, Now: g.Now,
 	})
 	if g.Memory == nil {
-		g.Memory = memory.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
+		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	g.Doors = bindings.Doors(bindings.Config{
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,

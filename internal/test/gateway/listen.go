@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -22,12 +22,12 @@ func (g *Gate) listen(perAddress int) {
 	g.Must(err)
 	public := httptest.NewUnstartedServer(g.Handler)
 	_ = public.Listener.Close()
-	public.Listener = accept.New(ln, accept.Bounds{
+	public.Listener = connlimit.New(ln, connlimit.Bounds{
 		All: g.Connections, PerAddress: perAddress,
 		Exempt: func(a netip.Addr) bool { return g.Directory.Current().Trusts(a) },
-		Shed:   func(cause accept.Cause) { g.Metrics.Shed(reason.Cause(cause)) },
+		Shed:   func(cause connlimit.Cause) { g.Metrics.Shed(reason.Cause(cause)) },
 	})
-	public.Config.ConnContext, public.Config.ConnState = accept.Context, accept.State
+	public.Config.ConnContext, public.Config.ConnState = connlimit.Context, connlimit.State
 	public.Start()
 	g.Cleanup(public.Close)
 	g.URL = public.URL

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/uimgate/uimgate/internal/nearest"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
 // Names resolves the spellings of a document: prefixes and aliases of its inline context over the
@@ -213,7 +213,7 @@ func LastName(s string) string { return s[strings.LastIndexAny(s, "/#:")+1:] }
 
 // Suggest words the nearest of the known names as the end of a message; empty where none is near.
 func Suggest(name string, known []string) string {
-	if near := nearest.Name(name, known); near != "" {
+	if near := suggest.Name(name, known); near != "" {
 		return ": did you mean " + near + "?"
 	}
 	return ""

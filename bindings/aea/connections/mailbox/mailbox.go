@@ -25,7 +25,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/connections/internal/socket"
 	"github.com/uimgate/uimgate/bindings/aea/node"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
@@ -99,7 +99,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 			defer serving.Done()
 			routes.ServeHTTP(w, r)
 		}),
-		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: accept.Context, ConnState: accept.State,
+		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only want the certificate
@@ -131,7 +131,7 @@ func (c *Connection) with(serve func(http.ResponseWriter, *http.Request, *sessio
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		accept.Of(r.Context()).Keep()
+		connlimit.Of(r.Context()).Keep()
 		serve(w, r, s)
 	}
 }

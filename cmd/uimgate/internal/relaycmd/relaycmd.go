@@ -24,7 +24,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/memory"
+	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/relayhost"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -109,7 +109,7 @@ type ready struct {
 func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	log := f.Log(stderr)
 	defer func() { _ = log.Sync() }()
-	if _, err := memory.LimitFromCGroup(); err != nil {
+	if _, err := membudget.LimitFromCGroup(); err != nil {
 		log.Warn("memory", zap.Error(err))
 	}
 	o, err := f.options(ctx, log)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
@@ -31,13 +31,13 @@ func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.Framing, port
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
 }
 
-// Keep notes that the agent at the other end proved its address or sent an envelope, now. See accept.Conn.Keep.
+// Keep notes that the agent at the other end proved its address or sent an envelope, now. See connlimit.Conn.Keep.
 func (c *Conn) Keep() {
 	raw := c.Conn
 	if secure, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
 		raw = secure.NetConn()
 	}
-	if accepted, ok := raw.(*accept.Conn); ok {
+	if accepted, ok := raw.(*connlimit.Conn); ok {
 		accepted.Keep()
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/internal/accept"
+	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 // Bounds are those of one listener. What is zero is what stands behind it.
@@ -38,7 +38,7 @@ func (b Bounds) orDefault() Bounds {
 // A Listener accepts the connections of agents. What it was opened with stays its address when it is served again.
 type Listener struct {
 	Bounds  Bounds // as they are
-	accept  accept.Bounds
+	accept  connlimit.Bounds
 	address net.Addr
 
 	mu   sync.Mutex
@@ -56,7 +56,7 @@ func Listen(ctx context.Context, address string, b Bounds) (*Listener, error) {
 		address = net.JoinHostPort("127.0.0.1", port)
 	}
 	l := &Listener{Bounds: b.orDefault()}
-	l.accept = accept.Bounds{
+	l.accept = connlimit.Bounds{
 		All: l.Bounds.Connections, PerAddress: l.Bounds.PerAddress, Exempt: func(netip.Addr) bool { return false }, Shed: l.shed,
 	}
 	if l.next, err = l.open(ctx, address); err != nil {
@@ -71,13 +71,13 @@ func (l *Listener) open(ctx context.Context, address string) (net.Listener, erro
 	if err != nil {
 		return nil, err
 	}
-	return accept.New(ln, l.accept), nil
+	return connlimit.New(ln, l.accept), nil
 }
 
 // errShed says that a connection was refused, or closed for another one.
 var errShed = errors.New("more connections than there may be")
 
-func (l *Listener) shed(accept.Cause) {
+func (l *Listener) shed(connlimit.Cause) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.port != nil {

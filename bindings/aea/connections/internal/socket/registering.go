@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
-	"github.com/uimgate/uimgate/internal/limit/bucket"
+	"github.com/uimgate/uimgate/internal/ratelimit"
 )
 
 // registrations is how often agents of one address may register by one connection, whoever they say they are: to look at it costs two
@@ -15,12 +15,12 @@ var registrations = limit.Rate{Max: 30, Period: limit.Minute}
 // Registering holds back addresses from which agents register too often. It is safe for concurrent use.
 type Registering struct {
 	now  func() time.Time
-	from *bucket.Set
+	from *ratelimit.Set
 }
 
 // NewRegistering makes one that reads this clock.
 func NewRegistering(now func() time.Time) *Registering {
-	return &Registering{now: now, from: bucket.NewSet(registrations)}
+	return &Registering{now: now, from: ratelimit.NewSet(registrations)}
 }
 
 // Admit reports whether one more may register from an address with its port.

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package accept
-
-import "syscall"
-
-const canPark = false
-
-func readable(syscall.RawConn) bool { return false }

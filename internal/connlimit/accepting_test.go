@@ -1,0 +1,90 @@
+//go:build unix
+
+package connlimit_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/uimgate/uimgate/internal/connlimit"
+)
+
+// A full listener accepts as many as there are descriptors for, and fails then.
+type full struct {
+	net.Listener
+	descriptors, failures atomic.Int64
+	err                   error
+}
+
+func (f *full) Accept() (net.Conn, error) {
+	if f.descriptors.Add(-1) < 0 {
+		f.failures.Add(1)
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: f.err}
+	}
+	return f.Listener.Accept()
+}
+
+// While there is no descriptor for new connections, those that are open are served, and so are new ones once there is one.
+func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
+	for _, cause := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED} {
+		t.Run(cause.Error(), func(t *testing.T) {
+			ln, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told atomic.Int64
+			f := &full{Listener: ln, err: cause}
+			f.descriptors.Store(1)
+			h := newHallAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
+				b.Trouble = func(err error) {
+					if !errors.Is(err, cause) {
+						t.Error(err)
+					}
+					told.Add(1)
+				}
+			})
+			v := h.visit()
+			for n := range int64(3) {
+				h.until("another failure", func() bool { return f.failures.Load() > n })
+				h.parked(1)
+				v.send(post("still here"))
+				if got := v.receive(); got != "still here" {
+					t.Errorf("%q", got)
+				}
+			}
+			f.descriptors.Store(1)
+			other := h.visit()
+			other.send(post("new"))
+			if got := other.receive(); got != "new" {
+				t.Errorf("%q", got)
+			}
+			if h.failed.Load() != 0 || told.Load() != 1 {
+				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), told.Load())
+			}
+		})
+	}
+}
+
+func TestErrorsThatDoNotPassAreReturned(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := connlimit.New(&full{Listener: ln, err: syscall.EINVAL}, connlimit.Bounds{
+		All: 1, PerAddress: 1, Exempt: func(netip.Addr) bool { return false }, Shed: func(connlimit.Cause) {},
+		Trouble: func(err error) { t.Error(err) },
+	})
+	for range 3 {
+		if _, err := l.Accept(); !errors.Is(err, syscall.EINVAL) {
+			t.Error(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}

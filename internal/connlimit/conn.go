@@ -1,0 +1,269 @@
+package connlimit
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A socket is an open connection, from when it was accepted until it is closed: whoever waits for its requests meanwhile.
+type socket struct {
+	net.Conn
+	listener *Listener
+	networks []netip.Prefix
+	raw      syscall.RawConn // of a connection that may be parked; else nil
+	served   atomic.Bool
+
+	// blanks is how many CR and LF were read over since the last request; under the lock of the Conn that has the socket.
+	blanks int
+
+	// Under the lock of the listener.
+	in        *list.List // that has it at place; nil if it does not make room
+	place     *list.Element
+	kept      bool
+	active    bool // a request is under way, or a handler has taken the connection
+	forgotten bool
+}
+
+// end closes the socket and makes room for another. Close, of the connection, leaves the counts alone.
+func (s *socket) end() error {
+	s.listener.mu.Lock()
+	s.listener.forget(s)
+	s.listener.mu.Unlock()
+	return s.Close()
+}
+
+// A Conn is a connection that was accepted, as it is given to a server: when it is parked, the server is told that it has ended, and
+// is given another Conn once there is something to read.
+type Conn struct {
+	net.Conn
+	socket *socket
+
+	mu    sync.Mutex
+	stage stage
+	// waits is set as long as nothing of the next request has been read.
+	waits bool
+	// again is set as long as nothing has been read for the server from a socket that was parked.
+	again bool
+	// whole is how much a Read asks for while the buffer of the server is empty: it was when the first one was made. 0: none was.
+	whole int
+	// bounded says that the server has set the deadline until which it waits for the next request.
+	bounded bool
+	// short says that the deadline of the socket is sooner than until, which is the one that the server has set.
+	short bool
+	until time.Time
+}
+
+// A stage is how far a Conn is on its way out of the server.
+type stage uint8
+
+const (
+	served  stage = iota
+	leaving       // the server has been told that the connection ended, and will close it
+	left          // and has closed it: it is parked
+)
+
+// Read reads what comes. Where nothing does, for so long that the connection is to be parked, the error is io.EOF.
+func (c *Conn) Read(p []byte) (int, error) {
+	mayPark := c.reads(len(p))
+	for {
+		n, err := c.Conn.Read(p)
+		if !mayPark {
+			return n, err
+		}
+		if n, done, err := c.waited(p[:n], err); done {
+			return n, err
+		}
+	}
+}
+
+// waited is what a Read returns that has waited for a request. It is not done where all that came is to be read over.
+func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n = len(p)
+	switch {
+	case n > 0:
+		if c.again {
+			n = c.withoutBlanks(p)
+		}
+		if n == 0 && err == nil {
+			return 0, false, nil
+		}
+		c.waits, c.again = false, false
+	case c.short && c.stage == served && errors.Is(err, os.ErrDeadlineExceeded):
+		c.stage = leaving
+		return 0, true, io.EOF
+	}
+	return n, true, err
+}
+
+// reads prepares reading so many bytes, and reports whether the connection may be parked if none come. It may not once a byte of the
+// request is in the server's buffer: its deadline is the server's then.
+func (c *Conn) reads(size int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.whole == 0 {
+		c.whole = size
+	}
+	if c.waits && c.whole == size {
+		return true
+	}
+	c.waits = false
+	if c.short {
+		c.short = false
+		_ = c.Conn.SetReadDeadline(c.until) // else the read says what is wrong
+	}
+	return false
+}
+
+// SetReadDeadline bounds how long reads wait. While the connection waits for a request, it is parked before.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	return c.Conn.SetReadDeadline(c.soon(t))
+}
+
+// SetDeadline bounds reads, as SetReadDeadline does, and writes.
+func (c *Conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// soon is when reading is to end: at t, or when the connection is to be parked.
+func (c *Conn) soon(t time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.short = false
+	if c.bounded && c.whole > 0 { // a further deadline, without a Read: the request was in the buffer
+		c.waits = false
+	}
+	c.bounded = true
+	if !c.waits || c.socket.raw == nil {
+		return t
+	}
+	soon := time.Now().Add(c.socket.listener.b.Park) //nolint:forbidigo // connections have the machine's clock
+	if t.IsZero() || soon.Before(t) {
+		c.short, c.until = true, t
+		return soon
+	}
+	return t
+}
+
+// Close closes the connection and makes room for another, unless it is to be parked.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	stage, until := c.stage, c.until
+	if stage == leaving {
+		c.stage = left
+	}
+	c.mu.Unlock()
+	if stage == left || stage == leaving && c.socket.listener.park(c.socket, until) {
+		return nil
+	}
+	return c.socket.end()
+}
+
+// MarkServed notes that a request on the connection succeeded. The nil Conn ignores it.
+func (c *Conn) MarkServed() {
+	if c != nil {
+		c.socket.served.Store(true)
+	}
+}
+
+// Served reports whether a request on the connection succeeded. The nil Conn, which was not accepted here, reports true.
+func (c *Conn) Served() bool { return c == nil || c.socket.served.Load() }
+
+// Keep notes that the listener's owner accepted the credentials of the peer, now. The connection then makes room for others only while
+// it has no request under way, and after all that were not kept. A server without State calls Keep for each message, so that the
+// connection that is silent for longest makes room first. The nil Conn ignores it.
+func (c *Conn) Keep() {
+	if c == nil {
+		return
+	}
+	c.MarkServed()
+	c.socket.update(func(s *socket) { s.kept = true })
+}
+
+// Kept reports whether Keep was called. The nil Conn reports true.
+func (c *Conn) Kept() bool {
+	if c == nil {
+		return true
+	}
+	c.socket.listener.mu.Lock()
+	defer c.socket.listener.mu.Unlock()
+	return c.socket.kept
+}
+
+// update changes what makes room for what. A connection that was kept is the last among those that do, or does not.
+func (s *socket) update(change func(*socket)) {
+	l := s.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(s)
+	switch {
+	case s.forgotten || !s.kept:
+	case s.active:
+		l.move(s, nil)
+	default:
+		l.move(s, l.idle)
+	}
+}
+
+// State is a ConnState of net/http. Without it connections are parked only before their first request, and those with a request under
+// way make room as if they were idle.
+func State(c net.Conn, state http.ConnState) {
+	accepted := own(c)
+	if accepted == nil {
+		return
+	}
+	switch state {
+	case http.StateActive, http.StateHijacked:
+		accepted.socket.update(func(s *socket) { s.active = true })
+	case http.StateIdle:
+		accepted.socket.update(func(s *socket) { s.active = false })
+		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be taken up again
+			accepted.wait()
+		}
+	case http.StateNew, http.StateClosed: // the listener makes and ends connections
+	}
+}
+
+// wait notes that the server waits for the next request.
+func (c *Conn) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waits, c.bounded = true, false
+	c.socket.blanks = 0
+}
+
+// own returns the connection of this package that c is, or that is below its TLS; nil if there is none.
+func own(c net.Conn) *Conn {
+	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = secure.NetConn()
+	}
+	accepted, _ := c.(*Conn)
+	return accepted
+}
+
+type connKey struct{}
+
+// Context is a ConnContext of net/http.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	if accepted := own(c); accepted != nil {
+		return context.WithValue(ctx, connKey{}, accepted)
+	}
+	return ctx
+}
+
+// Of returns the connection that a request came by; nil where it was not accepted here.
+func Of(ctx context.Context) *Conn {
+	c, _ := ctx.Value(connKey{}).(*Conn)
+	return c
+}

@@ -1,0 +1,198 @@
+// Package connlimit bounds the connections that are open at once, where they are accepted: of one address, of the networks an
+// IPv6 address is part of, and in all. Where all are taken, a connection that was not kept makes room, then one that is idle.
+//
+//	bounded := connlimit.New(ln, connlimit.Bounds{All: 16384, PerAddress: 256, …})
+//	server := &http.Server{ConnContext: connlimit.Context, ConnState: connlimit.State, …}
+//	server.Serve(bounded)
+//	connlimit.Of(r.Context()).Keep() // in a handler that has accepted the caller's credentials
+package connlimit
+
+import (
+	"container/list"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Bounds are how many connections may be open at once. All members but Answer, Park and Trouble are required.
+type Bounds struct {
+	// All bounds the connections of all addresses together. Beyond it the oldest connection that was not kept makes room for a new
+	// one; if every connection was kept, the one that has waited longest for a request. If all have a request under way, the new
+	// connection is refused.
+	All int
+	// PerAddress is of one IPv4 address, or one IPv6 /64; a /56 may have twice as many, a /48 four times.
+	PerAddress int
+	// Exempt are addresses that speak for many, such as proxies: only All counts for them.
+	Exempt func(netip.Addr) bool
+	// Answer is written to a connection that is refused, before it is closed; empty: nothing.
+	Answer []byte
+	// Park is how long a connection may wait for a request before it is parked: the server gives back what it holds for it, until
+	// there is something to read. 0: none is. It is for servers of net/http that have Context and State of this package, and are
+	// without TLS, whose sessions cannot be taken up again.
+	Park time.Duration
+	// Shed is called for each connection that was refused, or closed to make room.
+	Shed func(Cause)
+	// Trouble is called where no connection can be accepted for now, such as without a free file descriptor: with the first error, and
+	// at most once a minute. It must not wait.
+	Trouble func(error)
+}
+
+// A Cause is why a connection was refused or closed.
+type Cause string
+
+// The causes.
+const (
+	Address Cause = "connections_address" // its address or network has as many as it may
+	All     Cause = "connections"         // there are as many as there may be
+)
+
+// A Listener accepts connections within its bounds.
+type Listener struct {
+	net.Listener
+	b          Bounds
+	perAddress atomic.Int64
+
+	mu        sync.Mutex
+	open      int
+	networks  map[netip.Prefix]int
+	strangers *list.List // of *socket that were not kept, the oldest first
+	idle      *list.List // of *socket that were kept and have no request under way, the one that waits longest first
+	parked    map[*socket]struct{}
+	parkings  int  // since the start
+	accepting bool // acceptAll runs
+	closed    bool
+
+	ready   chan *Conn     // what Accept returns
+	failed  chan error     // likewise
+	done    chan struct{}  // closed with the listener
+	running sync.WaitGroup // acceptAll, and a wait for each socket that is parked
+}
+
+// New bounds what a listener accepts.
+func New(ln net.Listener, b Bounds) *Listener {
+	if !canPark {
+		b.Park = 0
+	}
+	l := &Listener{
+		Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New(), idle: list.New(),
+		parked: map[*socket]struct{}{}, ready: make(chan *Conn), failed: make(chan error), done: make(chan struct{}),
+	}
+	l.SetPerAddress(b.PerAddress)
+	return l
+}
+
+// SetPerAddress changes Bounds.PerAddress for connections to come.
+func (l *Listener) SetPerAddress(n int) { l.perAddress.Store(int64(n)) }
+
+// acceptOne counts a connection; nil: it was refused.
+func (l *Listener) acceptOne(c net.Conn) *socket {
+	admitted, evicted, cause := l.admit(c)
+	if evicted != nil {
+		_ = evicted.Close() // it is forgotten already
+	}
+	if cause != "" {
+		l.b.Shed(cause)
+	}
+	if admitted == nil {
+		l.refuse(c)
+	}
+	return admitted
+}
+
+// refuse answers a connection that does not fit. Writing does not wait: the buffer of the kernel is empty.
+func (l *Listener) refuse(c net.Conn) {
+	if len(l.b.Answer) > 0 {
+		_, _ = c.Write(l.b.Answer)
+	}
+	_ = c.Close()
+}
+
+// admit counts a connection, or says why it does not fit. evicted has to be closed to make room.
+func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
+	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
+	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
+		admitted.raw, _ = own.SyscallConn() // nil: it is not parked
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, network := range admitted.networks {
+		if int64(l.networks[network]) >= l.perAddress.Load()<<i {
+			return nil, nil, Address
+		}
+	}
+	if l.open >= l.b.All {
+		if evicted = l.evictable(); evicted == nil {
+			return nil, nil, All
+		}
+		l.forget(evicted)
+		cause = All
+	}
+	l.open++
+	for _, network := range admitted.networks {
+		l.networks[network]++
+	}
+	l.move(admitted, l.strangers)
+	return admitted, evicted, cause
+}
+
+// evictable is the connection that makes room for a new one; nil if there is none. The caller holds the lock.
+func (l *Listener) evictable() *socket {
+	for _, from := range []*list.List{l.strangers, l.idle} {
+		if first := from.Front(); first != nil {
+			s, _ := first.Value.(*socket)
+			return s
+		}
+	}
+	return nil
+}
+
+// move puts a connection at the end of a list of those that make room; nil takes it out of them. The caller holds the lock.
+func (l *Listener) move(s *socket, to *list.List) {
+	if s.in != nil {
+		s.in.Remove(s.place)
+	}
+	if s.in, s.place = to, nil; to != nil {
+		s.place = to.PushBack(s)
+	}
+}
+
+// networksOf are the networks that a connection counts for, each of which may have twice as many as the one before.
+func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
+	remote, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	address := remote.AddrPort().Addr().Unmap().WithZone("")
+	if !address.IsValid() || l.b.Exempt(address) {
+		return nil
+	}
+	lengths := []int{64, 56, 48}
+	if address.Is4() {
+		lengths = []int{32}
+	}
+	var networks []netip.Prefix
+	for _, bits := range lengths {
+		if network, err := address.Prefix(bits); err == nil {
+			networks = append(networks, network)
+		}
+	}
+	return networks
+}
+
+// forget takes a connection out of the counts, once. The caller holds the lock.
+func (l *Listener) forget(s *socket) {
+	if s.forgotten {
+		return
+	}
+	s.forgotten = true
+	l.open--
+	for _, network := range s.networks {
+		if l.networks[network]--; l.networks[network] == 0 {
+			delete(l.networks, network)
+		}
+	}
+	l.move(s, nil)
+}

@@ -1,0 +1,73 @@
+package connlimit
+
+import "time"
+
+// A connection on which no request is under way costs net/http two buffers of 4 kB and a stack of 8. So a Conn whose Read has waited for
+// Bounds.Park, and got nothing, says io.EOF: the server gives back what it holds and closes the Conn. That leaves the socket open, for a
+// goroutine which waits without a buffer, within the deadline that the server had set. As soon as there is something to read, the socket
+// comes out of Accept again as a new Conn. No byte is lost, since none was read; all counts stay as they are.
+
+// hand gives a socket to whoever accepts, once more where it was parked.
+func (l *Listener) hand(s *socket, again bool) {
+	select {
+	case l.ready <- &Conn{Conn: s.Conn, socket: s, waits: true, again: again}:
+	case <-l.done:
+		_ = s.end()
+	}
+}
+
+// park has the socket wait for its next request, until a time; the zero time is never. It reports false where that cannot be.
+func (l *Listener) park(s *socket, until time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || s.forgotten || s.SetReadDeadline(until) != nil {
+		return false
+	}
+	l.parked[s] = struct{}{}
+	l.parkings++
+	l.running.Go(func() { l.wait(s) })
+	return true
+}
+
+// wait waits for what comes on a socket.
+func (l *Listener) wait(s *socket) {
+	came := readable(s.raw)
+	l.mu.Lock()
+	delete(l.parked, s)
+	l.mu.Unlock()
+	if came {
+		l.hand(s, true)
+		return
+	}
+	_ = s.end()
+}
+
+// Parked is how many connections are parked now, and how many times one was since the start.
+func (l *Listener) Parked() (now, ever int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.parked), l.parkings
+}
+
+// Open is how many connections are open, those that are parked among them.
+func (l *Listener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// Close ends accepting, closes the connections that are parked, and leaves those that are being served.
+func (l *Listener) Close() error {
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.done)
+	}
+	for s := range l.parked {
+		_ = s.Close() // with it ends its wait, which counts it no more
+	}
+	l.mu.Unlock()
+	err := l.Listener.Close()
+	l.running.Wait()
+	return err
+}

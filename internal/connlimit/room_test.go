@@ -1,0 +1,153 @@
+//go:build unix
+
+package connlimit_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/connlimit"
+)
+
+// visitFrom dials from an address of this machine, such as 127.0.0.2.
+func (h *hall) visitFrom(address string) *visitor {
+	h.t.Helper()
+	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(h.t.Context(), "tcp", h.address)
+	if err != nil {
+		h.t.Skip("this system has one loopback address: ", err)
+	}
+	h.t.Cleanup(func() { c.Close() })
+	return &visitor{c, h.t, bufio.NewReader(c)}
+}
+
+// fill opens connections from addresses of this machine, the first being 127.0.0.first, perAddress of each, and makes one request on each.
+func (h *hall) fill(path string, first, addresses, perAddress int) (filled []*visitor) {
+	h.t.Helper()
+	for a := range addresses {
+		for range perAddress {
+			v := h.visitFrom(fmt.Sprintf("127.0.0.%d", first+a))
+			v.send(get(path))
+			v.receive()
+			filled = append(filled, v)
+		}
+	}
+	return filled
+}
+
+// Connections of many addresses fill the listener. A connection from another address is served all the same, and stays.
+func TestManyAddressesDoNotKeepAnotherOut(t *testing.T) {
+	const all, perAddress = 24, 8
+	for name, test := range map[string]struct {
+		path      string // that each connection of the many asks for
+		addresses int
+	}{
+		"a served request":      {"/served", 3},
+		"of ten addresses":      {"/served", 10},
+		"a kept connection":     {"/keep", 3},
+		"kept, of ten":          {"/keep", 10},
+		"nothing but a request": {"/", 10},
+	} {
+		for _, park := range []time.Duration{0, soon} {
+			t.Run(fmt.Sprint(name, ", parked after ", park), func(t *testing.T) {
+				h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) {
+					b.All, b.PerAddress, b.Answer, b.Park = all, perAddress, []byte("busy"), park
+				})
+				h.fill(test.path, 10, test.addresses, perAddress)
+				agent := h.visitFrom("127.0.0.2")
+				agent.send(get("/keep"))
+				agent.receive()
+				h.fill("/served", 100, test.addresses, perAddress) // again, with what is not worth keeping
+				agent.send(get("/kept"))
+				if got := agent.receive(); got != "true" {
+					t.Errorf("kept: %s", got)
+				}
+				if got := h.l.Open(); got != all {
+					t.Errorf("%d are open, want %d", got, all)
+				}
+			})
+		}
+	}
+}
+
+// Among connections that were kept, the one that has waited longest for a request makes room. One with a request under way never does.
+func TestTheLongestIdleMakesRoom(t *testing.T) {
+	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 3, []byte("busy") })
+	kept := h.fill("/keep", 10, 1, 3)
+	kept[0].send(get("/keep")) // now the second has waited longest
+	kept[0].receive()
+	kept[2].send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n") // and the third has a request under way
+	h.until("under way", func() bool { return h.active() == 1 })
+	h.fill("/keep", 10, 1, 1)
+	kept[1].ended()
+	h.fill("/keep", 10, 1, 1)
+	kept[0].ended()
+	kept[2].send("body")
+	if got := kept[2].receive(); got != "body" {
+		t.Errorf("%q", got)
+	}
+}
+
+// Where every connection that was kept has a request under way, a new one is refused.
+func TestRequestsUnderWayMakeNoRoom(t *testing.T) {
+	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 2, []byte("busy") })
+	kept := h.fill("/keep", 10, 1, 2)
+	for _, v := range kept {
+		v.send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n")
+	}
+	h.until("under way", func() bool { return h.active() == 2 })
+	if got, _ := io.ReadAll(h.visitFrom("127.0.0.2")); string(got) != "busy" {
+		t.Errorf("%q, want that there are too many", got)
+	}
+	for _, v := range kept {
+		v.send("body")
+		v.receive()
+	}
+}
+
+// With TLS, net/http reports states of the connection around ours.
+func TestIdleConnectionsWithTLSMakeRoom(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shed atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(answer))
+	_ = server.Listener.Close()
+	server.Listener = connlimit.New(ln, connlimit.Bounds{
+		All: 2, PerAddress: 100, Exempt: func(netip.Addr) bool { return false }, Shed: func(connlimit.Cause) { shed.Add(1) },
+	})
+	server.Config.ConnContext, server.Config.ConnState = connlimit.Context, connlimit.State
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	for i := range 6 {
+		trusted, ok := server.Client().Transport.(*http.Transport)
+		if !ok {
+			t.Fatal("httptest has another transport")
+		}
+		client := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted.TLSClientConfig.RootCAs}, ForceAttemptHTTP2: i%2 == 0}
+		defer client.CloseIdleConnections()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/keep", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := client.RoundTrip(r)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		_, _ = io.Copy(io.Discard, got.Body)
+		got.Body.Close()
+	}
+	if shed.Load() != 4 {
+		t.Errorf("%d were shed, want 4", shed.Load())
+	}
+}

@@ -1,0 +1,212 @@
+package fairqueue_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/fairqueue"
+)
+
+// now is a context in which nobody waits.
+func now(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// takes takes places, as many as a party gets without waiting.
+func takes(t *testing.T, s *fairqueue.Places, of fairqueue.Party) (leave []func()) {
+	t.Helper()
+	for {
+		one, err := s.Take(now(t), of)
+		if err != nil {
+			return leave
+		}
+		leave = append(leave, one)
+	}
+}
+
+func known(name string) fairqueue.Party    { return fairqueue.Party{Name: name} }
+func stranger(name string) fairqueue.Party { return fairqueue.Party{Name: name, Stranger: true} }
+
+func TestNobodyTakesAllPlaces(t *testing.T) {
+	for _, places := range []int{1, 2, 3, 12, 1000} {
+		s := fairqueue.New(fairqueue.Bounds{Places: places, Waiting: 1, Wait: time.Minute})
+		for i := range 4 {
+			got, want := len(takes(t, s, known(fmt.Sprint(i)))), (places+1)/2
+			if i == 0 && got != want {
+				t.Errorf("of %d places the only party got %d; want %d", places, got, want)
+			}
+			if i == 1 && places > 1 && got == 0 {
+				t.Errorf("of %d places the second party got none", places)
+			}
+			places -= got
+		}
+	}
+	s := fairqueue.New(fairqueue.Bounds{Places: 100, Waiting: 1, Wait: time.Minute})
+	held := takes(t, s, known("a"))
+	for range 25 {
+		held[0]()
+		held = held[1:]
+	}
+	if got := len(takes(t, s, known("a"))); got != 25 {
+		t.Errorf("%d of 25 places that were given back", got)
+	}
+}
+
+func TestStrangersLeaveAQuarterToOthers(t *testing.T) {
+	s := fairqueue.New(fairqueue.Bounds{Places: 100, Waiting: 1, Wait: time.Minute})
+	got := 0
+	for i := range 1000 {
+		got += len(takes(t, s, stranger(fmt.Sprint(i))))
+	}
+	if got != 75 {
+		t.Errorf("a thousand strangers hold %d of 100 places", got)
+	}
+	if got := len(takes(t, s, known("a"))); got != 13 { // half of the rest
+		t.Errorf("who is known gets %d", got)
+	}
+}
+
+// waits begins to wait, one call after the other, and sends the name of each that got a place; it gives that back when it
+// receives from done.
+func waits(t *testing.T, s *fairqueue.Places, of fairqueue.Party, n int, got chan<- string, done <-chan struct{}) {
+	t.Helper()
+	for range n {
+		_, before := s.Counts()
+		go func() {
+			leave, err := s.Take(t.Context(), of)
+			if err != nil {
+				got <- "no " + of.Name
+				return
+			}
+			got <- of.Name
+			<-done
+			leave()
+		}()
+		for _, waiting := s.Counts(); waiting == before; _, waiting = s.Counts() {
+			if t.Context().Err() != nil {
+				t.Fatal("nothing waits")
+			}
+		}
+	}
+}
+
+func TestWhoWaitsIsServedInTurn(t *testing.T) {
+	s := fairqueue.New(fairqueue.Bounds{Places: 1, Waiting: 100, Wait: time.Hour})
+	leave, err := s.Take(t.Context(), known("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, done := make(chan string), make(chan struct{})
+	waits(t, s, known("a"), 5, got, done)
+	waits(t, s, stranger("b"), 2, got, done)
+	waits(t, s, known("c"), 1, got, done)
+	leave()
+	var order []string
+	for range 8 {
+		order = append(order, <-got)
+		done <- struct{}{}
+	}
+	if want := []string{"a", "b", "c", "a", "b", "a", "a", "a"}; !slices.Equal(order, want) {
+		t.Errorf("served %v; want %v", order, want)
+	}
+}
+
+func TestTheLineIsSharedAndStrangersMakeRoom(t *testing.T) {
+	s := fairqueue.New(fairqueue.Bounds{Places: 1, Waiting: 8, Wait: time.Hour})
+	leave, err := s.Take(t.Context(), known("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, done := make(chan string, 20), make(chan struct{})
+	close(done)
+	waits(t, s, stranger("b"), 4, got, done)
+	refused := func(of fairqueue.Party) {
+		t.Helper()
+		if _, err := s.Take(t.Context(), of); !errors.Is(err, fairqueue.ErrFull) {
+			t.Error(of, err)
+		}
+	}
+	refused(stranger("b")) // half of the line
+	waits(t, s, stranger("c"), 2, got, done)
+	refused(stranger("d")) // three quarters are strangers
+	waits(t, s, known("a"), 2, got, done)
+	for range 3 { // the line is full: each makes one of the stranger that waits most often leave
+		go func() {
+			leave, err := s.Take(t.Context(), known("e"))
+			if err == nil {
+				leave()
+			}
+		}()
+		if name := <-got; name != "no b" && name != "no c" {
+			t.Error(name)
+		}
+	}
+	leave()
+	for range 5 {
+		if name := <-got; name == "no a" {
+			t.Error(name)
+		}
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := fairqueue.New(fairqueue.Bounds{Places: 1, Waiting: 10, Wait: 2 * time.Second})
+		leave, err := s.Take(t.Context(), known("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := s.Take(t.Context(), known("b")); !errors.Is(err, fairqueue.ErrFull) || time.Since(began) != 2*time.Second {
+			t.Error(err, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Take(ctx, known("b")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		leave()
+		if held, waiting := s.Counts(); held != 0 || waiting != 0 {
+			t.Error(held, waiting)
+		}
+	})
+}
+
+func TestManyAtOnce(t *testing.T) {
+	s := fairqueue.New(fairqueue.Bounds{Places: 7, Waiting: 9, Wait: time.Millisecond})
+	var held, most, served atomic.Int64
+	var all sync.WaitGroup
+	for i := range 30 {
+		of := fairqueue.Party{Name: fmt.Sprint(i % 6), Stranger: i%2 == 0}
+		all.Go(func() {
+			for range 300 {
+				ctx, cancel := context.WithCancel(t.Context())
+				if rand.IntN(3) == 0 {
+					cancel()
+				}
+				if leave, err := s.Take(ctx, of); err == nil {
+					most.Store(max(most.Load(), held.Add(1)))
+					served.Add(1)
+					held.Add(-1)
+					leave()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if n, waiting := s.Counts(); most.Load() > 7 || n != 0 || waiting != 0 || served.Load() == 0 || s.Parties() != 0 {
+		t.Errorf("at most %d at once, %d served; left: %d, %d waiting, %d parties", most.Load(), served.Load(), n, waiting, s.Parties())
+	}
+}

@@ -1,0 +1,206 @@
+// Package membudget bounds what the requests of a process hold at once: the bodies they came with or were answered with, and
+// the trees made of those. What does not fit is refused while it is small, instead of ending the process.
+//
+//	limit, err := membudget.LimitFromCGroup()  // once, at the start
+//	budget := membudget.NewBudget(limit/4, shed)
+//	share := budget.Open()                  // one for each request
+//	defer share.Close()
+//	err = share.Take(n)                     // ErrExhausted
+package membudget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+)
+
+// ErrExhausted means that there is no memory left for what a request brings.
+var ErrExhausted = errors.New("no memory is left for this")
+
+// withoutLimit is what the process is taken to have where neither GOMEMLIMIT, nor a cgroup, nor the system says.
+const withoutLimit = 1 << 30
+
+// LimitFromCGroup gives the runtime nine tenths of what the cgroup of the process may use, or the machine has, unless
+// GOMEMLIMIT says already how much, and returns that many bytes. After an error it is what Limit returns.
+func LimitFromCGroup() (int64, error) {
+	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
+		return Limit(), fmt.Errorf("finding out how much memory there is: %w", err)
+	}
+	return Limit(), nil
+}
+
+// Limit is GOMEMLIMIT as it is now, in bytes; 1 GiB where there is none.
+func Limit() int64 {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return withoutLimit
+}
+
+// A Budget is what all requests together may hold. A quarter of it is kept for approved senders, and another quarter for known ones.
+// It is safe for concurrent use.
+type Budget struct {
+	size int64
+	shed func()
+
+	mu      sync.Mutex
+	free    [levels]int64 // for shares of a level and those below it
+	waiting queue
+}
+
+// A level is how far a sender is trusted. A share takes what is free for its level and for all levels above it.
+type level int
+
+const (
+	stranger level = iota // nobody has said who sends
+	known                 // the sender was authenticated
+	approved              // the operator approved the sender
+	levels   = iota
+)
+
+// most returns how many bytes the shares of a level and of those below it may hold.
+func (b *Budget) most(of level) int64 {
+	return [levels]int64{b.size / 2, b.size - b.size/4, b.size}[of]
+}
+
+// NewBudget makes a Budget of that many bytes. shed is called whenever something does not fit.
+func NewBudget(bytes int64, shed func()) *Budget {
+	b := &Budget{size: bytes, shed: shed}
+	for of := range level(levels) {
+		b.free[of] = b.most(of)
+	}
+	return b
+}
+
+// Open starts the share of one request, which comes from a stranger until Known is called.
+func (b *Budget) Open() *Share {
+	s := &Share{}
+	b.Start(s)
+	return s
+}
+
+// Start is Open for the zero Share, which is not to be copied from then on.
+func (b *Budget) Start(s *Share) { s.budget = b }
+
+// Beside opens another share of the same budget, for what goes on after its request: as known as s is by now.
+func (s *Share) Beside() *Share {
+	if s == nil {
+		return nil
+	}
+	return &Share{budget: s.budget, level: s.level}
+}
+
+// A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
+// that of whoever the operator trusts.
+type Share struct {
+	budget *Budget
+	taken  int64
+	level  level
+}
+
+// Known notes that the sender was authenticated.
+func (s *Share) Known() { s.raise(known) }
+
+// Approved notes that the operator approved the sender.
+func (s *Share) Approved() { s.raise(approved) }
+
+// raise gives back, for the levels that the share leaves, what it took.
+func (s *Share) raise(to level) {
+	if s == nil || s.level >= to {
+		return
+	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	for of := s.level; of < to; of++ {
+		s.budget.free[of] += s.taken
+	}
+	s.level = to
+	s.budget.serve()
+}
+
+// Take takes n bytes more, all or none of them, at once, and only while nobody of its level or above waits. The error is ErrExhausted.
+func (s *Share) Take(n int64) error {
+	if s == nil {
+		return nil
+	}
+	if !s.took(n) {
+		return s.refused()
+	}
+	return nil
+}
+
+func (s *Share) took(n int64) bool {
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.waiting.holds(s.level) || !s.fits(n) {
+		return false
+	}
+	s.take(n)
+	return true
+}
+
+// fits reports whether n bytes are free for the share.
+func (s *Share) fits(n int64) bool { return n <= slices.Min(s.budget.free[s.level:]) }
+
+func (s *Share) take(n int64) {
+	for of := s.level; of < levels; of++ {
+		s.budget.free[of] -= n
+	}
+	s.taken += n
+}
+
+// Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than what the level may
+// hold is refused at once, and so is one of those who hold what each other waits for. The error is ErrExhausted.
+func (s *Share) Wait(ctx context.Context, n int64) error {
+	if s == nil {
+		return nil
+	}
+	if !s.waited(ctx, n) {
+		return s.refused()
+	}
+	return nil
+}
+
+func (s *Share) refused() error {
+	s.budget.shed()
+	return ErrExhausted
+}
+
+// Close gives everything back. The request must not use what it took for any more.
+func (s *Share) Close() {
+	if s == nil {
+		return
+	}
+	b := s.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for of := s.level; of < levels; of++ {
+		b.free[of] += s.taken
+	}
+	s.taken = 0
+	b.serve()
+}
+
+type shareKey struct{}
+
+// With returns a context that carries the share of the request it is of.
+func With(ctx context.Context, s *Share) context.Context {
+	return context.WithValue(ctx, shareKey{}, s)
+}
+
+// IsKey reports whether a context that carries a share is asked for it: its Value is the *Share then. It is for contexts of a
+// type of their own; all others are made by With.
+func IsKey(key any) bool { return key == shareKey{} }
+
+// Of returns the share that a context carries; nil where it carries none.
+func Of(ctx context.Context) *Share {
+	s, _ := ctx.Value(shareKey{}).(*Share)
+	return s
+}

@@ -1,0 +1,34 @@
+package membudget
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// UnmapProgram takes the pages of the program's own file out of the process, and returns how many bytes were resident. Those that are used
+// come back by themselves, from the page cache; those that only the start has touched do not. The system may then drop these first, and
+// they do not count as resident. A mapping in which a page was changed, such as by relocations, a debugger or a probe, is left alone.
+func UnmapProgram() (resident int64, err error) {
+	program, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	f, err := os.Open("/proc/self/smaps")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	unchanged, err := unchangedMappings(f, program)
+	if err != nil {
+		return 0, fmt.Errorf("reading %s: %w", f.Name(), err)
+	}
+	for _, m := range unchanged {
+		if _, _, failed := unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED); failed != 0 {
+			return resident, fmt.Errorf("taking the pages of %s out of the process: %w", program, failed)
+		}
+		resident += m.resident
+	}
+	return resident, nil
+}

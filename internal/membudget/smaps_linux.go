@@ -1,0 +1,104 @@
+package membudget
+
+import (
+	"bufio"
+	"io"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A mapping is a part of the memory of the process, as proc_pid_smaps(5) shows it.
+type mapping struct {
+	from, to uintptr
+	resident int64 // bytes
+}
+
+// unchangedMappings reads the format of proc_pid_smaps(5), and returns the mappings of a file that hold nothing but what is in the file:
+// they cannot be written, and have no page of their own, in memory or in the swap, nor one that is locked there. A mapping of which
+// that is not said, or whose first line cannot be read, is not among them. Lines are at most 64 KiB.
+func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
+	var found []mapping
+	var d description
+	lines := bufio.NewScanner(smaps)
+	for lines.Scan() {
+		if name, value, ok := parseField(lines.Text()); ok {
+			d.field(name, value)
+			continue
+		}
+		if d.unchanged() {
+			found = append(found, d.mapping)
+		}
+		d = describe(lines.Text(), path)
+	}
+	if d.unchanged() {
+		found = append(found, d.mapping)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// changes are the fields that are 0 in a mapping that holds nothing but what is in its file.
+var changes = []string{"Anonymous", "Swap", "Locked"}
+
+// A description is what was read of a mapping so far.
+type description struct {
+	mapping
+	eligible bool     // as far as is known
+	none     []string // of changes, those that were said to be 0
+	sized    bool     // Rss was said
+}
+
+// describe begins with the first line of a mapping, such as "00400000-01ad2000 r-xp 00000000 fe:00 262 /usr/bin/uimgate".
+func describe(line, path string) description {
+	fields := strings.SplitN(line, " ", 6)
+	if len(fields) < 6 || len(fields[1]) != 4 || fields[1][1] != '-' || path == "" || strings.TrimLeft(fields[5], " ") != path {
+		return description{}
+	}
+	from, to, _ := strings.Cut(fields[0], "-")
+	begin, err := strconv.ParseUint(from, 16, bits.UintSize)
+	if err != nil {
+		return description{}
+	}
+	end, err := strconv.ParseUint(to, 16, bits.UintSize)
+	if err != nil || end <= begin {
+		return description{}
+	}
+	return description{mapping: mapping{from: uintptr(begin), to: uintptr(end)}, eligible: true}
+}
+
+// field takes in a further line.
+func (d *description) field(name, value string) {
+	switch size, ok := bytesOf(value); {
+	case name == "Rss" && !d.sized && ok:
+		d.resident, d.sized = size, true
+	case name == "Rss":
+		d.eligible = false
+	case !slices.Contains(changes, name):
+	case ok && size == 0 && !slices.Contains(d.none, name):
+		d.none = append(d.none, name)
+	default:
+		d.eligible = false
+	}
+}
+
+func (d *description) unchanged() bool {
+	return d.eligible && d.sized && len(d.none) == len(changes)
+}
+
+// parseField reads a line such as "Rss:     1024 kB". What is not one begins the next mapping.
+func parseField(line string) (name, value string, ok bool) {
+	first, value, _ := strings.Cut(line, " ")
+	name, ok = strings.CutSuffix(first, ":")
+	return name, value, ok
+}
+
+// bytesOf reads a size such as "     1024 kB".
+func bytesOf(text string) (int64, bool) {
+	digits, ok := strings.CutSuffix(strings.TrimSpace(text), " kB")
+	n, err := strconv.ParseUint(digits, 10, 50) // far more than there is, and within an int64 as bytes
+	return int64(n) << 10, ok && err == nil
+}

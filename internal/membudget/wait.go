@@ -1,0 +1,130 @@
+package membudget
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// A waiter is a share that waits for n bytes more.
+type waiter struct {
+	share  *Share
+	n      int64
+	served chan bool // receives one value: whether the bytes were taken
+}
+
+// A queue holds who waits, the longest first.
+type queue []*waiter
+
+// holds reports whether a share of a level, or of one above it, waits.
+func (q queue) holds(of level) bool {
+	return slices.ContainsFunc(q, func(w *waiter) bool { return w.share.level >= of })
+}
+
+func (s *Share) waited(ctx context.Context, n int64) bool {
+	b := s.budget
+	b.mu.Lock()
+	if s.taken+n > b.most(s.level) {
+		b.mu.Unlock()
+		return false
+	}
+	if !b.waiting.holds(s.level) && s.fits(n) { // as a rule
+		s.take(n)
+		b.mu.Unlock()
+		return true
+	}
+	w := &waiter{share: s, n: n, served: make(chan bool, 1)}
+	b.waiting = append(b.waiting, w)
+	b.serve()
+	b.mu.Unlock()
+	select {
+	case served := <-w.served:
+		return served
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case served := <-w.served: // meanwhile
+		return served
+	default:
+		b.waiting = slices.DeleteFunc(b.waiting, func(other *waiter) bool { return other == w })
+		b.serve()
+		return false
+	}
+}
+
+// serve gives what is free to those who wait, of each level before those below it. Who holds something already comes first, since
+// others wait for that; who holds nothing waits until no holder of its level or above does. Where even the end of everybody who does
+// not wait would serve no holder, the holders wait for each other, and one is refused. b.mu is held.
+func (b *Budget) serve() {
+	for {
+		holders, others := b.waiting.split()
+		switch {
+		case b.serveFirst(holders):
+		case len(holders) > 0 && !b.servable(holders):
+			b.end(holders.worst(), false)
+			return // what it holds comes back when it is closed
+		case len(others) > 0 && !holders.holds(others[0].share.level) && b.serveFirst(others[:1]):
+		default:
+			return
+		}
+	}
+}
+
+// serveFirst serves the first for whom there is enough.
+func (b *Budget) serveFirst(q queue) bool {
+	for _, w := range q {
+		if w.share.fits(w.n) {
+			w.share.take(w.n)
+			b.end(w, true)
+			return true
+		}
+	}
+	return false
+}
+
+// servable reports whether one of some holders can be served once everybody who does not wait has ended.
+func (b *Budget) servable(holders queue) bool {
+	var held [levels]int64
+	for _, w := range holders {
+		for of := w.share.level; of < levels; of++ {
+			held[of] += w.share.taken
+		}
+	}
+	return slices.ContainsFunc(holders, func(w *waiter) bool {
+		for of := w.share.level; of < levels; of++ {
+			if w.n > b.most(of)-held[of] {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (b *Budget) end(w *waiter, served bool) {
+	b.waiting = slices.DeleteFunc(b.waiting, func(other *waiter) bool { return other == w })
+	w.served <- served
+}
+
+// split returns who waits, by whether they hold something: the higher levels first, and of one level the longest.
+func (q queue) split() (holders, others queue) {
+	for _, w := range q {
+		if w.share.taken > 0 {
+			holders = append(holders, w)
+		} else {
+			others = append(others, w)
+		}
+	}
+	for _, part := range []queue{holders, others} {
+		slices.SortStableFunc(part, func(a, b *waiter) int { return cmp.Compare(b.share.level, a.share.level) })
+	}
+	return holders, others
+}
+
+// worst is the holder of the lowest level that holds most.
+func (q queue) worst() *waiter {
+	return slices.MinFunc(q, func(a, b *waiter) int {
+		return cmp.Or(cmp.Compare(a.share.level, b.share.level), cmp.Compare(b.share.taken, a.share.taken))
+	})
+}

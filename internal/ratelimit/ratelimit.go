@@ -1,0 +1,116 @@
+// Package ratelimit holds back callers that ask too often, by a token bucket for each: approximate, in memory and of this
+// process alone. What policies limit is counted exactly, by the store.
+//
+//	set := ratelimit.NewSet(limit.Rate{Max: 10, Period: "minute"})
+//	if !set.Admit(address, now) {
+//		return tooMany(set.Wait())
+//	}
+package ratelimit
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+	"golang.org/x/time/rate"
+
+	"github.com/uimgate/uimgate/internal/limit"
+)
+
+// maxCallers bounds how many callers are remembered at once; the least used are forgotten first.
+const maxCallers = 100_000
+
+// A Set is a bucket for each caller. A caller that is an IPv6 network of 64 bits, as it is written in a CIDR, shares the
+// bucket of its /56, which holds twice as much, and that of its /48, with four times as much: whoever was given such a network
+// has as many /64 as they like. It is safe for concurrent use.
+type Set struct{ buckets atomic.Pointer[buckets] }
+
+// buckets are those of one rate.
+type buckets struct {
+	of      limit.Rate
+	every   rate.Limit
+	burst   int
+	callers *otter.Cache[string, *rate.Limiter]
+}
+
+// wider are the networks around a /64 that have buckets of their own, each twice as large as the one before.
+var wider = []int{56, 48}
+
+// NewSet makes a Set in which each caller has r.Max at once, which come back within r.Period.
+func NewSet(r limit.Rate) *Set {
+	s := &Set{}
+	s.SetRate(r)
+	return s
+}
+
+// SetRate changes the rate from now on. Where it is another one, all buckets are full again.
+func (s *Set) SetRate(r limit.Rate) {
+	if now := s.buckets.Load(); now != nil && now.of == r {
+		return
+	}
+	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
+	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: otter.Must(&otter.Options[string, *rate.Limiter]{
+		MaximumSize: maxCallers,
+		// After one idle period the bucket is full again, so forgetting it changes nothing.
+		ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](time.Duration(r.Period.Seconds()+1) * time.Second),
+	})})
+}
+
+// Close ends at once what goes on in the background, which else ends some time after the Set was last used. The Set still works.
+func (s *Set) Close() { s.buckets.Load().callers.StopAllGoroutines() }
+
+// Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
+func (s *Set) Admit(caller string, now time.Time) bool {
+	b := s.buckets.Load()
+	if !b.take(caller, 1, now) {
+		return false
+	}
+	for i, name := range around(caller) {
+		if !b.take(name, 2<<i, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// Empty reports whether the bucket of a caller is empty, or that of a network around it, and takes nothing.
+func (s *Set) Empty(caller string, now time.Time) bool {
+	b := s.buckets.Load()
+	empty := func(name string) bool {
+		l, ok := b.callers.GetIfPresent(name)
+		return ok && l.TokensAt(now) < 1
+	}
+	return empty(caller) || slices.ContainsFunc(around(caller), empty)
+}
+
+// around are the names of the buckets of the networks around a caller; nil: it is no such network.
+func around(caller string) (names []string) {
+	if !strings.HasSuffix(caller, "/64") {
+		return nil
+	}
+	network, err := netip.ParsePrefix(caller)
+	if err != nil {
+		return nil
+	}
+	for _, bits := range wider {
+		names = append(names, netip.PrefixFrom(network.Addr(), bits).Masked().String())
+	}
+	return names
+}
+
+// take takes one from a bucket that holds as much as times those of callers.
+func (b *buckets) take(name string, times int, now time.Time) bool {
+	l, ok := b.callers.GetIfPresent(name)
+	if !ok {
+		l, _ = b.callers.SetIfAbsent(name, rate.NewLimiter(b.every*rate.Limit(times), b.burst*times))
+	}
+	return l.AllowN(now, 1)
+}
+
+// Wait is how long it takes until an empty bucket holds one again.
+func (s *Set) Wait() time.Duration {
+	return time.Duration(float64(time.Second) / float64(s.buckets.Load().every))
+}

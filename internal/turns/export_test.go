@@ -1,4 +1,0 @@
-package turns
-
-// Parties is how many parties are remembered.
-func (s *Places) Parties() int { return len(s.parties) }
