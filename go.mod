@@ -49,8 +49,6 @@ require (
 
 require github.com/coder/websocket v1.8.15
 
-require github.com/oasisprotocol/curve25519-voi v0.0.0-20230904125328-1f23a7beb09a
-
 require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	golang.org/x/mod v0.42.0 // indirect

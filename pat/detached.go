@@ -9,7 +9,6 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // The schemes of a detached signature. Together with the byte form they name what was verified.
@@ -73,7 +72,7 @@ func (d detached) verify(text []byte, sum [sha256.Size]byte, only string) (schem
 	}
 	switch public := d.key.public.(type) {
 	case ed25519.PublicKey:
-		ok = try(schemeEd25519, func() bool { return eddsa.Verify(public, d.key.prepared, text, d.signature) })
+		ok = try(schemeEd25519, func() bool { return ed25519.Verify(public, text, d.signature) })
 	case *rsa.PublicKey:
 		ok = try(schemePKCS1, func() bool { return d.opened.isPKCS1(sum) }) || try(schemePSS, func() bool { return d.opened.isPSS(sum) })
 	case *ecdsa.PublicKey:

@@ -20,7 +20,6 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
@@ -117,9 +116,6 @@ func (j jws) verifies(k Key) bool {
 	}
 	if alg != k.algorithm {
 		return false
-	}
-	if public, is := k.public.(ed25519.PublicKey); is {
-		return eddsa.Verify(public, k.prepared, []byte(j.input), j.signature)
 	}
 	method, ok := methods[k.algorithm]
 	return ok && method.Verify(j.input, j.signature, k.public) == nil

@@ -16,7 +16,6 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/internal/edkey"
-	"github.com/uimgate/uimgate/pat/internal/eddsa"
 )
 
 // The signature algorithms of PATs, agreements and proofs. RFC 7518 3.1, RFC 8037 3.1.
@@ -40,7 +39,6 @@ type Key struct {
 	algorithm  string
 	thumbprint KeyID
 	spki       []byte
-	prepared   *eddsa.Prepared // nil: not
 }
 
 // NewKey accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey or
@@ -87,14 +85,6 @@ func (k Key) Public() crypto.PublicKey { return k.public }
 
 // Algorithm returns the one JOSE algorithm the key is used with: EdDSA, ES256 or RS256.
 func (k Key) Algorithm() string { return k.algorithm }
-
-// Prepared returns the key with 1.5 KiB more where that makes verifying quicker, for keys that are kept to verify many signatures.
-func (k Key) Prepared() Key {
-	if public, is := k.public.(ed25519.PublicKey); is && k.prepared == nil {
-		k.prepared = eddsa.Prepare(public)
-	}
-	return k
-}
 
 // Thumbprint returns the id of the key: base64url of the SHA-256 thumbprint of RFC 7638.
 func (k Key) Thumbprint() KeyID { return k.thumbprint }

@@ -42,7 +42,6 @@ func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.Agree
 	if err != nil {
 		return pat.Key{}, err
 	}
-	key = key.Prepared()
 	k.known.Set(agreement, key)
 	return key, nil
 }
