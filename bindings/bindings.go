@@ -51,8 +51,10 @@ type Config struct {
 	MRP      *mrp.Keys
 	Relay    func() *relay.Relay
 	RelayURL func() string
-	// API is the handler of the public listener, which takes these doors; it is asked for once there is one.
-	API func() http.Handler
+	// API is the handler of the public listener, and Host carries out requests in messages. The listener takes these doors, so both are
+	// called later.
+	API  func() http.Handler
+	Host func() door.Host
 	// DrainTimeout is how long what is under way may last once a door is shut.
 	DrainTimeout func() time.Duration
 	// Shed counts what is refused because there is too much to do.
@@ -81,7 +83,7 @@ func Doors(c Config) []door.Door {
 			Memory: c.Memory, Now: c.Now, Log: c.Log,
 		}),
 		mrp.New(mrp.Config{
-			Keys: c.MRP, Relay: c.Relay, RelayURL: c.RelayURL, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
+			Keys: c.MRP, Relay: c.Relay, RelayURL: c.RelayURL, Host: c.Host, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
 			Stranger: c.Executor.StrangerKey, Memory: c.Memory, Now: c.Now, Log: c.Log,
 		}),
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 )
@@ -47,16 +48,24 @@ func (s *Server) intent(c echo.Context) error {
 
 // search answers GET /api/intents/search. UIM core 5.4.
 func (s *Server) search(c echo.Context) error {
-	query, err := intents.ParseQuery(c.QueryParams())
+	found, err := find(exchangeOf(c).service, c.QueryParams())
 	if err != nil {
-		return reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+		return err
 	}
-	service := exchangeOf(c).service
-	found := service.Catalog.Search(query)
-	found.Details = service.At("/api/intents/") + "{intent_uid}"
 	body, err := found.MarshalJSON()
 	if err != nil {
 		return reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
 	return s.serveOnce(c, body, "application/json")
+}
+
+// find searches the catalogue of a service. The error is a *reason.Refusal.
+func find(s *service.Service, parameters url.Values) (intents.Page, error) {
+	query, err := intents.ParseQuery(parameters)
+	if err != nil {
+		return intents.Page{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+	}
+	found := s.Catalog.Search(query)
+	found.Details = s.At("/api/intents/") + "{intent_uid}"
+	return found, nil
 }

@@ -40,8 +40,8 @@ func (s *Server) execute(c echo.Context) error {
 			return readCall(r, x.service, c.Param("uid"))
 		},
 	}
-	if x.arrival != nil {
-		call.Door, call.Sender, call.SenderKey, call.Proved = x.arrival.Door, x.arrival.Sender, x.arrival.SenderKey, x.arrival.Proved
+	if o := x.origin; o != nil {
+		call.Door, call.Sender, call.SenderKey, call.Proved = o.Door, o.Sender, o.SenderKey, o.Proved
 	}
 	result, err := s.executor.Execute(r.Context(), call)
 	if err != nil {

@@ -43,7 +43,7 @@ func (s *Server) issue(c echo.Context) error {
 
 // confidential refuses a request whose answer, a PAT, others than who asks could read.
 func (x *exchange) confidential() error {
-	if x.arrival != nil && !x.arrival.Confidential {
+	if x.origin != nil && !x.origin.Confidential {
 		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")
 	}
 	return nil
@@ -101,8 +101,8 @@ func (s *Server) renew(c echo.Context) error {
 	most := min(maxAgreementBody, x.service.MaxBody)
 	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) {
 		renewal, err := readRenewal(r, most)
-		if x.arrival != nil {
-			renewal.SenderKey = x.arrival.SenderKey
+		if x.origin != nil {
+			renewal.SenderKey = x.origin.SenderKey
 		}
 		return renewal, err
 	})

@@ -18,11 +18,8 @@ const forwardedHost = "X-Forwarded-Host"
 // name. The error is a *reason.Refusal.
 func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
 	snapshot := s.directory.Current()
-	if a := door.ArrivalOf(r.Context()); a != nil {
-		if found := snapshot.Service(a.Service); found != nil {
-			return found, nil
-		}
-		return nil, reason.UnknownHost.Refusal("")
+	if o := door.OriginOf(r.Context()); o != nil {
+		return named(snapshot, o.Service)
 	}
 	proxied := trusts(snapshot, r.RemoteAddr)
 	host, err := hostOf(r, proxied)
@@ -38,6 +35,14 @@ func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
 			With("suggestion", "Use the address that agents.json publishes.")
 	}
 	return found, nil
+}
+
+// named returns the service with an id. The error is a *reason.Refusal.
+func named(snapshot *service.Snapshot, id string) (*service.Service, error) {
+	if found := snapshot.Service(id); found != nil {
+		return found, nil
+	}
+	return nil, reason.UnknownHost.Refusal("")
 }
 
 // serving is serviceFor; nil for what it refuses.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/labstack/echo/v4"
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/gateway/door"
@@ -17,10 +16,16 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// logRequest writes the one line of a request, and counts it. Of many refusals of strangers it writes how many there were.
-func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
-	status := c.Response().Status
-	s.metrics.Request(c.Path(), status, took)
+// A line is what the log has of every request.
+type line struct {
+	method, route string
+	status        int
+	took          time.Duration
+}
+
+// logRequest logs a request in one line, and counts it. Of many refusals of strangers it logs the number.
+func (s *Server) logRequest(x *exchange, l line) {
+	s.metrics.Request(l.route, l.status, l.took)
 	s.count(&x.Outcome)
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
@@ -30,17 +35,17 @@ func (s *Server) logRequest(c echo.Context, x *exchange, took time.Duration) {
 		return
 	}
 	if e := x.Event; e != nil && e.UndeclaredCount > 0 {
-		if line := s.log.Check(zap.DebugLevel, "an answer has members that the intent does not declare"); line != nil {
-			line.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
+		if entry := s.log.Check(zap.DebugLevel, "an answer has members that the intent does not declare"); entry != nil {
+			entry.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
 				zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
 		}
 	}
 	level := zap.InfoLevel
-	if status >= http.StatusInternalServerError {
+	if l.status >= http.StatusInternalServerError {
 		level = zap.ErrorLevel
 	}
-	if line := s.log.Check(level, "request"); line != nil {
-		line.Write(requestFields(c, x, took)...)
+	if entry := s.log.Check(level, "request"); entry != nil {
+		entry.Write(l.fields(x)...)
 	}
 }
 
@@ -51,20 +56,19 @@ func (s *Server) count(o *door.Outcome) {
 	}
 }
 
-// requestFields are what the log tells of a request.
-func requestFields(c echo.Context, x *exchange, took time.Duration) []zap.Field {
-	status := c.Response().Status
+// fields are those of the line.
+func (l line) fields(x *exchange) []zap.Field {
 	fields := []zap.Field{
-		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(c.Request().Method)), zap.String("route", c.Path()),
-		zap.Int("status", status), zap.Duration("took", took), zap.String("address", x.address),
+		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(l.method)), zap.String("route", l.route),
+		zap.Int("status", l.status), zap.Duration("took", l.took), zap.String("address", x.address),
 	}
 	if x.service != nil {
 		fields = append(fields, zap.String("service", x.service.ID))
 	}
-	if x.arrival != nil && x.Event == nil { // of a call it stands among the fields of that
-		fields = append(fields, zap.String("door", x.arrival.Door))
+	if x.origin != nil && x.Event == nil { // the fields of a call have its door
+		fields = append(fields, zap.String("door", x.origin.Door))
 	}
-	return append(fields, outcomeFields(&x.Outcome, x.service, status)...)
+	return append(fields, outcomeFields(&x.Outcome, x.service, l.status)...)
 }
 
 // outcomeFields are what the log tells of what became of a request, whose status is at hand; of may be nil.

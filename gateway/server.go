@@ -120,8 +120,8 @@ type exchange struct {
 	requestID execute.RequestID
 	idField   [1]string // requestID, as the values of a header field
 	client    netip.Addr
-	address   string        // that the client is counted under
-	arrival   *door.Arrival // nil: the request came to the listener
+	address   string       // that the client is counted under
+	origin    *door.Origin // nil: the request came over HTTP
 	door.Outcome
 }
 
@@ -156,8 +156,8 @@ func (s *Server) guard(c echo.Context) {
 	c.SetRequest(r)
 	x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
 	x.address = countedAs(x.client, r.RemoteAddr)
-	if x.arrival = door.ArrivalOf(x.Context); x.arrival != nil {
-		x.address = string(x.arrival.Sender)
+	if x.origin = door.OriginOf(x.Context); x.origin != nil {
+		x.address = string(x.origin.Sender)
 	}
 	x.idField[0] = string(x.requestID)
 	h := c.Response().Header()
@@ -168,34 +168,47 @@ func (s *Server) guard(c echo.Context) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
 				panic(p)
 			}
-			s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
-				zap.ByteString("stack", debug.Stack()))
-			err = reason.Internal.Refusal("")
+			err = s.panicked(x, p)
 		}
 		if err != nil {
 			s.fail(c, x, err)
 		} else {
 			connlimit.Of(x.Context).MarkServed()
 		}
-		s.logRequest(c, x, s.now().Sub(began))
+		s.logRequest(x, line{r.Method, c.Path(), c.Response().Status, s.now().Sub(began)})
 	}()
 	err = s.serve(c, x, began)
+}
+
+// panicked logs a panic, and returns its refusal.
+func (s *Server) panicked(x *exchange, p any) error {
+	s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
+		zap.ByteString("stack", debug.Stack()))
+	return reason.Internal.Refusal("")
+}
+
+// admit refuses the request of an address that sends too many.
+func (s *Server) admit(x *exchange, now time.Time) error {
+	if !s.addresses.Admit(x.address, now) {
+		return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
+	}
+	return nil
 }
 
 // serve has the handler of the path answer, or a door.
 func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	r := c.Request()
-	if !s.addresses.Admit(x.address, began) {
-		return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
+	err := s.admit(x, began)
+	if err != nil {
+		return err
 	}
-	var err error
 	if x.service, err = s.serviceFor(r); err != nil {
 		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
 		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
 	}
-	if x.arrival == nil && s.enter(c, x) {
+	if x.origin == nil && s.enter(c, x) {
 		return nil
 	}
 	return c.Handler()(c)
@@ -218,7 +231,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
 	told := f
-	if x.arrival != nil {
+	if x.origin != nil {
 		told = refusal.InMessage(f)
 	}
 	body := wire.Envelope(told, about)

@@ -1,114 +1,57 @@
 package mrp
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
+	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An asked is a request to the API.
-type asked struct {
-	method, path, query string
-	header              map[string]string // what is empty is not sent
-	body                []byte
-	proved              *pat.Proof
+// origin names the sender of the message to the host.
+func (x *exchange) origin() door.Origin {
+	return door.Origin{
+		Door: Name, Service: x.a.service, RequestID: x.requestID, Sender: pat.AgentID(x.came.Sender.String()), SenderKey: x.key.Thumbprint(),
+		Confidential: true,
+	}
 }
 
-// ask has the API answer a request of the sender.
-func (x *exchange) ask(ctx context.Context, q asked) *told {
-	arrival := &door.Arrival{
-		Door: Name, Service: x.a.service, Sender: pat.AgentID(x.came.Sender.String()), SenderKey: x.key.Thumbprint(), Confidential: true,
-		Proved: q.proved,
-	}
-	t := &told{header: http.Header{}}
-	r, err := http.NewRequestWithContext(arrival.In(ctx), q.method, "/", bytes.NewReader(q.body))
-	if err != nil { // the methods are ours
-		t.status = http.StatusInternalServerError
-		return t
-	}
-	r.URL = &url.URL{Path: q.path, RawQuery: q.query}
-	for name, value := range q.header {
-		if value != "" {
-			r.Header.Set(name, value)
-		}
-	}
-	if len(q.body) > 0 {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	x.a.d.API().ServeHTTP(t, r)
-	t.WriteHeader(http.StatusOK)
-	return t
-}
+// refuse answers with an error that the door found itself.
+func (x *exchange) refuse(err error) answer { return x.refused(err, "") }
 
-// A told is what the API answers, as far as a message can hold it.
-type told struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-	long   bool // there was more
-}
+// failed answers with an error of the host, which has logged it under the id of the request.
+func (x *exchange) failed(err error) answer { return x.refused(err, x.requestID) }
 
-// Header returns the header fields.
-func (t *told) Header() http.Header { return t.header }
-
-// WriteHeader sets the status, once.
-func (t *told) WriteHeader(status int) { t.status = cmp.Or(t.status, status) }
-
-func (t *told) Write(p []byte) (int, error) {
-	t.WriteHeader(http.StatusOK)
-	if t.long = t.long || t.body.Len()+len(p) > wire.MaxBody; t.long {
-		t.body = bytes.Buffer{}
-		return len(p), nil
-	}
-	return t.body.Write(p)
-}
-
-// ok reports whether what was asked for was done.
-func (t *told) ok() bool { return t.status == http.StatusOK }
-
-// reason is that of a refusal; empty: it is none.
-func (t *told) reason() reason.Reason {
-	return reason.Reason(textOf(t.body.Bytes(), "/error/details/reason"))
-}
-
-// failed answers with the refusal of the API.
-func (x *exchange) failed(t *told) answer {
-	if t.long {
-		return x.long()
-	}
-	return x.faultOf(t.body.Bytes())
-}
-
-// faultOf answers with a refusal, of which the API's body is at hand.
-func (x *exchange) faultOf(envelope []byte) answer {
-	code := cmp.Or(textOf(envelope, "/error/details/reason"), textOf(envelope, "/error/code"), string(reason.Internal))
+func (x *exchange) refused(err error, id execute.RequestID) answer {
+	f := refusal.For(err)
+	envelope := apiwire.Envelope(refusal.InMessage(f), apiwire.About{RequestID: string(id), HelpURL: x.service.HelpURL(f.Reason)})
 	details, _ := strictjson.Find(envelope, "/error/details")
-	if text, ok := advice[reason.Reason(code)]; ok {
-		if told, err := strictjson.DecodeObject(details); err == nil {
-			told["suggestion"] = text
-			if advised, err := strictjson.Append(nil, map[string]any(told)); err == nil {
+	if text, ok := advice[f.Reason]; ok {
+		if tree, err := strictjson.DecodeObject(details); err == nil {
+			tree["suggestion"] = text
+			if advised, err := strictjson.Append(nil, map[string]any(tree)); err == nil {
 				details = advised
 			}
 		}
 	}
 	w := strictjson.NewWriter(nil)
-	w.Text("code", strings.ToLower(code))
+	w.Text("code", strings.ToLower(textOf(details, "/reason")))
 	w.Text("message", textOf(envelope, "/error/message"))
 	w.JSON("details", details)
 	return response(wire.ResponseError, "error", w)
+}
+
+// long answers that the result is longer than a message. The request was carried out.
+func (x *exchange) long() answer {
+	return x.refuse(reason.ResponseInvalid.Refusal("The answer is longer than a message can hold.").With("outcome", "done"))
 }
 
 // fault answers with an error of the protocol's own.
@@ -129,7 +72,7 @@ func response(status, member string, content strictjson.Writer) answer {
 	w.Text("status", status)
 	w.JSON(member, inner)
 	body, unwritten := w.End()
-	if err != nil || unwritten != nil { // texts of ours, and what the API has written
+	if err != nil || unwritten != nil { // what the gateway has written itself
 		return answer{wire.TypeResponse, []byte(`{"status":"error","error":{"code":"internal","message":"The answer could not be written."}}`)}
 	}
 	return answer{wire.TypeResponse, body}

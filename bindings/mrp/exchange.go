@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fairqueue"
@@ -30,6 +31,8 @@ type exchange struct {
 	says    wire.Message  // the same, or what was sealed in it
 	sealed  string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
 	key     pat.Key       // of the sender
+
+	requestID execute.RequestID
 }
 
 // An answer is the content of a message.
@@ -40,7 +43,9 @@ type answer struct {
 
 // answer returns what is to be sent; nil: nothing.
 func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
-	x := &exchange{a: a, service: door.Serving(a.d.Services(), a.service), came: m, says: m.Message}
+	x := &exchange{
+		a: a, service: door.Serving(a.d.Services(), a.service), came: m, says: m.Message, requestID: execute.RequestIDFrom(""),
+	}
 	if m.Sender == a.key || !m.ExpiresAt.After(a.d.Now()) || x.service == nil || wantsNone(m.ContentType) {
 		return nil
 	}

@@ -14,6 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -64,34 +67,35 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	if err != nil {
 		return x.refuse(apiwire.Malformed(err))
 	}
-	q := asked{method: http.MethodPost, path: "/api/intents/execute", body: body, header: map[string]string{"Uim-Proof": c.proof}}
-	if c.token != "" {
-		q.header["Authorization"] = "Bearer " + c.token
+	from := x.origin()
+	if c.proof == "" {
+		from.Proved = x.proved()
 	}
 	own := c.key == ""
 	if own {
 		c.key = keyOf(Name+":", cmp.Or(x.sealed, x.came.ID))
 	}
-	q.header["Idempotency-Key"] = c.key
-	if c.proof == "" {
-		q.proved = x.proved()
+	execute := func() (execute.Result, error) {
+		return x.a.d.Host().Execute(ctx, from, door.Call{Token: c.token, Proof: c.proof, IdempotencyKey: c.key, Body: body})
 	}
-	t := x.ask(ctx, q)
-	for try := 1; own && try < runningTries && t.reason() == reason.IdempotencyInProgress; try++ {
+	done, err := execute()
+	for try := 1; own && try < runningTries && err != nil && refusal.For(err).Reason == reason.IdempotencyInProgress; try++ {
 		if sleep(ctx, runningPause) != nil {
 			break
 		}
-		t = x.ask(ctx, q)
+		done, err = execute()
 	}
-	if !t.ok() || t.long {
-		return x.failed(t)
+	if err != nil {
+		return x.failed(err)
 	}
+	beside := http.Header{}
+	door.WriteHeader(beside, &done)
 	w = strictjson.NewWriter(nil)
-	w.JSON("output", t.body.Bytes())
-	w.Optional("charge", t.header.Get(apiwire.Charge))
-	w.Optional("rate_limit", t.header.Get("Ratelimit"))
-	w.Text("request_id", t.header.Get("Uim-Request-Id"))
-	w.JSON("replayed", strconv.AppendBool(nil, t.header.Get(apiwire.Replayed) != ""))
+	w.JSON("output", done.Output)
+	w.Optional("charge", beside.Get(apiwire.Charge))
+	w.Optional("rate_limit", beside.Get("Ratelimit"))
+	w.Text("request_id", string(x.requestID))
+	w.JSON("replayed", strconv.AppendBool(nil, done.Replayed))
 	return result(w)
 }
 

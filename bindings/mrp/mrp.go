@@ -2,8 +2,8 @@
 // somebody else, whose capabilities are its intents. Requests come in messages and are answered in messages, so that agents need
 // neither an address nor a port.
 //
-// What a relay is stands below: the wire, encryption, and the relay itself. The door holds no rule of its own: requests go to the
-// API of the gateway, which answers them as over HTTP.
+// What a relay is stands below: the wire, encryption, and the relay itself. The door holds no rule of its own: a
+// door.Host carries out the requests.
 package mrp
 
 import (
@@ -34,8 +34,8 @@ type Config struct {
 	Relay func() *relay.Relay
 	// RelayURL is where agents reach it, as the operator is told; nil, or empty: that is not known.
 	RelayURL func() string
-	// API is the handler of the public listener, once there is one. It answers what comes in messages.
-	API func() http.Handler
+	// Host carries out requests in messages. It is called once there is one.
+	Host func() door.Host
 	// Services are those that are served now.
 	Services func() []*service.Service
 	// DrainTimeout is how long what is under way may last once an agent ends.

@@ -3,14 +3,15 @@ package mrp
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // search answers with a page of whole intents. A cursor is good for the query that it was told for.
@@ -33,24 +34,17 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 	}); err != nil {
 		return x.refuse(err)
 	}
-	t := x.ask(ctx, asked{method: http.MethodGet, path: "/api/intents/search", query: query.Encode()})
-	if !t.ok() || t.long {
-		return x.failed(t)
-	}
-	var page struct {
-		Intents    json.RawMessage `json:"intents"`
-		Pagination struct {
-			Pages   int `json:"total_pages"`
-			Current int `json:"current_page"`
-		} `json:"pagination"`
-	}
-	if err := json.Unmarshal(t.body.Bytes(), &page); err != nil {
-		return x.refuse(reason.Internal.Refusal("The answer could not be read.").Because(err))
+	page, err := x.a.d.Host().Search(ctx, x.origin(), query)
+	if err != nil {
+		return x.failed(err)
 	}
 	w := strictjson.NewWriter(nil)
-	w.JSON("intents", page.Intents)
-	if page.Pagination.Current < page.Pagination.Pages {
-		w.Text("cursor", strconv.Itoa(page.Pagination.Current+1))
+	w.Append("intents", func(out []byte) ([]byte, error) {
+		list, err := json.Marshal(page.Intents)
+		return append(out, list...), err
+	})
+	if page.CurrentPage < page.TotalPages {
+		w.Text("cursor", strconv.Itoa(page.CurrentPage+1))
 	}
 	return result(w)
 }
@@ -60,9 +54,8 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	if err := x.params(ctx, r, "", func(*apiwire.Members) error { return nil }); err != nil {
 		return x.refuse(err)
 	}
-	t := x.ask(ctx, asked{method: http.MethodGet, path: "/api/policy"}) // as often as anybody may ask
-	if !t.ok() || t.long {
-		return x.failed(t)
+	if err := x.a.d.Host().Policy(ctx, x.origin()); err != nil {
+		return x.failed(err)
 	}
 	offer := x.service.Offer()
 	w := strictjson.NewWriter(nil)
@@ -75,30 +68,24 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 }
 
 // agree answers with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
-func (x *exchange) agree(ctx context.Context, r request) answer {
-	var agreement string
-	var scope []string
-	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
-		agreement, scope = m.Text("agreement", true), m.Texts("scope")
+func (x *exchange) agree(ctx context.Context, asked request) answer {
+	r := pat.IssueRequest{AgentID: x.came.Sender.String()}
+	if err := x.params(ctx, asked, "", func(m *apiwire.Members) error {
+		r.SignedPolicy, r.Scope = m.Text("agreement", true), m.Texts("scope")
 		return nil
 	}); err != nil {
 		return x.refuse(err)
 	}
-	w := strictjson.NewWriter(nil)
-	w.Text("agent_id", x.came.Sender.String())
-	w.JSON("agent_public_key", x.key.JWK())
-	w.Text("signed_policy", agreement)
-	if scope != nil {
-		w.Append("scope", func(out []byte) ([]byte, error) {
-			list, err := json.Marshal(scope)
-			return append(out, list...), err
-		})
-	}
-	body, err := w.End()
+	jwk, err := strictjson.DecodeObject(x.key.JWK())
 	if err != nil {
 		return x.refuse(apiwire.Malformed(err))
 	}
-	return x.agreed(x.ask(ctx, asked{method: http.MethodPost, path: "/api/pat/issue", body: body}))
+	r.PublicKey = map[string]any(jwk)
+	issued, err := x.a.d.Host().Agree(ctx, x.origin(), r)
+	if err != nil {
+		return x.failed(err)
+	}
+	return x.agreed(issued)
 }
 
 // renew answers with the successor of a PAT of the sender.
@@ -110,37 +97,31 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 	}); err != nil {
 		return x.refuse(err)
 	}
-	return x.agreed(x.ask(ctx, asked{
-		method: http.MethodPost, path: "/api/pat/renew", header: map[string]string{"Authorization": "Bearer " + token, "Uim-Proof": proof},
-	}))
+	issued, err := x.a.d.Host().Renew(ctx, x.origin(), pat.RenewRequest{Token: token, Proof: proof})
+	if err != nil {
+		return x.failed(err)
+	}
+	return x.agreed(issued)
 }
 
-// agreed answers with a PAT, as the API tells it.
-func (x *exchange) agreed(t *told) answer {
-	if t.long || t.status != http.StatusOK && t.status != http.StatusAccepted {
-		return x.failed(t)
-	}
-	var told struct {
-		AgreementID string          `json:"agreement_id"`
-		PAT         string          `json:"uim-pat"`
-		ExpiresAt   string          `json:"expires_at"`
-		Scope       json.RawMessage `json:"scope"`
-		Omitted     json.RawMessage `json:"scope_omitted"`
-	}
-	if err := json.Unmarshal(t.body.Bytes(), &told); err != nil {
-		return x.refuse(reason.Internal.Refusal("The answer could not be read.").Because(err))
-	}
-	if told.PAT == "" {
+// agreed answers with a PAT, or that the operator has to approve the agent first.
+func (x *exchange) agreed(issued pat.Issued) answer {
+	if issued.State == pat.AgreementPending {
 		return x.refuse(reason.InsufficientPermissions.Refusal(
 			"The agreement is kept; the operator of the service has to approve the agent first.").
-			With("status", "pending").With("agreement_id", told.AgreementID).
+			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new agreement, once the operator has approved the agent."))
 	}
 	w := strictjson.NewWriter(nil)
-	w.Text("agreement_id", told.AgreementID)
-	w.Text("pat", told.PAT)
-	w.Text("expires_at", told.ExpiresAt)
-	w.JSON("scope", told.Scope)
-	w.JSON("scope_omitted", told.Omitted)
+	w.Text("agreement_id", string(issued.AgreementID))
+	w.Text("pat", issued.Token)
+	w.Text("expires_at", issued.Claims.ExpiresAt.UTC().Format(time.RFC3339))
+	w.Texts("scope", issued.Claims.Scope)
+	if len(issued.Omitted) > 0 {
+		w.Append("scope_omitted", func(out []byte) ([]byte, error) {
+			list, err := json.Marshal(issued.Omitted)
+			return append(out, list...), err
+		})
+	}
 	return result(w)
 }

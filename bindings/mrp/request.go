@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/uimgate/uimgate/gateway/refusal"
 	apiwire "github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -187,15 +186,4 @@ func (x *exchange) talk(ctx context.Context) answer {
 		return answer{}
 	}
 	return answer{wire.TypeJSON, body}
-}
-
-// refuse answers with an error as every door has it.
-func (x *exchange) refuse(err error) answer {
-	f := refusal.For(err)
-	return x.faultOf(apiwire.Envelope(refusal.InMessage(f), apiwire.About{HelpURL: x.service.HelpURL(f.Reason)}))
-}
-
-// long answers where the answer does not fit a message. What was asked for was done.
-func (x *exchange) long() answer {
-	return x.refuse(reason.ResponseInvalid.Refusal("The answer is longer than a message can hold.").With("outcome", "done"))
 }

@@ -228,7 +228,7 @@ func (p *process) build() {
 		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Now: p.Now, Version: p.Version,
-		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Log: p.Log,
+		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Host: func() door.Host { return p.server }, Log: p.Log,
 		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed, Memory: bodies,
 		MRP: p.mrp, Relay: p.mrpRelay, RelayURL: func() string { return p.addresses.MRPRelay },
 	})

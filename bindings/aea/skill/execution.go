@@ -135,8 +135,8 @@ func callOf(tree strictjson.Object) (*protocol.HTTPMessage, *reason.Refusal) {
 // serve has the API answer a request of the sender of a message. One without an idempotency key has that of the message, so that
 // one which comes again gets the kept answer, and is not done again.
 func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, asked *protocol.HTTPMessage) {
-	arrival := &door.Arrival{Door: s.Door, Service: s.ID, Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear}
-	r, err := http.NewRequestWithContext(arrival.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))
+	origin := &door.Origin{Door: s.Door, Service: s.ID, Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear}
+	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))
 	if err != nil {
 		s.refuse(answer, reason.MethodNotAllowed.Refusal(""))
 		return

@@ -36,7 +36,7 @@ type Config struct {
 	ID      string                  // of the service
 	Address string                  // of the service among agents
 	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
-	API     http.Handler            // answers requests whose context has a door.Arrival
+	API     http.Handler            // answers requests whose context has a door.Origin
 	Desk    *agree.Desk
 	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
 	Memory  *membudget.Budget  // of which calls are read

@@ -215,14 +215,15 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if g.Memory == nil {
 		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
+	var server *gateway.Server
 	g.Doors = bindings.Doors(bindings.Config{
 		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
-		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Now: g.Now, Log: g.Log,
+		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Host: func() door.Host { return server }, Now: g.Now, Log: g.Log,
 		MRP: mrps, Relay: func() *relay.Relay { return g.Relay },
 		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed, Memory: g.Memory,
 	})
-	server := gateway.New(gateway.Config{
+	server = gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: g.Doors,
 	})

@@ -1,0 +1,35 @@
+package door
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Host carries out what an agent requests in a message, for doors that do not take requests over HTTP. It bounds, logs, counts and
+// audits each request as the listener does its own. The errors of its methods are of type *reason.Refusal. A Host is safe for concurrent
+// use.
+type Host interface {
+	// Search returns a page of the catalogue. The parameters of the query are those of UIM core 5.4.
+	Search(ctx context.Context, from Origin, query url.Values) (intents.Page, error)
+	// Policy counts and logs a request for the policy. The policy itself is service.Offer.
+	Policy(ctx context.Context, from Origin) error
+	// Agree makes an agreement and issues its PAT. UIM core 4.2.
+	Agree(ctx context.Context, from Origin, r pat.IssueRequest) (pat.Issued, error)
+	// Renew issues the successor of a PAT. UIM core 4.4.
+	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issued, error)
+	// Execute calls an intent. The caller owns the output. UIM core 3.2.
+	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
+}
+
+// A Call is what a message says of a call.
+type Call struct {
+	Token          string // the PAT; empty: the message has none
+	Proof          string // compact JWS of typ uim-proof+jwt; empty: the message has none, or it is in Body
+	IdempotencyKey string // 1 to 128 visible ASCII characters; empty: none
+	// Body is the JSON object of an execute call, at most as long as the service's MaxBody. It is read once the PAT is accepted.
+	Body []byte
+}

@@ -1,0 +1,39 @@
+package door
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Origin names the door and the sender of a request that came in a message.
+type Origin struct {
+	Door    string // name of the door in logs, metrics and audit records
+	Service string // id of the service that the message is for
+	// RequestID identifies the request in logs and refusals.
+	RequestID execute.RequestID
+	// Sender is the sender's address, as far as the connection proves it. Requests are counted under it, and PATs of other agents are
+	// refused.
+	Sender pat.AgentID
+	// SenderKey is the sender's key, in protocols whose senders are keys. The key decides which PATs are accepted, instead of Sender. Empty:
+	// the protocol has no keys.
+	SenderKey pat.KeyID
+	// Proved is the proof of key that the signature of the message gives a call. See execute.Call. nil: the message is not signed.
+	Proved *pat.Proof
+	// Confidential reports whether nobody but the sender can read the answer. Only then are PATs sent in it.
+	Confidential bool
+}
+
+type originKey struct{}
+
+// In returns a context that carries the origin, for requests of a message to the handler of the listener.
+func (o *Origin) In(ctx context.Context) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// OriginOf returns the origin of a request. It returns nil for a request over HTTP.
+func OriginOf(ctx context.Context) *Origin {
+	o, _ := ctx.Value(originKey{}).(*Origin)
+	return o
+}
