@@ -79,7 +79,7 @@ func Doors(c Config) []door.Door {
 			Log: c.Log,
 		}),
 		aea.New(aea.Config{
-			Desk: c.Desk, Keys: c.AEA, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
+			Desk: c.Desk, Keys: c.AEA, Host: c.Host, API: c.API, Services: c.Services, DrainTimeout: c.DrainTimeout, Shed: c.Shed,
 			Memory: c.Memory, Now: c.Now, Log: c.Log,
 		}),
 		mrp.New(mrp.Config{

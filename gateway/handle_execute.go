@@ -1,11 +1,8 @@
 package gateway
 
 import (
-	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -58,7 +55,7 @@ func (s *Server) execute(c echo.Context) error {
 		result.Sent()
 		return nil
 	}
-	body, err := draftEnvelope(result, s.now().Sub(began))
+	body, err := door.DraftEnvelope(&result, s.now().Sub(began))
 	if err != nil {
 		return reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
 	}
@@ -92,21 +89,6 @@ var (
 // wantsDraft reports whether the client asked for the draft's envelope.
 func wantsDraft(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), wire.MediaType)
-}
-
-// draftEnvelope wraps the output as draft-uim-protocol-core-01 has it.
-func draftEnvelope(r execute.Result, took time.Duration) ([]byte, error) {
-	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
-	if l, ok := wire.Tightest(r.Standing); ok {
-		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
-	}
-	if r.Charge != nil {
-		meta["charge"] = wire.ChargeMembers(r.Charge)
-	}
-	if len(r.Warnings) > 0 {
-		meta["warnings"] = r.Warnings
-	}
-	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
 }
 
 // idempotencyKey reads the key; empty where there is none.

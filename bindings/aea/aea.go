@@ -28,8 +28,10 @@ const Name = "aea"
 type Config struct {
 	Desk *agree.Desk
 	Keys *Keys
-	// API is the handler of the public listener, once there is one. It answers what comes in messages.
-	API func() http.Handler
+	// Host carries out calls in messages, and API is the handler of the public listener, to which messages of http are requests. Both are
+	// called once there is a listener.
+	Host func() door.Host
+	API  func() http.Handler
 	// Services are those that are served now.
 	Services func() []*service.Service
 	// DrainTimeout is how long what is under way may last once an agent ends.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -24,13 +25,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// The header fields of the API that the skill sets.
-const (
-	headerAuthorization  = "Authorization"
-	headerContentType    = "Content-Type"
-	headerIdempotencyKey = "Idempotency-Key"
-	headerAccept         = "Accept"
-)
+const headerIdempotencyKey = "Idempotency-Key"
 
 // request answers a message of http as the API answers such a request. Scheme and host of its URL have no part in it.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
@@ -66,18 +61,17 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 		return nil
 	}
 	answer := &response{header: http.Header{}}
-	of := s.Serving()
-	if of != nil && int64(len(said.Bytes)) > of.MaxBody {
+	if of := s.Serving(); of != nil && int64(len(said.Bytes)) > of.MaxBody {
 		s.refuse(answer, reason.BodyTooLarge.Refusal(""))
 	} else {
-		asked, err := s.readCall(ctx, said.Bytes)
+		c, draft, err := s.readCall(ctx, said.Bytes)
 		switch {
 		case errors.Is(err, protocol.ErrMessage):
 			return err
 		case err != nil:
 			s.refuse(answer, refusal.For(err))
 		default:
-			s.serve(ctx, m, answer, &url.URL{Path: "/api/intents/execute"}, asked)
+			s.execute(ctx, m, answer, c, draft)
 		}
 	}
 	return s.reply(m, answer, func() protocol.Content {
@@ -85,57 +79,74 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	})
 }
 
+// origin names the sender of a message to the host.
+func (s *Skill) origin(m runtime.Message) door.Origin {
+	return door.Origin{
+		Door: s.Door, Service: s.ID, RequestID: execute.RequestIDFrom(""), Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear,
+	}
+}
+
+// execute makes a call, and answers with its output, in the draft's envelope if that is asked for. A call without an idempotency key has
+// that of its message, so that a message that comes again is answered again and not executed again.
+func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response, c door.Call, draft bool) {
+	from, began := s.origin(m), s.Now()
+	if c.IdempotencyKey == "" {
+		c.IdempotencyKey = s.key(m)
+	}
+	result, err := s.Host.Execute(ctx, from, c)
+	body := result.Output
+	if err == nil && draft {
+		if body, err = door.DraftEnvelope(&result, s.Now().Sub(began)); err != nil {
+			err = reason.Internal.Refusal("The answer could not be written.").With("outcome", "done").Because(err)
+		}
+	}
+	if err != nil {
+		f := refusal.For(err)
+		answer.status = f.Status()
+		_, _ = answer.body.Write(s.told(s.Serving(), f, from.RequestID))
+		return
+	}
+	_, _ = answer.Write(body)
+}
+
 // readCall reads a call. Its tree, which may be many times as large as its text, comes out of the memory that requests share, as that
-// of a stranger. The error is protocol.ErrMessage of what is no JSON object, or a refusal.
-func (s *Skill) readCall(ctx context.Context, text []byte) (*protocol.HTTPMessage, error) {
+// of a stranger. draft: the member accept asks for the draft's envelope. The error is protocol.ErrMessage if the text is not a JSON object,
+// or a *reason.Refusal.
+func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft bool, err error) {
 	share := s.Memory.Open()
 	defer share.Close()
 	if err := wire.Affords(membudget.With(ctx, share), text); err != nil {
-		return nil, err
+		return c, false, err
 	}
 	tree, err := strictjson.DecodeObjectOf(text, wire.MaxValues)
 	if err != nil {
-		return nil, protocol.ErrMessage
+		return c, false, protocol.ErrMessage
 	}
-	asked, f := callOf(tree)
-	if f != nil {
-		return nil, f
-	}
-	return asked, nil
-}
-
-// callOf is the request to the API that a call is. With the member accept, of application/uim+json, the answer has the output in an
-// envelope, with what the call has cost and how the tightest limit stands.
-func callOf(tree strictjson.Object) (*protocol.HTTPMessage, *reason.Refusal) {
-	r := &protocol.HTTPMessage{Method: http.MethodPost, Header: http.Header{headerContentType: {"application/json"}}}
-	for member, into := range map[string]struct{ field, before string }{
-		"pat": {headerAuthorization, "Bearer "}, "idempotency_key": {headerIdempotencyKey, ""}, "accept": {headerAccept, ""},
-	} {
-		switch v := tree[member].(type) {
-		case nil:
-		case string:
-			r.Header.Set(into.field, into.before+v)
-		default:
-			return nil, reason.MalformedRequest.Refusal("The member " + member + " must be a string.")
+	var accept string
+	for member, into := range map[string]*string{"pat": &c.Token, "idempotency_key": &c.IdempotencyKey, "accept": &accept} {
+		if v := tree[member]; v != nil {
+			var isText bool
+			if *into, isText = v.(string); !isText {
+				return c, false, reason.MalformedRequest.Refusal("The member " + member + " must be a string.")
+			}
 		}
 		delete(tree, member)
 	}
-	switch r.Header.Get(headerAccept) {
+	switch accept {
 	case "", "application/json", wire.MediaType:
 	default:
-		return nil, reason.MalformedRequest.Refusal("The member accept must be application/json or " + wire.MediaType + ".")
+		return c, false, reason.MalformedRequest.Refusal("The member accept must be application/json or " + wire.MediaType + ".")
 	}
-	var err error
-	if r.Body, err = strictjson.Append(nil, tree); err != nil {
-		return nil, reason.MalformedRequest.Refusal("The call cannot be read.").Because(err)
+	if c.Body, err = strictjson.Append(nil, tree); err != nil {
+		return c, false, reason.MalformedRequest.Refusal("The call cannot be read.").Because(err)
 	}
-	return r, nil
+	return c, accept == wire.MediaType, nil
 }
 
 // serve has the API answer a request of the sender of a message. One without an idempotency key has that of the message, so that
 // one which comes again gets the kept answer, and is not done again.
 func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, asked *protocol.HTTPMessage) {
-	origin := &door.Origin{Door: s.Door, Service: s.ID, Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear}
+	origin := s.origin(m)
 	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))
 	if err != nil {
 		s.refuse(answer, reason.MethodNotAllowed.Refusal(""))
@@ -166,7 +177,7 @@ func (s *Skill) refuse(answer *response, f *reason.Refusal) {
 	wire.WriteHeader(answer.header, f, "")
 	answer.status = f.Status()
 	answer.body.Reset()
-	answer.body.Write(s.told(s.Serving(), f))
+	answer.body.Write(s.told(s.Serving(), f, ""))
 }
 
 // reply sends an answer. One that is too long for an envelope is said to be: the call was made.

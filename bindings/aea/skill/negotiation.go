@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -85,14 +86,14 @@ func (t *turn) refuse(f *reason.Refusal) error {
 	}
 	t.Error(protocol.DefaultMessage{
 		Code: protocol.CodeInvalidMessage, Text: string(f.Reason) + ": " + f.Message,
-		Data: map[string][]byte{"uim_error": t.told(t.of, f), "dialogue": []byte(t.Dialogue.Label().StarterRef)},
+		Data: map[string][]byte{"uim_error": t.told(t.of, f, ""), "dialogue": []byte(t.Dialogue.Label().StarterRef)},
 	})
 	return err
 }
 
-// told is a refusal as every door has it.
-func (s *Skill) told(of *service.Service, f *reason.Refusal) []byte {
-	about := wire.About{}
+// told is a refusal as every door has it. id is that of a request which the host has logged; empty: the skill refused it.
+func (s *Skill) told(of *service.Service, f *reason.Refusal, id execute.RequestID) []byte {
+	about := wire.About{RequestID: string(id)}
 	if of != nil {
 		about.HelpURL = of.HelpURL(f.Reason)
 	}

@@ -5,8 +5,8 @@
 //	s := skill.New(skill.Config{…})
 //	r.Resources().Add(s.Skill())
 //
-// It holds no rule of its own. Agreements are made at the desk, and every request goes to the API of the gateway, which
-// answers it as one over HTTP.
+// It holds no rule of its own. Agreements are made at the desk, a door.Host carries out calls, and the public API of the gateway answers
+// messages of http, which are requests to it.
 package skill
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -36,7 +37,8 @@ type Config struct {
 	ID      string                  // of the service
 	Address string                  // of the service among agents
 	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
-	API     http.Handler            // answers requests whose context has a door.Origin
+	Host    door.Host               // carries out calls
+	API     http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
 	Desk    *agree.Desk
 	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
 	Memory  *membudget.Budget  // of which calls are read

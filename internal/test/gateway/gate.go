@@ -87,6 +87,7 @@ type Gate struct {
 	Logs      *observer.ObservedLogs // what Log was given
 	URL       string                 // of the public listener
 	Handler   http.Handler           // of the public listener
+	Host      door.Host              // carries out requests in messages
 	Settings  string                 // uimgate.yaml, as it was written first
 	Upstream  func(http.ResponseWriter, *http.Request)
 	Memory    *membudget.Budget // of all requests; prepare may set one that is smaller than usual
@@ -227,7 +228,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: g.Doors,
 	})
-	g.Handler = server.Handler()
+	g.Handler, g.Host = server.Handler(), server
 	g.Must(g.open())
 	g.run(g.Doors)
 	g.listen(cfg.Server.Connections)

@@ -1,0 +1,26 @@
+package door
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/wire"
+)
+
+// DraftEnvelope wraps the output of a call that took so long in the envelope of draft-uim-protocol-core-01: the output as data, and as meta
+// what the call cost and the state of the tightest limit.
+func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
+	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
+	if l, ok := wire.Tightest(r.Standing); ok {
+		meta["rate_limit"] = map[string]any{"remaining": max(0, l.Left), "reset": wire.Seconds(l.Resets)}
+	}
+	if r.Charge != nil {
+		meta["charge"] = wire.ChargeMembers(r.Charge)
+	}
+	if len(r.Warnings) > 0 {
+		meta["warnings"] = r.Warnings
+	}
+	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
+}
