@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update-transcripts", false, "write what goes over the wire into the transcripts, to be looked at")
 
-const vectors = "../testdata/vectors.txt"
+const vectors = "../../../internal/wire/aea/testdata/vectors.txt"
 
 // A transcript is what both sides write, each line a frame, request, answer or record in hexadecimal digits.
 type transcript struct {

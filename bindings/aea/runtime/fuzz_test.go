@@ -13,10 +13,10 @@ import (
 
 // FuzzReceive has any envelope come: nothing of it stops an agent, whatever its protocol and message, and the next one is answered.
 func FuzzReceive(f *testing.F) {
-	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "envelope/") {
+	for _, data := range aeatest.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "envelope/") {
 		f.Add(data)
 	}
-	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "message/") {
+	for _, data := range aeatest.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "message/") {
 		e, err := wire.Envelope{To: self, Sender: "me", Protocol: fipaSpec, Message: data}.Encode()
 		if err != nil {
 			f.Fatal(err)

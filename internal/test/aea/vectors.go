@@ -9,7 +9,7 @@ import (
 )
 
 // Vectors returns the vectors under a prefix, such as message/, by the rest of their names. file is the path to
-// bindings/aea/testdata/vectors.txt. A prefix without vectors fails.
+// internal/wire/aea/testdata/vectors.txt. A prefix without vectors fails.
 func Vectors(tb testing.TB, file, prefix string) map[string][]byte {
 	tb.Helper()
 	text, err := os.ReadFile(file)

@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-const vectors = "../testdata/vectors.txt"
+const vectors = "testdata/vectors.txt"
 
 var (
 	defaultID = wire.PublicID{Author: "fetchai", Name: "default", Version: "1.0.0"}

@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-const vectors = "../../testdata/vectors.txt"
+const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
 
 func listening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.Runtime) {
 	t.Helper()

@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-const vectors = "../../testdata/vectors.txt"
+const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
 
 // files are those of an agent, as it keeps them.
 type files struct {

@@ -30,7 +30,7 @@ func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *
 // TestTranscript plays what the framework's client writes.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
-	const vectors = "../../testdata/vectors.txt"
+	const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
 	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{})
 	conn, err := net.Dial("tcp", c.Address())
 	if err != nil {
