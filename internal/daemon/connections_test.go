@@ -148,7 +148,7 @@ func parked(t *testing.T, n int) {
 		if err := pprof.Lookup("goroutine").WriteTo(&goroutines, 2); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Count(goroutines.String(), "accept.readable(") >= n {
+		if strings.Count(goroutines.String(), "connlimit.readable(") >= n {
 			return
 		}
 	}
