@@ -35,7 +35,7 @@ func (s *Server) Policy(ctx context.Context, from door.Origin) error {
 
 // Agree implements door.Host.
 func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest) (issued pat.Issued, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/pat/issue", func(x *exchange) error {
+	err = s.message(ctx, &from, http.MethodPost, "/api/pat/issue", func(x *exchange) error { //nolint:contextcheck // the exchange has it
 		if err := x.confidential(); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest
 
 // Renew implements door.Host.
 func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest) (issued pat.Issued, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/pat/renew", func(x *exchange) error {
+	err = s.message(ctx, &from, http.MethodPost, "/api/pat/renew", func(x *exchange) error { //nolint:contextcheck // the exchange has it
 		if err := x.confidential(); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest
 
 // Execute implements door.Host.
 func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (result execute.Result, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/intents/execute", func(x *exchange) error {
+	err = s.message(ctx, &from, http.MethodPost, "/api/intents/execute", func(x *exchange) error { //nolint:contextcheck // the exchange has it
 		call := execute.Call{
 			Door: from.Door, Sender: from.Sender, SenderKey: from.SenderKey, Proved: from.Proved, Token: c.Token, Proof: c.Proof,
 			Service:   func() *service.Service { return s.directory.Current().Service(from.Service) },

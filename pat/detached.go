@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"math/big"
 	"strings"
-
 )
 
 // The schemes of a detached signature. Together with the byte form they name what was verified.

@@ -77,7 +77,10 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	m := &postponed{party: fairqueue.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())}, share: membudget.Of(x.r.Context()).Beside()}
+	m := &postponed{
+		party: fairqueue.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())},
+		share: membudget.Of(x.r.Context()).Beside(),
+	}
 	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)

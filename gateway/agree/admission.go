@@ -30,7 +30,8 @@ type admission struct {
 
 func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
 	return &admission{
-		perCaller: ratelimit.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond), taken: ratelimit.NewSet(takenPerHour), now: now,
+		perCaller: ratelimit.NewSet(perCaller), all: rate.NewLimiter(keptPerSecond, keptPerSecond),
+		taken: ratelimit.NewSet(takenPerHour), now: now,
 	}
 }
 

@@ -62,7 +62,7 @@ func Try(t *testing.T, dir string, args ...string) []byte {
 func run(t *testing.T, dir string, args []string) (stdout, stderr []byte, err error) {
 	t.Helper()
 	var out, problems bytes.Buffer
-	c := exec.CommandContext(t.Context(), "node", args...) //nolint:gosec // scripts of ours
+	c := exec.CommandContext(t.Context(), "node", args...)
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &problems
 	err = c.Run()
 	return out.Bytes(), problems.Bytes(), err

@@ -11,7 +11,7 @@ import (
 func Python(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(t.Context(), name, "-c", "import cryptography").Run() == nil { //nolint:gosec // one of the two names
+		if exec.CommandContext(t.Context(), name, "-c", "import cryptography").Run() == nil {
 			return name
 		}
 	}
