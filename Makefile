@@ -41,7 +41,7 @@ soak: ## about 20 minutes: whole gateways killed, cut off, attacked and reloaded
 	@$(RUN) -tags soak -count=1 ./odrl/... ./intents/... ./internal/daemon
 	@$(RUN) --race=all -count=1 -run Concurrently ./odrl ./intents
 
-fuzz: ## every fuzz target for FUZZTIME each: 107 targets, so an hour on two cores at 60s; the corpus grows
+fuzz: ## every fuzz target for FUZZTIME each: over 100 targets, so an hour on two cores at 60s; the corpus grows
 	@GO="$(GO)" internal/test/fuzz.sh $(FUZZTIME)
 
 fuzz-short: ## every fuzz target for two seconds
