@@ -10,8 +10,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/store"
 )
 
 // execute answers POST /api/intents/execute, and /api/intents/execute/{intent_uid}, whose body names no intent. The PAT is
@@ -57,7 +55,7 @@ func (s *Server) execute(c echo.Context) error {
 	}
 	body, err := door.DraftEnvelope(&result, s.now().Sub(began))
 	if err != nil {
-		return reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
+		return err
 	}
 	return c.Blob(http.StatusOK, wire.MediaType, body)
 }

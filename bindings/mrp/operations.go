@@ -39,10 +39,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 		return x.failed(err)
 	}
 	w := strictjson.NewWriter(nil)
-	w.Append("intents", func(out []byte) ([]byte, error) {
-		list, err := json.Marshal(page.Intents)
-		return append(out, list...), err
-	})
+	w.Append("intents", marshaled(page.Intents))
 	if page.CurrentPage < page.TotalPages {
 		w.Text("cursor", strconv.Itoa(page.CurrentPage+1))
 	}
@@ -118,10 +115,15 @@ func (x *exchange) agreed(issued pat.Issued) answer {
 	w.Text("expires_at", issued.Claims.ExpiresAt.UTC().Format(time.RFC3339))
 	w.Texts("scope", issued.Claims.Scope)
 	if len(issued.Omitted) > 0 {
-		w.Append("scope_omitted", func(out []byte) ([]byte, error) {
-			list, err := json.Marshal(issued.Omitted)
-			return append(out, list...), err
-		})
+		w.Append("scope_omitted", marshaled(issued.Omitted))
 	}
 	return result(w)
+}
+
+// marshaled appends the JSON of a value, for strictjson.Writer.Append.
+func marshaled(v any) func(out []byte) ([]byte, error) {
+	return func(out []byte) ([]byte, error) {
+		text, err := json.Marshal(v)
+		return append(out, text...), err
+	}
 }

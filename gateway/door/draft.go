@@ -7,10 +7,12 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/store"
 )
 
 // DraftEnvelope wraps the output of a call that took so long in the envelope of draft-uim-protocol-core-01: the output as data, and as meta
-// what the call cost and the state of the tightest limit.
+// what the call cost and the state of the tightest limit. The error is a *reason.Refusal.
 func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
 	if l, ok := wire.Tightest(r.Standing); ok {
@@ -22,5 +24,9 @@ func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	if len(r.Warnings) > 0 {
 		meta["warnings"] = r.Warnings
 	}
-	return json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
+	body, err := json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
+	if err != nil {
+		return nil, reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
+	}
+	return body, nil
 }

@@ -42,7 +42,7 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 		err = s.mayAgree()
 	}
 	if err != nil {
-		s.refuse(answer, refusal.For(err))
+		s.refuse(answer, refusal.For(err), "")
 	} else {
 		s.serve(ctx, m, answer, target, &asked)
 	}
@@ -62,14 +62,14 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	}
 	answer := &response{header: http.Header{}}
 	if of := s.Serving(); of != nil && int64(len(said.Bytes)) > of.MaxBody {
-		s.refuse(answer, reason.BodyTooLarge.Refusal(""))
+		s.refuse(answer, reason.BodyTooLarge.Refusal(""), "")
 	} else {
 		c, draft, err := s.readCall(ctx, said.Bytes)
 		switch {
 		case errors.Is(err, protocol.ErrMessage):
 			return err
 		case err != nil:
-			s.refuse(answer, refusal.For(err))
+			s.refuse(answer, refusal.For(err), "")
 		default:
 			s.execute(ctx, m, answer, c, draft)
 		}
@@ -96,14 +96,10 @@ func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response
 	result, err := s.Host.Execute(ctx, from, c)
 	body := result.Output
 	if err == nil && draft {
-		if body, err = door.DraftEnvelope(&result, s.Now().Sub(began)); err != nil {
-			err = reason.Internal.Refusal("The answer could not be written.").With("outcome", "done").Because(err)
-		}
+		body, err = door.DraftEnvelope(&result, s.Now().Sub(began))
 	}
 	if err != nil {
-		f := refusal.For(err)
-		answer.status = f.Status()
-		_, _ = answer.body.Write(s.told(s.Serving(), f, from.RequestID))
+		s.refuse(answer, refusal.For(err), from.RequestID)
 		return
 	}
 	_, _ = answer.Write(body)
@@ -149,7 +145,7 @@ func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, 
 	origin := s.origin(m)
 	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))
 	if err != nil {
-		s.refuse(answer, reason.MethodNotAllowed.Refusal(""))
+		s.refuse(answer, reason.MethodNotAllowed.Refusal(""), "")
 		return
 	}
 	r.URL = &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}
@@ -172,12 +168,12 @@ func (s *Skill) key(m runtime.Message) string {
 	return s.Door + ":" + hex.EncodeToString(sum[:])
 }
 
-// refuse answers with a refusal of the skill's own.
-func (s *Skill) refuse(answer *response, f *reason.Refusal) {
+// refuse answers with a refusal. id is that of the request that the host logged; it is empty if the skill itself refuses.
+func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID) {
 	wire.WriteHeader(answer.header, f, "")
 	answer.status = f.Status()
 	answer.body.Reset()
-	answer.body.Write(s.told(s.Serving(), f, ""))
+	answer.body.Write(s.envelope(s.Serving(), f, id))
 }
 
 // reply sends an answer. One that is too long for an envelope is said to be: the call was made.
@@ -191,7 +187,7 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	if answer.status < http.StatusBadRequest {
 		f.With("outcome", "done")
 	}
-	s.refuse(answer, f)
+	s.refuse(answer, f, "")
 	return m.Reply(content())
 }
 

@@ -86,13 +86,14 @@ func (t *turn) refuse(f *reason.Refusal) error {
 	}
 	t.Error(protocol.DefaultMessage{
 		Code: protocol.CodeInvalidMessage, Text: string(f.Reason) + ": " + f.Message,
-		Data: map[string][]byte{"uim_error": t.told(t.of, f, ""), "dialogue": []byte(t.Dialogue.Label().StarterRef)},
+		Data: map[string][]byte{"uim_error": t.envelope(t.of, f, ""), "dialogue": []byte(t.Dialogue.Label().StarterRef)},
 	})
 	return err
 }
 
-// told is a refusal as every door has it. id is that of a request which the host has logged; empty: the skill refused it.
-func (s *Skill) told(of *service.Service, f *reason.Refusal, id execute.RequestID) []byte {
+// envelope writes a refusal in the form that all doors share. id is that of the request that the host logged; it is empty if the skill
+// itself refuses.
+func (s *Skill) envelope(of *service.Service, f *reason.Refusal, id execute.RequestID) []byte {
 	about := wire.About{RequestID: string(id)}
 	if of != nil {
 		about.HelpURL = of.HelpURL(f.Reason)

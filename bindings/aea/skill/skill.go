@@ -41,7 +41,7 @@ type Config struct {
 	API     http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
 	Desk    *agree.Desk
 	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
-	Memory  *membudget.Budget  // of which calls are read
+	Memory  *membudget.Budget  // calls are read within it
 	Now     func() time.Time
 	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.
