@@ -108,7 +108,7 @@ func TestAnAgreementInAnEnvelopeWaits(t *testing.T) {
 func TestWhereEnvelopesGo(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
-	shop := g.Directory.Current().Service("default").Doors.UAgents.Address
+	shop := g.Addresses("uagents")["address"]
 	endpoint := "http://" + published + "/submit"
 	almanac := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -159,7 +159,7 @@ func TestAnswersOfOthersAreNone(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
 	o := envelopeOptions(t, g)
-	shop := identity.Address(g.Directory.Current().Service("default").Doors.UAgents.Address)
+	shop := identity.Address(g.Addresses("uagents")["address"])
 	agreed := []byte(`{"agreement_id": "a", "pat": "x.y.z", "expires_at": 1893456000, "scope": []}`)
 	until := uint64(g.Now().Unix() + 30)
 	for name, c := range map[string]struct {

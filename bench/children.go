@@ -26,6 +26,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -341,5 +342,5 @@ services:
 			return nil, config.Problems{{File: name, Message: err.Error()}}
 		}
 	}
-	return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: os.LookupEnv})
+	return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 }

@@ -22,8 +22,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/relayhost"
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -57,7 +56,7 @@ func runRelay(ctx context.Context) error {
 	host, err := relayhost.New(relayhost.Options{
 		Listener: ln, State: state, Blobs: filepath.Join(dir, "blobs"), Shared: place != "", Drain: time.Second, Log: zap.NewNop(),
 		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
-		Settings: config.MRPRelay{
+		Settings: relayhost.Settings{
 			Blobs: 1 << 30, Agents: many, Messages: many, Bytes: 1 << 30, Waiting: many, Sends: many, Polls: many, Others: many, Newcomers: many,
 		},
 	})

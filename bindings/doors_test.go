@@ -168,7 +168,7 @@ func inEnvelope(g *gatetest.Gate) way {
 	g.Helper()
 	key, err := identity.FromSeed(seed, 0)
 	g.Must(err)
-	target := identity.Address(g.Directory.Current().Service("default").Doors.UAgents.Address)
+	target := identity.Address(g.Addresses("uagents")["address"])
 	until := uint64(g.Now().Add(time.Minute).Unix())
 	return way{
 		path: "/submit", header: []string{"X-Uagents-Connection", "sync"}, done: string(protocol.Standard("UIMResult").Digest),

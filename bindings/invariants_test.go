@@ -131,7 +131,7 @@ func everywhere(c cell, but map[invariant]cell) map[invariant]cell {
 func TestInvariantsAtEveryDoor(t *testing.T) {
 	t.Parallel()
 	doors := []string{"*gateway.Server"}
-	for _, d := range bindings.Doors(bindings.Config{}) {
+	for _, d := range bindings.Modules() {
 		doors = append(doors, fmt.Sprintf("%T", d))
 	}
 	for _, door := range doors {

@@ -29,7 +29,7 @@ type talk struct {
 func inMessages(g *gatetest.Gate) (token string, w way) {
 	g.Helper()
 	var at map[string]string
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == aea.Name {
 			at = s.Addresses
 		}

@@ -9,7 +9,6 @@ import (
 	client "github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/service"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -19,12 +18,12 @@ import (
 func atRelay(g *gatetest.Gate) *mrptest.Agent {
 	g.Helper()
 	var at map[string]string
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == mrp.Name {
 			at = s.Addresses
 		}
 	}
-	if at["relay"] == service.LocalRelay {
+	if at["relay"] == mrp.LocalRelay {
 		at["relay"] = g.RelayURL
 	}
 	return mrptest.New(g.T, at["relay"], at["key"], g.Now)

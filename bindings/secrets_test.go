@@ -78,7 +78,7 @@ func TestWhatOperatorsAreNotTold(t *testing.T) {
 	inUAgents(g, sender, s)
 	inAEA(g, s)
 	inMRP(g, s)
-	statuses, err := json.Marshal(door.Statuses(g.Doors, g.Directory.Current().Service("default")))
+	statuses, err := json.Marshal(door.Statuses(g.Modules, g.Directory.Current().Service("default")))
 	g.Must(err)
 	metrics := httptest.NewRecorder()
 	promhttp.HandlerFor(g.Metrics.Registry(), promhttp.HandlerOpts{}).ServeHTTP(metrics, httptest.NewRequest(http.MethodGet, "/", nil))
@@ -121,7 +121,7 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 		n++
 		until := uint64(g.Now().Add(time.Minute).Unix())
 		e := envelope.Envelope{
-			Target: identity.Address(current.Doors.UAgents.Address), Session: envelope.NewSession(),
+			Target: identity.Address(g.Addresses("uagents")["address"]), Session: envelope.NewSession(),
 			SchemaDigest: protocol.Standard(model).Digest, Payload: envelope.Pack([]byte(message)), Expires: &until,
 		}.Sign(key)
 		change(&e)
@@ -172,7 +172,7 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 func inAEA(g *gatetest.Gate, s secrets) {
 	g.Helper()
 	var at map[string]string
-	for _, status := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, status := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if status.Door == aea.Name {
 			at = status.Addresses
 		}

@@ -69,7 +69,7 @@ func (l *loader) send(path string, a *Auth, name, value string) {
 		l.Errorf(path, "has two values for the header %s: give one", name)
 		return
 	}
-	a.Sent[name] = newSecret(value)
+	a.Sent[name] = NewSecret(value)
 }
 
 func (l *loader) checkOAuth2(path string, u *Upstream) {

@@ -3,6 +3,7 @@ package config
 import (
 	"crypto/tls"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +25,17 @@ func (l *loader) check(c *Config) {
 	l.checkServer(&c.Server)
 	l.checkAdmin(c)
 	l.checkPAT(&c.PAT)
+	l.claimed = claimed{
+		paths: map[int][]pathClaim{}, seeds: map[string]int{}, own: map[string]bool{},
+		listeners: map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen},
+	}
+	for _, b := range slices.Concat(c.blocks.Doors, c.blocks.Beside) {
+		for _, p := range b.Paths {
+			l.claimed.own[p] = true
+		}
+	}
 	l.checkServices(c)
-	l.checkMRPRelay(c)
+	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
 }
 

@@ -29,11 +29,10 @@ func (l *loader) checkServices(c *Config) {
 		l.Errorf("services", "is empty: a gateway needs at least one service")
 	}
 	l.checkUnserved(c)
-	taken, seeds := claims{}, map[string]int{}
+	taken := claims{}
 	for i := range c.Services {
 		taken["now "+c.Services[i].ID] = i
 	}
-	listeners := map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen}
 	for i := range c.Services {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
 		named := l.Has(path + ".id")
@@ -63,28 +62,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkFixed(path+".fixed", s.Fixed)
 		l.checkErrorWhen(path+".error_when", s.ErrorWhen)
 		l.checkFacts(path+".facts", s, c)
-		l.checkDoors(path+".doors", &s.Doors)
-		if a := s.Doors.UAgents.Almanac; a != nil && s.PublicURL != nil && loopback(s.PublicURL.Hostname()) && !loopback(a.Hostname()) {
-			l.Warnf(path+".doors.uagents.almanac", "the service registers itself there with its public_url, which no other machine reaches")
-		}
-		if u := s.Doors.UAgents; u.Enabled && u.KeyFile.Path == "" && c.Store.Engine == Postgres {
-			l.Warnf(path+".doors.uagents", "its key_file is empty: each gateway on this store would be another agent; "+
-				"give all of them the same file")
-		}
-		if seed := s.Doors.UAgents.Seed.Reveal(); seed != "" {
-			l.claimSeed(seeds, seed, path+".doors.uagents.key_file", i)
-		}
-		l.checkMRP(path+".doors.mrp", &s.Doors.MRP)
-		if m := s.Doors.MRP; m.Enabled && m.KeyFile.Path == "" && c.Store.Engine == Postgres {
-			l.Warnf(path+".doors.mrp", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
-		}
-		if seed := s.Doors.MRP.Seed.Reveal(); seed != "" {
-			l.claimSeed(seeds, seed, path+".doors.mrp.key_file", i)
-		}
-		l.checkAEA(path+".doors.aea", &s.Doors.AEA, listeners)
-		if a := s.Doors.AEA; a.Enabled && a.KeyFile.Path == "" && c.Store.Engine == Postgres {
-			l.Warnf(path+".doors.aea", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
-		}
+		l.checkBlocks(path+".doors", c.blocks.Doors, s.Doors, c, i)
 	}
 }
 
@@ -136,16 +114,6 @@ func (l *loader) claim(taken claims, kind, value, path string, i int, given bool
 	if given {
 		l.Errorf(path, "%s %s belongs to services[%d] already: no two services share one", kind, yamlconf.Quote(value), first)
 	}
-}
-
-// claimSeed is claim for the seed of an identity, which no message may hold. An envelope names the service by its address alone: with
-// one address, what was signed for one service would be good at the other.
-func (l *loader) claimSeed(taken map[string]int, seed, path string, i int) {
-	if first, twice := taken[seed]; twice {
-		l.Errorf(path, "its seed belongs to services[%d] already: no two services share one", first)
-		return
-	}
-	taken[seed] = i
 }
 
 func (l *loader) checkShared(path string, s *Service, named bool) {

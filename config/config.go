@@ -43,12 +43,13 @@ type Config struct {
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
-	// MRPRelay is open where its block stands in the file, even an empty one.
-	MRPRelay MRPRelay `restart:"true" yaml:"mrp_relay" doc:"A relay of the Machine Relay Protocol: agents send each other messages and files through it. Shut unless this block stands there; it may be {}."`
+	// Modules are the blocks of modules beside services: Overrides.Blocks.Beside.
+	Modules ModuleBlocks `yaml:",inline" jsonschema:"-"`
 
 	positions yamlconf.Positions
 	inputs    []File
 	document  *yamlconf.Document
+	blocks    Blocks
 }
 
 // A Server is the public listener.
@@ -113,8 +114,8 @@ type Service struct {
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	// Profiles have no Data where they name a vocabulary that is built in.
-	Doors     Doors  `yaml:"doors" doc:"Other protocols by which agents may come: the same intents, agreement, limits and ledger."`
-	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
+	Doors     DoorBlocks `yaml:"doors" doc:"Other protocols by which agents may come: the same intents, agreement, limits and ledger."`
+	Profiles  []File     `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
 }
 

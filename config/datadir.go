@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -201,53 +200,6 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256
-// random bits. Whoever has it is the service to the agents of that protocol.
-func (d *DataDir) Seed(door, service string) (Secret, error) {
-	path := filepath.Join(d.path, door+"."+service+".seed")
-	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)
-	if err != nil {
-		return Secret{}, fmt.Errorf("the seed of %s for %s: %w", door, service, err)
-	}
-	if !isSeed(text) {
-		return Secret{}, fmt.Errorf("%s holds no seed: want one line of %d to %d characters", path, shortSeed, longSeed)
-	}
-	return newSecret(text), nil
-}
-
-// PrivateKey is the private key of a door's identity for one service, as 64 hexadecimal digits: that in <door>.<service>.key
-// (0600), which is made once from 256 random bits.
-func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
-	path := filepath.Join(d.path, door+"."+service+".key")
-	text, err := d.made(path, hex.EncodeToString)
-	if err != nil {
-		return Secret{}, fmt.Errorf("the key of %s for %s: %w", door, service, err)
-	}
-	if !privateKey().MatchString(text) {
-		return Secret{}, fmt.Errorf("%s holds no private key: want 64 hexadecimal digits", path)
-	}
-	return newSecret(text), nil
-}
-
-// CertificatePath is where the certificate of a door's listeners for one service is kept, with its private key.
-func (d *DataDir) CertificatePath(door, service string) string {
-	return filepath.Join(d.path, door+"."+service+".pem")
-}
-
-// Rename gives the files of a door's identity for one service the name of another, unless that has its own.
-func (d *DataDir) Rename(door, from, to string) error {
-	for _, kind := range []string{".seed", ".key", ".pem"} {
-		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)
-		if _, err := os.Lstat(path); err == nil {
-			continue
-		}
-		if err := os.Rename(old, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the identity of %s for %s: %w", door, to, err)
-		}
-	}
-	return nil
-}
-
 // made reads the secret in a private file, which is made once from 256 random bits.
 func (d *DataDir) made(path string, encode func([]byte) string) (string, error) {
 	text, err := readPrivate(path)
@@ -279,5 +231,5 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 	if len(token) < shortToken || len(token) > longToken || !printable(token) {
 		return Secret{}, fmt.Errorf("%s holds no token of at least %d characters: delete it to have one made", path, shortToken)
 	}
-	return newSecret(token), nil
+	return NewSecret(token), nil
 }

@@ -9,11 +9,9 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -181,102 +179,6 @@ func TestAPrivateKeyIsMadeOnce(t *testing.T) {
 	if _, err := d.PrivateKey("aea", "shop"); err == nil || !strings.Contains(err.Error(), "holds no private key") ||
 		strings.Contains(err.Error(), "short") {
 		t.Error(err)
-	}
-}
-
-func TestTheDoorOfAEAIsOpenWhereItsBlockStands(t *testing.T) {
-	dir := directory(t)
-	key := strings.Repeat("5", 64)
-	write(t, filepath.Join(dir, "key.txt"), "0x"+key+"\n")
-	for doors, want := range map[string]struct {
-		enabled bool
-		key     string
-		open    []config.AEAConnection
-		relay   string
-	}{
-		"":                                   {},
-		"  doors: {mcp: {enabled: false}}\n": {},
-		"  doors: {aea: {}}\n":               {enabled: true},
-		"  doors: {aea: {key_file: key.txt, tcp: 127.0.0.1:0, delegate: ':9000', stub: files}}\n": {
-			true, key, []config.AEAConnection{config.AEADelegate, config.AEATCP, config.AEAStub}, "",
-		},
-		"  doors: {aea: {mailbox: ':0', relay: {}}}\n":                    {true, "", []config.AEAConnection{config.AEAMailbox}, "600/minute"},
-		"  doors: {aea: {mailbox: ':0', relay: {per_agent: 5/second}}}\n": {true, "", []config.AEAConnection{config.AEAMailbox}, "5/second"},
-	} {
-		c, problems := load(t, dir, five+doors, config.Overrides{})
-		if c == nil {
-			t.Fatal(doors, problems)
-		}
-		a := c.Services[0].Doors.AEA
-		if a.Enabled != want.enabled || a.Key.Reveal() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil ||
-			!slices.Equal(a.Open(), want.open) || a.Relay.Enabled != (want.relay != "") ||
-			a.Relay.Enabled && a.Relay.PerAgent.String() != want.relay || a.Stub != "" && a.Stub != filepath.Join(dir, "files") {
-			t.Errorf("%s: %+v", doors, a)
-		}
-	}
-}
-
-func TestTheDoorOfUAgentsIsOpenWhereItsBlockStands(t *testing.T) {
-	dir := directory(t)
-	write(t, filepath.Join(dir, "seed.txt"), "a seed of the operator\n")
-	for doors, want := range map[string]struct {
-		enabled bool
-		seed    string
-	}{
-		"":                                   {},
-		"  doors: {mcp: {enabled: false}}\n": {},
-		"  doors: {uagents: {}}\n":           {true, ""},
-		"  doors: {uagents: {key_file: seed.txt}}": {true, "a seed of the operator"},
-	} {
-		c, problems := load(t, dir, five+doors, config.Overrides{})
-		if c == nil {
-			t.Fatal(doors, problems)
-		}
-		if u := c.Services[0].Doors.UAgents; u.Enabled != want.enabled || u.Seed.Reveal() != want.seed ||
-			u.Path != "/submit" || u.KeyFile.Data != nil {
-			t.Errorf("%s: %+v", doors, u)
-		}
-	}
-}
-
-// An envelope names its service by the address that comes of the seed, so no two services have one.
-func TestNoTwoServicesShareASeed(t *testing.T) {
-	dir := directory(t)
-	write(t, filepath.Join(dir, "one.txt"), "a seed of the operator\n")
-	write(t, filepath.Join(dir, "two.txt"), "a seed of the operator\r\n")
-	write(t, filepath.Join(dir, "three.txt"), "another seed of the operator\n")
-	file := "services:\n"
-	for i, name := range []string{"one", "two", "three"} {
-		file += fmt.Sprintf("- {id: %[1]s, issuer: %[1]s, hosts: [%[1]s.example], public_url: https://%[1]s.example, agents_file: agents.json, "+
-			"policy_file: policy.json, upstream: {url: http://127.0.0.1:900%[2]d}, doors: {uagents: {key_file: %[1]s.txt}}}\n", name, i)
-	}
-	_, problems := load(t, dir, file, config.Overrides{})
-	text := fmt.Sprint(problems)
-	if !strings.Contains(text, "services[1].doors.uagents.key_file: its seed belongs to services[0] already") ||
-		strings.Contains(text, "services[2]") || strings.Contains(text, "of the operator") {
-		t.Error(text)
-	}
-}
-
-func TestWhereAgentsTakeAnswers(t *testing.T) {
-	dir := directory(t)
-	const agent = "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7"
-	for rules, want := range map[string]string{
-		`"http://127.0.0.1:8001/submit"`:                  "[http://127.0.0.1:8001/submit]",
-		`[http://a.example/, "https://b.example:8001/x"]`: "[http://a.example https://b.example:8001/x]",
-		"[]":              "",
-		"ftp://a.example": "",
-		"[7]":             "",
-		"{a: b}":          "",
-		"[" + strings.Repeat("http://a,", 11) + "]": "",
-	} {
-		c, problems := load(t, dir, five+"  doors: {uagents: {rules: {"+agent+": "+rules+"}}}\n", config.Overrides{})
-		switch {
-		case want == "" && (c != nil || !strings.Contains(problems.Err().Error(), "or a list of 1 to 10")):
-			t.Errorf("%s: %v", rules, problems)
-		case want != "" && (c == nil || fmt.Sprint(c.Services[0].Doors.UAgents.Rules[agent]) != want):
-			t.Errorf("%s: %v", rules, problems)
-		}
 	}
 }
 

@@ -8,9 +8,6 @@ const (
 	SchemaID      = schemaID
 )
 
-// NewSecret is newSecret.
-func NewSecret(text string) Secret { return newSecret(text) }
-
 // Path is the directory as it was opened.
 func (d *DataDir) Path() string { return d.path }
 
@@ -19,6 +16,6 @@ func (d *DataDir) Path() string { return d.path }
 func Defaults() *Config {
 	c := &Config{}
 	none := func(string) (string, bool) { return "", false }
-	yamlconf.Decode(nil, c, yamlconf.Options{Scalars: scalars, Env: none}) // its problem: no service
+	yamlconf.Decode(nil, c, yamlconf.Options{Types: Blocks{}.types(), Env: none}) // its problem: no service
 	return c
 }

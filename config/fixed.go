@@ -34,7 +34,7 @@ func (v *Value) SetTree(tree any) error {
 	if _, err := strictjson.Decode(text); err != nil {
 		return errors.New("holds what no JSON value may: too deep, or text that is no UTF-8")
 	}
-	v.Secret = newSecret(string(text))
+	v.Secret = NewSecret(string(text))
 	return nil
 }
 

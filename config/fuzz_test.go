@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/problem"
 )
@@ -14,7 +15,7 @@ import (
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(five))
 	f.Add([]byte(everything))
-	f.Add(config.Reference())
+	f.Add(config.Reference(bindings.Blocks()))
 	for _, test := range problemCases {
 		if len(test.file) < 2000 {
 			f.Add([]byte(strings.Replace(test.file, "…", five, 1)))
@@ -24,7 +25,7 @@ func FuzzParse(f *testing.F) {
 	pair(f, dir)
 	path := filepath.Join(dir, "uimgate.yaml")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, problems := config.Parse(path, data, config.Overrides{Env: environment(map[string]string{"A": "canary-value"})})
+		c, problems := config.Parse(path, data, config.Overrides{Blocks: bindings.Blocks(), Env: environment(map[string]string{"A": "canary-value"})})
 		if (c == nil) != problems.Failed() {
 			t.Fatalf("config %v with %v", c != nil, problems)
 		}

@@ -18,6 +18,8 @@ type Overrides struct {
 	Listen      string // --listen, else UIMGATE_LISTEN
 	AdminListen string // --admin-listen, else UIMGATE_ADMIN_LISTEN
 	Data        string // --data, else UIMGATE_DATA; relative to the working directory
+	// Blocks are those of the modules of the program. Every other block is an unknown key.
+	Blocks Blocks
 	// Env looks a variable up, for ${NAME} too. nil is the environment of the process.
 	Env func(string) (string, bool)
 }
@@ -46,8 +48,9 @@ func Load(path string, o Overrides) (*Config, Problems) {
 type loader struct {
 	*yamlconf.Document
 
-	files *reader
-	env   func(string) (string, bool)
+	files   *reader
+	env     func(string) (string, bool)
+	claimed claimed
 }
 
 // Parse is Load for the text of a configuration that is, or is to be, at path.
@@ -56,10 +59,10 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 		o.Env = os.LookupEnv
 	}
 	sum := sha256.Sum256(data)
-	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}}
+	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}, blocks: o.Blocks}
 	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]read{}}, env: o.Env}
 	doc, bad := yamlconf.Decode(data, c, yamlconf.Options{
-		File: path, What: "the configuration", Scalars: scalars, Env: o.Env, ReadFile: l.files.secret,
+		File: path, What: "the configuration", Types: o.Blocks.types(), Env: o.Env, ReadFile: l.files.secret,
 	})
 	if bad != nil {
 		return nil, Problems{*bad}

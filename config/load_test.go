@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
@@ -67,6 +68,7 @@ func load(tb testing.TB, dir, text string, o config.Overrides) (*config.Config, 
 	if o.Env == nil {
 		o.Env = none
 	}
+	o.Blocks = bindings.Blocks()
 	return config.Load(path, o)
 }
 

@@ -144,36 +144,4 @@ var serviceProblems = map[string]problemCase{
 		"…    auth: {oauth2: {client_id: c}}\n",
 		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required where the other keys are set"},
 	},
-	"doors of uAgents in the way of others, with a seed that is none": {
-		"…  doors: {mcp: {path: /agents}, uagents: {path: /agents/submit, key_file: agents.json}}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/agents/submit" and "/agents" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json holds no seed: want one line of 16 to 1000 characters`,
-		},
-	},
-	"endpoints of nobody, an Almanac nowhere, and one of its own in the way of others": {
-		"…  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n",
-		[]string{
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
-			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
-			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is no address of an agent: want agent1 and 59 characters more`,
-		},
-	},
-	"doors of AEA that cannot open": {
-		"…  doors: {aea: {tcp: '9090', delegate: 127.0.0.1:8080, mailbox: ':9090', key_file: agents.json, default_connection: tcp,\n" +
-			"    default_routing: {'fetchai/http:1.0.0': stub, x: mailbox}}}\n",
-		[]string{
-			"uimgate.yaml:6: services[0].doors.aea.tcp: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
-			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is that of server.listen as well",
-			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json holds no private key: want 64 hexadecimal digits",
-			`uimgate.yaml:7: services[0].doors.aea.default_routing["fetchai/http:1.0.0"]: want a connection that is open: tcp, delegate, mailbox or stub`,
-			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is no specification id of a protocol, such as fetchai/default:1.0.0`,
-		},
-	},
-	"a relay of AEA whose agents nobody knows": {
-		"…  doors: {aea: {tcp: 127.0.0.1:0, stub: files, relay: {}}}\n",
-		[]string{"uimgate.yaml:6: services[0].doors.aea.relay: neither delegate nor mailbox is open: only there is it known for certain who writes"},
-	},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 )
 
@@ -248,7 +249,7 @@ func TestProblems(t *testing.T) {
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
 			dir := directory(t)
-			c, problems := load(t, dir, strings.Replace(test.file, "…", five, 1), config.Overrides{})
+			c, problems := load(t, dir, strings.Replace(test.file, "…", five, 1), config.Overrides{Blocks: bindings.Blocks()})
 			if c != nil {
 				t.Error("a Config in spite of errors")
 			}
@@ -281,7 +282,7 @@ func TestProblemsOfFlagsNameTheFlag(t *testing.T) {
 }
 
 func TestAFileThatIsNotThere(t *testing.T) {
-	c, problems := config.Load(filepath.Join(t.TempDir(), "none.yaml"), config.Overrides{Env: none})
+	c, problems := config.Load(filepath.Join(t.TempDir(), "none.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: none})
 	if c != nil || len(problems) != 1 || !strings.HasSuffix(problems[0].String(), "none.yaml: no such file or directory: "+
 		"uimgate init makes a configuration from an OpenAPI document, and -c names another file") {
 		t.Error(problems)
@@ -292,7 +293,7 @@ func TestAFileThatIsNotThere(t *testing.T) {
 func TestAliasesCannotMultiplyWithoutBound(t *testing.T) {
 	dir := directory(t)
 	file := "services:\n- &s\n  hosts: [" + strings.Repeat("a,", 500) + "]\n" + strings.Repeat("- *s\n", 120)
-	c, problems := load(t, dir, file, config.Overrides{})
+	c, problems := load(t, dir, file, config.Overrides{Blocks: bindings.Blocks()})
 	if c != nil || len(problems) != 101 || !strings.Contains(problems[100].Message, "more problems") {
 		t.Errorf("%d problems", len(problems))
 	}
@@ -303,7 +304,7 @@ func TestFilesAreBounded(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "policy.json"), config.MaxPolicyFile+1); err != nil {
 		t.Fatal(err)
 	}
-	_, problems := load(t, dir, five, config.Overrides{})
+	_, problems := load(t, dir, five, config.Overrides{Blocks: bindings.Blocks()})
 	want := []string{"uimgate.yaml:3: services[0].policy_file: policy.json is larger than the 16777216 bytes allowed"}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" {
 		t.Error(diff)

@@ -28,49 +28,6 @@ billing: {mode: prepaid, credit: 1 EUR}
 	}
 }
 
-func TestAnAlmanacElsewhereReachesNothingOnThisMachine(t *testing.T) {
-	dir := directory(t)
-	for almanac, warned := range map[string]bool{"https://agentverse.ai": true, "http://127.0.0.1:8000": false} {
-		c, problems := load(t, dir, five+"  doors: {uagents: {almanac: \""+almanac+"\"}}\n", config.Overrides{})
-		if c == nil || (len(problems) == 1) != warned || warned && !strings.Contains(texts(dir, problems)[0],
-			"services[0].doors.uagents.almanac: the service registers itself there with its public_url") {
-			t.Errorf("%s: %v", almanac, problems)
-		}
-	}
-}
-
-func TestSeveralGatewaysNeedOneKey(t *testing.T) {
-	dir := directory(t)
-	for store, want := range map[string][]string{
-		"": nil,
-		"store: postgres://u:p@127.0.0.1/x\n": {
-			"uimgate.yaml:6: warning: services[0].doors.aea: its key_file is empty: each gateway on this store would be another agent; " +
-				"give all of them the same file",
-		},
-	} {
-		c, problems := load(t, dir, five+"  doors: {aea: {}}\n"+store, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
-			t.Error(c == nil, diff)
-		}
-	}
-}
-
-func TestSeveralGatewaysNeedOneSeed(t *testing.T) {
-	dir := directory(t)
-	for store, want := range map[string][]string{
-		"": nil,
-		"store: postgres://u:p@127.0.0.1/x\n": {
-			"uimgate.yaml:6: warning: services[0].doors.uagents: its key_file is empty: each gateway on this store would be another agent; " +
-				"give all of them the same file",
-		},
-	} {
-		c, problems := load(t, dir, five+"  doors: {uagents: {}}\n"+store, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
-			t.Error(c == nil, diff)
-		}
-	}
-}
-
 func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
 	dir := directory(t)
 	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 
 	"github.com/uimgate/uimgate/internal/yamlconf"
@@ -14,15 +15,16 @@ func (c *Config) NeedsRestart(next *Config) []string {
 }
 
 func restarts(now, next reflect.Value, path string) (changed []string) {
-	for key, f := range yamlconf.Fields(now.Type()) {
-		was, is := now.FieldByIndex(f.Index), next.FieldByIndex(f.Index)
+	following := maps.Collect(yamlconf.Values(next))
+	for key, was := range yamlconf.Values(now) {
+		is := following[key]
 		switch {
-		case f.Tag.Get("restart") == "true":
+		case was.Tag.Get("restart") == "true":
 			if !sameSetting(was.Interface(), is.Interface()) {
 				changed = append(changed, path+key)
 			}
-		case f.Type.Kind() == reflect.Struct:
-			changed = append(changed, restarts(was, is, path+key+".")...)
+		case was.Kind() == reflect.Struct:
+			changed = append(changed, restarts(was.Value, is.Value, path+key+".")...)
 		default: // taken over at once
 		}
 	}

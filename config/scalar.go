@@ -33,7 +33,7 @@ var scalars = yamlconf.Scalars{
 	},
 	reflect.TypeFor[*url.URL](): {
 		Want: "an http:// or https:// URL without user, query and fragment", Hidden: true, Pattern: `^[Hh][Tt][Tt][Pp][Ss]?://[^?#@]+$`,
-		Parse: func(s string) (any, error) { return parseURL(s) },
+		Parse: func(s string) (any, error) { return ParseURL(s) },
 	},
 	reflect.TypeFor[Sign](): {
 		Want: `statuses such as 200 or "200, 201", or a JSON pointer such as /done or /state=paid`, Number: true, Pattern: signPattern,
@@ -46,7 +46,7 @@ var scalars = yamlconf.Scalars{
 	},
 	reflect.TypeFor[Secret](): {
 		Want: "text", Hidden: true, Secret: true,
-		Parse: func(s string) (any, error) { return newSecret(s), nil },
+		Parse: func(s string) (any, error) { return NewSecret(s), nil },
 	},
 	reflect.TypeFor[Store](): {
 		Want: "sqlite or a postgres:// URL with a host", Hidden: true, Pattern: `^sqlite$|^postgres(ql)?://`,
@@ -104,9 +104,9 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// parseURL reads an absolute http or https URL; scheme and host come back in lower case, without a
+// ParseURL reads an absolute http or https URL; scheme and host come back in lower case, without a
 // slash at the end.
-func parseURL(s string) (*url.URL, error) {
+func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") ||
 		u.Opaque != "" {
@@ -144,7 +144,7 @@ func parseStore(s string) (Store, error) {
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" && u.Query().Get("host") == "" {
 		return Store{}, errScalar
 	}
-	return Store{Engine: Postgres, URL: newSecret(s)}, nil
+	return Store{Engine: Postgres, URL: NewSecret(s)}, nil
 }
 
 var hostName = regex.Lazy(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)

@@ -25,7 +25,7 @@ func TestParseURL(t *testing.T) {
 		"http://a?": "", "http://a#": "", "http://a:0": "",
 		"http://a:": "", "http://a:99999": "", "http:a": "", "//a": "", "http://a b": "", "http://[::1%25eth0]": "",
 	} {
-		u, err := parseURL(in)
+		u, err := ParseURL(in)
 		switch {
 		case want == "" && (err == nil || u != nil):
 			t.Errorf("%q: %v", in, u)
@@ -40,14 +40,14 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		u, err := parseURL(s)
+		u, err := ParseURL(s)
 		if err != nil {
 			if u != nil {
 				t.Fatal("an error with a value")
 			}
 			return
 		}
-		again, err := parseURL(u.String())
+		again, err := ParseURL(u.String())
 		if err != nil || again.String() != u.String() || u.User != nil {
 			t.Fatalf("%q: %v, then %v, %v", s, u, again, err)
 		}

@@ -12,13 +12,14 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
 
 func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
-	schema, err := config.Schema()
+	schema, err := config.Schema(bindings.Blocks())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
 
 func compiled(tb testing.TB) *jsonschema.Schema {
 	tb.Helper()
-	text, err := config.Schema()
+	text, err := config.Schema(bindings.Blocks())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -86,14 +87,14 @@ billing: {mode: postpaid, credit: , newcomers: , retain: 400d}
 audit: {parameters: false}
 telemetry: {log: {level: info, format: auto}, metrics: true}
 `,
-		"the reference": string(config.Reference()),
+		"the reference": string(config.Reference(bindings.Blocks())),
 		"other spellings": five + `pat: {suspend_after: "5", allow: [` + jkt + `], leeway: 0, ttl: 1.5h, limit: 5 / hours}
 server: {max_body: 1.5 MiB, trusted_proxies: [10.0.0.1]}
 audit: {parameters: "${P:-true}"}
 telemetry: {metrics: "true"}
 `,
 	} {
-		if c, problems := load(t, dir, text, config.Overrides{}); c == nil || len(problems) > 0 {
+		if c, problems := load(t, dir, text, config.Overrides{Blocks: bindings.Blocks()}); c == nil || len(problems) > 0 {
 			t.Errorf("%s: Load: %v", name, texts(dir, problems))
 		}
 		if err := valid(t, schema, text); err != nil {
@@ -162,7 +163,7 @@ func TestTheExamplesLoad(t *testing.T) {
 		if err := valid(t, schema, string(text)); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
-		if c, problems := config.Load(path, config.Overrides{Env: none}); c == nil {
+		if c, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: none}); c == nil {
 			t.Errorf("%s: %v", path, problems)
 		}
 		return nil
@@ -174,7 +175,7 @@ func TestTheExamplesLoad(t *testing.T) {
 
 // The reference shows what entries of mappings hold, as comments at their place.
 func TestTheReferenceShowsTheKeysOfEntries(t *testing.T) {
-	reference := string(config.Reference())
+	reference := string(config.Reference(bindings.Blocks()))
 	for _, c := range []struct{ mapping, entry, next string }{
 		{"  parties: {}\n", "  #   <name>:\n  #     # 1 to 200 visible ASCII characters. Reserved for this party.\n  #     agent_id:", "  assignee:"},
 		{"  intents: {}\n", "  #     ceiling:\n", "  fixed:"},

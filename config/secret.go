@@ -15,8 +15,8 @@ type Secret struct {
 	text *string
 }
 
-// newSecret hides text.
-func newSecret(text string) Secret {
+// NewSecret hides text.
+func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -29,7 +30,7 @@ func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
 		}
 		found++
 		t.Run(name, func(t *testing.T) {
-			c, problems := config.Load(name, config.Overrides{Env: noEnvironment})
+			c, problems := config.Load(name, config.Overrides{Blocks: bindings.Blocks(), Env: noEnvironment})
 			if len(problems) > 0 || c == nil {
 				t.Fatal(problems)
 			}

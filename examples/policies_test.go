@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -323,7 +324,7 @@ func yaml(name string, needs settings) string {
 // load reads a configuration that stands in this directory, and all it names, as serve does.
 func load(t *testing.T, text string) config.Problems {
 	t.Helper()
-	c, problems := config.Parse("uimgate.yaml", []byte(text), config.Overrides{Env: noEnvironment})
+	c, problems := config.Parse("uimgate.yaml", []byte(text), config.Overrides{Blocks: bindings.Blocks(), Env: noEnvironment})
 	if c == nil {
 		return problems
 	}

@@ -24,23 +24,18 @@ type Fill struct {
 	OpenAPIURL    string // uim-openapi
 	ErrorsURL     string // uim-errors
 
-	MCPURL string // uim-mcp
-	A2AURL string // uim-a2a
-	// UAgentsAddress is no URL: agent1…
-	UAgentsAddress string // uim-uagents
-	UAgentsURL     string // uim-uagents-endpoint
-	AEAAddress     string // uim-aea: fetch1…
-	// MRPKey is no URL: 43 characters of base64url.
-	MRPKey      string // uim-mrp
-	MRPRelayURL string // uim-mrp-relay
+	Extra []Extra // members of other protocols
 }
+
+// An Extra is a member of agents.json by which another protocol is found, such as uim-mcp.
+type Extra struct{ Name, Value string }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where
 // they are absent, null or empty, and without the from members of outputs.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte
-	for _, m := range []struct{ name, value string }{
+	for _, m := range append([]Extra{
 		{"uim-public-key", fill.PublicKey},
 		{"uim-policy-file", fill.PolicyURL},
 		{"uim-api-discovery", fill.DiscoveryURL},
@@ -53,25 +48,18 @@ func (c *Catalog) Published(fill Fill) ([]byte, error) {
 		{"uim-jwks", fill.KeysURL},
 		{"uim-openapi", fill.OpenAPIURL},
 		{"uim-errors", fill.ErrorsURL},
-		{"uim-mcp", fill.MCPURL},
-		{"uim-a2a", fill.A2AURL},
-		{"uim-uagents", fill.UAgentsAddress},
-		{"uim-uagents-endpoint", fill.UAgentsURL},
-		{"uim-aea", fill.AEAAddress},
-		{"uim-mrp", fill.MRPKey},
-		{"uim-mrp-relay", fill.MRPRelayURL},
-	} {
-		if m.value == "" {
+	}, fill.Extra...) {
+		if m.Value == "" {
 			continue
 		}
-		value, err := jsontext.AppendQuote(nil, m.value)
+		value, err := jsontext.AppendQuote(nil, m.Value)
 		if err != nil {
-			return nil, fmt.Errorf("filling in %s: %w", m.name, err)
+			return nil, fmt.Errorf("filling in %s: %w", m.Name, err)
 		}
-		at := slices.IndexFunc(c.members, func(have member) bool { return have.name == m.name })
+		at := slices.IndexFunc(c.members, func(have member) bool { return have.name == m.Name })
 		switch {
 		case at < 0:
-			added = fmt.Appendf(added, ",\n  %q: %s", m.name, value)
+			added = fmt.Appendf(added, ",\n  %q: %s", m.Name, value)
 		case bytes.Equal(c.members[at].value, []byte("null")), bytes.Equal(c.members[at].value, []byte(`""`)):
 			edits = append(edits, edit{from: c.members[at].from, to: c.members[at].to, with: value})
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/agent/verify"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -130,7 +131,7 @@ services:
 		}
 	}
 	load := func() (*config.Config, config.Problems) {
-		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	}
 	cfg, problems := load()
 	if cfg == nil {

@@ -4,9 +4,11 @@
 package a2a
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -32,13 +34,6 @@ const (
 	versionKey = "A2A-Version"
 )
 
-// A Config is what a Door is built on.
-type Config struct {
-	Executor *execute.Executor
-	// Cards sign the agent cards, each with its own algorithm; none: cards are not signed.
-	Cards []*pat.Keyring
-}
-
 // A Door answers at the A2A paths of each service. It is safe for concurrent use.
 type Door struct {
 	executor *execute.Executor
@@ -47,21 +42,38 @@ type Door struct {
 	cards    door.Made[*card]
 }
 
-// New makes a Door.
-func New(c Config) *Door {
-	return &Door{executor: c.Executor, signers: c.Cards, watchers: newWatchers()}
+// Name implements door.Module.
+func (d *Door) Name() string { return Name }
+
+// Blocks implements door.Configured.
+func (d *Door) Blocks() config.Blocks {
+	return config.Blocks{Doors: []config.Block{{Key: Name, Settings: (*Settings)(nil), Doc: "Agent2Agent 1.0: intents are skills."}}}
+}
+
+// Provision implements door.Module. It makes the keys that sign agent cards.
+func (d *Door) Provision(ctx context.Context, p door.Process) error {
+	d.executor, d.watchers = p.Executor, newWatchers()
+	for _, algorithm := range []string{pat.EdDSA, pat.ES256} {
+		signer, err := p.Keys.For(ctx, pat.ForCards, algorithm, p.Data.KeysFor(string(pat.ForCards), algorithm))
+		if err != nil {
+			return err
+		}
+		d.signers = append(d.signers, signer)
+	}
+	return nil
 }
 
 // Route returns the path as it is without what the configuration and clients chose of it.
 func (d *Door) Route(s *service.Definition, path string) string {
-	own := s.Doors.A2A.Path
-	switch {
-	case own == "":
+	settings := SettingsOf(s)
+	if settings == nil {
 		return ""
+	}
+	switch own := settings.Path; {
 	case path == own:
 		return "/a2a"
-	case path == service.AgentCardPath:
-		return service.AgentCardPath
+	case path == CardPath:
+		return CardPath
 	case strings.HasPrefix(path, own+belowREST+"/"):
 		_, _, route := restOperation("", path[len(own)+len(belowREST):])
 		return "/a2a/v1" + route
@@ -117,17 +129,17 @@ func init() { //nolint:gochecknoinits // the operations name each other
 
 // Status implements door.Reporter.
 func (d *Door) Status(s *service.Service) (door.Status, bool) {
-	status, open := door.AtURL(Name, s.A2AURL())
-	if open {
-		status.Addresses["card"] = s.AgentCardURL()
+	own := SettingsOf(s.Definition)
+	if own == nil {
+		return door.Status{}, false
 	}
-	return status, open
+	return door.Status{Door: Name, Addresses: map[string]string{"url": s.At(own.Path), "card": s.At(CardPath)}}, true
 }
 
 // Serve answers one request.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
-	own := v.Service.Doors.A2A.Path
-	if r.URL.Path == service.AgentCardPath {
+	own := SettingsOf(v.Service.Definition).Path
+	if r.URL.Path == CardPath {
 		d.serveCard(w, r, v)
 		return
 	}

@@ -118,7 +118,7 @@ func describedBy(s *service.Definition) strictjson.Object {
 		offered = offered[:maxSkills]
 		description += " (The skills are a part of the intents; all are found at " + s.At("/api/intents/search") + "?view=brief.)"
 	}
-	at := s.At(s.Doors.A2A.Path)
+	at := s.At(SettingsOf(s).Path)
 	card := strictjson.Object{
 		"name": nameOf(s), "description": description, "version": versionOf(s),
 		"supportedInterfaces": []any{
@@ -152,7 +152,7 @@ func securitySchemes(s *service.Definition) strictjson.Object {
 				s.At("/api/pat/issue") + ".",
 		}},
 	}
-	if s.Doors.MCP.Consent { // the page is one for all doors
+	if consent.Open(s) { // the page is one for all doors
 		token := s.At(consent.TokenPath)
 		schemes["oauth"] = strictjson.Object{"oauth2SecurityScheme": strictjson.Object{
 			"description": "For agents without a key: a person reads the terms on a page and agrees. Nothing is charged.",

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings/a2a"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -142,7 +143,7 @@ func TestTheCardFollowsTheCatalogue(t *testing.T) {
 		t.Errorf("%d %s", after.Status, after.Body)
 	}
 	_, signatures := cardOf(g, after.Body)
-	g.Must(g.Keys.Retire(t.Context(), g.Cards[0].Current(), g.Now()))
+	g.Must(g.Keys.Retire(t.Context(), signer(t, g).Current(), g.Now()))
 	card, renewed := cardOf(g, get(g, cardPath).Body)
 	if renewed[0]["protected"] == signatures[0]["protected"] {
 		t.Error("a key that was retired signs the card still")
@@ -206,4 +207,16 @@ func TestAServiceWithoutIntentsAndADoorThatIsShut(t *testing.T) {
 			t.Errorf("%s: %d", path, answer.Status)
 		}
 	}
+}
+
+// signer returns the first key ring that signs cards.
+func signer(t *testing.T, g *gatetest.Gate) *pat.Keyring {
+	t.Helper()
+	for _, m := range g.Modules {
+		if d, ok := m.(*a2a.Door); ok {
+			return d.Signers()[0]
+		}
+	}
+	t.Fatal("there is no door of A2A")
+	return nil
 }

@@ -119,7 +119,7 @@ func (x *exchange) fail(f *fault) {
 	} else {
 		x.Refusal = f.refusal
 		wire.WriteHeader(h, f.refusal, x.Service.Issuer)
-		if challenge := door.Challenge(x.Service.Definition, x.Service.Doors.A2A.Path, f.refusal); challenge != "" {
+		if challenge := door.Challenge(x.Service.Definition, SettingsOf(x.Service.Definition).Path, f.refusal); challenge != "" {
 			h["Www-Authenticate"] = []string{challenge}
 		}
 		switch f.refusal.Status() {

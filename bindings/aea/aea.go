@@ -8,63 +8,69 @@ package aea
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"reflect"
-	"time"
 
-	"go.uber.org/zap"
-
-	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/membudget"
-	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
 const Name = "aea"
 
-// A Config is what a Door is built on. All of it is required.
-type Config struct {
-	Desk *agree.Desk
-	Keys *Keys
-	// Host carries out calls in messages, and API is the handler of the public listener, to which messages of http are requests. Both are
-	// called once there is a listener.
-	Host func() door.Host
-	API  func() http.Handler
-	// Services are those that are served now.
-	Services func() []*service.Service
-	// DrainTimeout is how long what is under way may last once an agent ends.
-	DrainTimeout func() time.Duration
-	Shed         func(reason.Cause) // counts what is refused because there is too much to do
-	Memory       *membudget.Budget  // of requests, which calls in messages share
-	Now          func() time.Time
-	Log          *zap.Logger
-}
-
 // A Door runs the agents of all services that open it. It is safe for concurrent use.
 type Door struct {
-	Config
+	door.Process
 
+	keys   *Keys
 	agents door.Agents[*agent]
 }
 
-// New makes a Door.
-func New(c Config) *Door { return &Door{Config: c} }
+// Name implements door.Module.
+func (d *Door) Name() string { return Name }
 
-// Route is empty: the door has no path of the public listener.
-func (d *Door) Route(*service.Definition, string) string { return "" }
+// Blocks implements door.Configured.
+func (d *Door) Blocks() config.Blocks {
+	return config.Blocks{Doors: []config.Block{{
+		Key: Name, Settings: (*Settings)(nil),
+		Doc: "The AEA framework: the service is an agent that negotiates and executes. Shut unless this block stands there.",
+	}}}
+}
 
-// Serve is never called.
-func (d *Door) Serve(http.ResponseWriter, *http.Request, *door.Visit) {}
+// Provision implements door.Module.
+func (d *Door) Provision(_ context.Context, p door.Process) error {
+	d.Process = p
+	d.keys = NewKeys(Files{
+		Key: func(service string) (string, error) {
+			key, err := p.Data.PrivateKey(Name, service)
+			return key.Reveal(), err
+		},
+		Certificate: func(service string) string { return p.Data.CertificatePath(Name, service) },
+	})
+	return nil
+}
+
+// Prepare implements door.Preparer.
+func (d *Door) Prepare(s *service.Definition) (err error) {
+	own := SettingsOf(s)
+	if own == nil {
+		return nil
+	}
+	if own.Address, own.NodeKey, err = d.keys.Identity(s.ID, own.key.Reveal()); err != nil {
+		return fmt.Errorf("the identity of %s among agents of AEA: %w", s.ID, err)
+	}
+	return nil
+}
 
 // Open implements door.Opener. Agents of services that say the same as before go on.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.Opening[*agent]{
-		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool { return reflect.DeepEqual(s.Doors.AEA, a.settings) },
+		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {
+			return reflect.DeepEqual(SettingsOf(s.Definition), a.settings)
+		},
 	}
 	for _, s := range services {
-		if s.Doors.AEA.Open {
+		if SettingsOf(s.Definition) != nil {
 			o.Services = append(o.Services, s)
 		}
 	}

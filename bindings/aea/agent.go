@@ -17,7 +17,7 @@ import (
 )
 
 // ids are the connections by their names in the configuration.
-var ids = map[string]wire.PublicID{"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID}
+var ids = map[ConnectionName]wire.PublicID{"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID}
 
 // A listener is a connection that agents come to.
 type listener interface {
@@ -28,7 +28,7 @@ type listener interface {
 
 // An agent is that of one service.
 type agent struct {
-	settings  service.AEADoor
+	settings  *Settings
 	runtime   *runtime.Runtime
 	skill     *skill.Skill
 	listeners map[string]listener // by their names in the configuration
@@ -36,17 +36,17 @@ type agent struct {
 
 // open makes the agent of a service, and listens. It runs nothing yet. The memory of the process is for as many agents.
 func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *agent, err error) {
-	set := s.Doors.AEA
+	set := SettingsOf(s.Definition)
 	limits := runtime.DefaultLimits
 	limits.Drain = d.DrainTimeout()
-	relays := set.Relay.Max > 0
+	relays := set.Relay.enabled
 	if relays {
-		limits.Relay = set.Relay
+		limits.Relay = set.Relay.PerAgent
 	}
 	a := &agent{
 		settings: set, listeners: map[string]listener{},
 		runtime: runtime.New(set.Address, runtime.Options{
-			Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(&set), Agents: agents,
+			Now: d.Now, Limits: limits, Log: d.Log, Routing: routing(set), Agents: agents,
 		}),
 	}
 	defer func() {
@@ -56,7 +56,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	}()
 	var own *node.Node
 	if set.Delegate != "" || set.Mailbox != "" {
-		if own, err = node.Open(d.Keys.of(set.Address), d.Keys.files.Certificate(s.ID), d.Now()); err != nil {
+		if own, err = node.Open(d.keys.of(set.Address), d.keys.files.Certificate(s.ID), d.Now()); err != nil {
 			return nil, fmt.Errorf("its certificate: %w", err)
 		}
 	}
@@ -88,17 +88,21 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	}
 	a.skill = skill.New(skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
-		Host: d.Host(), API: d.API(), Desk: d.Desk, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
+		Host: d.Host, API: d.API, Desk: d.Desk, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log, HTTP: set.HTTP, Clear: set.Clear,
 	})
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
 
 // routing says by which connections messages leave that answer none.
-func routing(set *service.AEADoor) runtime.Routing {
-	r := runtime.Routing{Default: ids[set.DefaultConnection], ByProtocol: map[wire.PublicID]wire.PublicID{}}
+func routing(set *Settings) runtime.Routing {
+	first := set.DefaultConnection
+	if open := set.connections(); first == "" && len(open) > 0 {
+		first = open[0]
+	}
+	r := runtime.Routing{Default: ids[first], ByProtocol: map[wire.PublicID]wire.PublicID{}}
 	for protocol, connection := range set.DefaultRouting {
 		if id, err := wire.ParsePublicID(protocol); err == nil {
-			r.ByProtocol[id] = ids[connection]
+			r.ByProtocol[id] = ids[ConnectionName(connection)]
 		}
 	}
 	return r

@@ -28,7 +28,7 @@ const (
 
 // addresses are where agents come in; nil: the door is shut.
 func addresses(g *gatetest.Gate) map[string]string {
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == aea.Name {
 			return s.Addresses
 		}
@@ -215,7 +215,7 @@ func TestStatus(t *testing.T) {
 	g := gatetest.New(t, settings)
 	a := agent(g, "tcp", 2)
 	a.Calls(t, call(gatetest.Searching, ""))
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door != aea.Name {
 			continue
 		}

@@ -62,7 +62,7 @@ func TestHalfOpenDialogues(t *testing.T) {
 	}
 	flooding.Wait()
 	good.Agrees(t, gatetest.Ordering)
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if status, ok := s.Activity.(runtime.Status); ok && (status.Dialogues.HalfOpen > runtime.DefaultLimits.Dialogues.HalfOpen ||
 			status.Dialogues.HalfOpen > (floods+1)*runtime.DefaultLimits.Dialogues.PerOpponent) {
 			t.Errorf("%+v", status.Dialogues)

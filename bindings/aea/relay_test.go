@@ -22,7 +22,7 @@ var relaying = strings.Replace(settings, "aea: {", "aea: {relay: {per_agent: 5/h
 // activity is the status of the agent of the service.
 func activity(g *gatetest.Gate) runtime.Status {
 	g.Helper()
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s, ok := s.Activity.(runtime.Status); ok && s.Address != "" {
 			return s
 		}

@@ -5,11 +5,13 @@ package announce
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -45,18 +47,32 @@ type document struct {
 	etag string
 }
 
-// New makes a Door. version is that of the program.
-func New(version string) *Door { return &Door{version: cmp.Or(version, "0")} }
+// Name implements door.Module.
+func (d *Door) Name() string { return "announce" }
+
+// Provision implements door.Module.
+func (d *Door) Provision(_ context.Context, p door.Process) error {
+	d.version = cmp.Or(p.Version, "0")
+	return nil
+}
 
 // Route names the documents.
 func (d *Door) Route(s *service.Definition, path string) string {
 	switch path {
 	case AICatalog, apiCatalog:
 		return path
-	case serverCard, s.Doors.MCP.Path + "/server-card":
-		if s.Doors.MCP.Path != "" {
+	case serverCard, cardPath(s):
+		if cardPath(s) != "" {
 			return serverCard
 		}
+	}
+	return ""
+}
+
+// cardPath is where the server card of MCP is, beside serverCard; empty: the service does not speak MCP.
+func cardPath(s *service.Definition) string {
+	if own := mcp.SettingsOf(s); own != nil {
+		return own.Path + "/server-card"
 	}
 	return ""
 }
@@ -125,10 +141,11 @@ func aiCatalog(s *service.Definition) any {
 	name, domain := s.Catalog.Service.Name, toolname.Domain(s.Issuer)
 	identifier := func(kind string) string { return "urn:air:" + domain + ":" + kind + ":" + s.ID }
 	entries := []entry{}
-	if s.Doors.MCP.Path != "" {
-		entries = append(entries, entry{identifier("mcp"), name, mediaServerCard, s.At(s.Doors.MCP.Path + "/server-card"), nil})
+	if card := cardPath(s); card != "" {
+		entries = append(entries, entry{identifier("mcp"), name, mediaServerCard, s.At(card), nil})
 	}
-	if card := s.AgentCardURL(); card != "" {
+	announced := s.Announced()
+	if card := announced.EntryPoint("agent_card"); card != "" {
 		entries = append(entries, entry{identifier("a2a"), name, mediaAgentCard, card, nil})
 	}
 	return map[string]any{
@@ -149,10 +166,11 @@ type link struct {
 // linkset is the API catalog. RFC 9727 4; its relations are those of RFC 8631.
 func linkset(s *service.Definition) any {
 	meta := []link{{s.At("/agents.json"), mediaJSON}}
-	if s.Doors.MCP.Path != "" {
-		meta = append(meta, link{s.At(s.Doors.MCP.Path + "/server-card"), mediaServerCard})
+	if card := cardPath(s); card != "" {
+		meta = append(meta, link{s.At(card), mediaServerCard})
 	}
-	if card := s.AgentCardURL(); card != "" {
+	announced := s.Announced()
+	if card := announced.EntryPoint("agent_card"); card != "" {
 		meta = append(meta, link{card, mediaJSON})
 	}
 	return map[string]any{"linkset": []any{map[string]any{
@@ -184,13 +202,13 @@ type Card struct {
 }
 
 func card(s *service.Definition, version string) Card {
-	about := s.Catalog.Service
+	about, announced := s.Catalog.Service, s.Announced()
 	return Card{
 		Schema: "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
 		Name:   toolname.Reverse(s.Issuer) + "/" + s.ID, Version: version,
 		Description: short(cmp.Or(about.Description, about.Name, s.Issuer)), Title: short(about.Name), WebsiteURL: s.At("/"),
 		Remotes: []Remote{{
-			Type: "streamable-http", URL: s.At(s.Doors.MCP.Path), Versions: []string{"2026-07-28", "2025-11-25"},
+			Type: "streamable-http", URL: announced.EntryPoint(mcp.Name), Versions: []string{"2026-07-28", "2025-11-25"},
 		}},
 	}
 }

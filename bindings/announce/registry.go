@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/bindings/mcp"
+	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
@@ -39,7 +41,7 @@ func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
 	slices.Reverse(labels)
 	c.Name = strings.Join(labels, ".") + "/" + s.ID
 	switch {
-	case s.Doors.MCP.Path == "":
+	case mcp.SettingsOf(s) == nil:
 		return Card{}, ErrNoEndpoint
 	case !semantic.MatchString(version):
 		return Card{}, ErrVersion
@@ -48,7 +50,7 @@ func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
 	}
 	remote := &c.Remotes[0]
 	remote.Versions = nil
-	if !s.Doors.MCP.Consent { // else clients find out by themselves how to get a token
+	if !consent.Open(s) { // else clients find out by themselves how to get a token
 		remote.Headers = []Header{{
 			Name: "Authorization", Required: true, Secret: true,
 			Description: "Bearer, and a policy adherence token: agree to the policy at " + s.At("/api/policy") + " to get one.",

@@ -36,7 +36,7 @@ func TestServerJSON(t *testing.T) {
 		"a range":         {nil, "shop.example", "^1.0.0", "", announce.ErrVersion.Error()},
 		"a leading zero":  {nil, "shop.example", "1.02.0", "", announce.ErrVersion.Error()},
 		"the latest":      {nil, "shop.example", "latest", "", announce.ErrVersion.Error()},
-		"no endpoint":     {func(d *service.Definition) { d.Doors.MCP.Path = "" }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
+		"no endpoint":     {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
 		"a very long name": {
 			func(d *service.Definition) { d.ID = strings.Repeat("x", 200) }, "shop.example", "1.0.0",
 			"", "more than 200 characters",
@@ -61,13 +61,14 @@ func TestServerJSON(t *testing.T) {
 				t.Errorf("%s: %q has %d characters", name, text, n)
 			}
 		}
-		if len(c.Remotes) != 1 || c.Remotes[0].Type != "streamable-http" || c.Remotes[0].URL != d.At(d.Doors.MCP.Path) ||
+		if len(c.Remotes) != 1 || c.Remotes[0].Type != "streamable-http" || c.Remotes[0].URL != d.At("/mcp") ||
 			!remoteURL.MatchString(c.Remotes[0].URL) || c.Remotes[0].Versions != nil || c.Remotes[0].Headers != nil {
 			t.Errorf("%s: %+v", name, c.Remotes)
 		}
 	}
-	s.Doors.MCP.Consent = false
-	c, err := announce.ServerJSON(&s, "shop.example", "1.0.0")
+	without := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
+		gatetest.Unproved+", doors: {mcp: {consent: false}}}\n")
+	c, err := announce.ServerJSON(without.Directory.Current().Service("default").Definition, "shop.example", "1.0.0")
 	if err != nil || len(c.Remotes[0].Headers) != 1 || c.Remotes[0].Headers[0].Name != "Authorization" || !c.Remotes[0].Headers[0].Secret {
 		t.Errorf("without consent: %+v %v", c, err)
 	}

@@ -53,7 +53,7 @@ func (a *answer) refused(err error) {
 	h := a.Header()
 	wire.WriteHeader(h, f, a.Service.Issuer)
 	status := f.Status()
-	if challenge := door.Challenge(a.Service.Definition, a.Service.Doors.MCP.Path, f); challenge != "" {
+	if challenge := door.Challenge(a.Service.Definition, SettingsOf(a.Service.Definition).Path, f); challenge != "" {
 		h["Www-Authenticate"] = []string{challenge}
 		if strings.Contains(challenge, `"invalid_token"`) {
 			status = http.StatusUnauthorized // a client throws its token away only then

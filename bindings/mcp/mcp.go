@@ -5,11 +5,13 @@ package mcp
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
@@ -22,13 +24,6 @@ import (
 // Name is how the door is called in logs, metrics and audit records.
 const Name = "mcp"
 
-// A Config is what a Door is built on. All of it is required.
-type Config struct {
-	Executor *execute.Executor
-	// Version is that of the program.
-	Version string
-}
-
 // A Door answers at the MCP path of each service. It is safe for concurrent use.
 type Door struct {
 	executor *execute.Executor
@@ -36,14 +31,25 @@ type Door struct {
 	tools    tool.Made
 }
 
-// New makes a Door.
-func New(c Config) *Door {
-	return &Door{executor: c.Executor, version: cmp.Or(c.Version, "0")}
+// Name implements door.Module.
+func (d *Door) Name() string { return Name }
+
+// Blocks implements door.Configured.
+func (d *Door) Blocks() config.Blocks {
+	return config.Blocks{Doors: []config.Block{{
+		Key: Name, Settings: (*Settings)(nil), Doc: "The Model Context Protocol, for assistants and agent frameworks: intents are tools.",
+	}}}
+}
+
+// Provision implements door.Module.
+func (d *Door) Provision(_ context.Context, p door.Process) error {
+	d.executor, d.version = p.Executor, cmp.Or(p.Version, "0")
+	return nil
 }
 
 // Route returns the configured path.
 func (d *Door) Route(s *service.Definition, path string) string {
-	if own := s.Doors.MCP.Path; own != "" && path == own {
+	if own := SettingsOf(s); own != nil && path == own.Path {
 		return "/mcp"
 	}
 	return ""
@@ -59,7 +65,13 @@ type request struct {
 }
 
 // Status implements door.Reporter.
-func (d *Door) Status(s *service.Service) (door.Status, bool) { return door.AtURL(Name, s.MCPURL()) }
+func (d *Door) Status(s *service.Service) (door.Status, bool) {
+	own := SettingsOf(s.Definition)
+	if own == nil {
+		return door.Status{}, false
+	}
+	return door.Status{Door: Name, Addresses: map[string]string{"url": s.At(own.Path)}}, true
+}
 
 // Serve answers one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
@@ -176,7 +188,7 @@ func (a *answer) admitted(r *http.Request) bool {
 // allows reports whether pages of an origin may use the endpoint; no page: of course.
 func (a *answer) allows(origin string) bool {
 	s := a.Service.Definition
-	return origin == "" || slices.Contains(s.Doors.MCP.Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))
+	return origin == "" || slices.Contains(SettingsOf(s).Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))
 }
 
 // takesJSON reports whether a client reads JSON.

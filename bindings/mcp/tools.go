@@ -20,7 +20,7 @@ func (d *Door) list(ctx context.Context, a *answer) {
 		a.failed(http.StatusOK, invalidParams("The cursor is none of this list."))
 		return
 	}
-	to := min(from+a.Service.Doors.MCP.PageSize, len(t.Names))
+	to := min(from+SettingsOf(a.Service.Definition).PageSize, len(t.Names))
 	size := 200
 	for _, described := range t.Described[from:to] {
 		size += len(described) + 1

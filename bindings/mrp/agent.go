@@ -42,7 +42,7 @@ var talks = limit.Rate{Max: 20, Period: limit.Hour}
 type agent struct {
 	d        *Door
 	service  string
-	settings service.MRPDoor
+	settings *Settings
 	private  ed25519.PrivateKey
 	key      wire.Key
 	box      mailbox
@@ -59,7 +59,7 @@ type agent struct {
 	lastError              string
 }
 
-func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKey, box mailbox) *agent {
+func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box mailbox) *agent {
 	return &agent{
 		d: d, service: id, settings: set, private: private, key: wire.KeyOf(private), box: box,
 		places: fairqueue.New(fairqueue.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
@@ -70,7 +70,7 @@ func newAgent(d *Door, id string, set service.MRPDoor, private ed25519.PrivateKe
 // publish tells the relay what the service is and offers: at once where the relay is here, else as soon as it can be reached.
 func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	profile := profileOf(s)
-	if a.settings.Relay == service.LocalRelay {
+	if a.settings.Relay == LocalRelay {
 		ctx, cancel := context.WithTimeout(ctx, publishTime)
 		defer cancel()
 		err := a.box.Update(ctx, profile)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/mrp"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/service"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	mrptest "github.com/uimgate/uimgate/internal/test/mrp"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
@@ -28,7 +27,7 @@ const (
 
 // status is what the operator sees of the door; false: it is shut.
 func status(g *gatetest.Gate) (door.Status, bool) {
-	for _, s := range door.Statuses(g.Doors, g.Directory.Current().Service("default")) {
+	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == mrp.Name {
 			return s, true
 		}
@@ -41,7 +40,7 @@ func agent(g *gatetest.Gate) *mrptest.Agent {
 	g.Helper()
 	s, _ := status(g)
 	relay := s.Addresses["relay"]
-	if relay == service.LocalRelay {
+	if relay == mrp.LocalRelay {
 		relay = g.RelayURL
 	}
 	return mrptest.New(g.T, relay, s.Addresses["key"], g.Now)

@@ -76,7 +76,7 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 		c.key = keyOf(Name+":", cmp.Or(x.sealed, x.came.ID))
 	}
 	execute := func() (execute.Result, error) {
-		return x.a.d.Host().Execute(ctx, from, door.Call{Token: c.token, Proof: c.proof, IdempotencyKey: c.key, Body: body})
+		return x.a.d.Host.Execute(ctx, from, door.Call{Token: c.token, Proof: c.proof, IdempotencyKey: c.key, Body: body})
 	}
 	done, err := execute()
 	for try := 1; own && try < runningTries && err != nil && refusal.For(err).Reason == reason.IdempotencyInProgress; try++ {

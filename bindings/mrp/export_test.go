@@ -7,3 +7,6 @@ func ReadRequest(body []byte) (action, params, token, proof string, err error) {
 	r, err := readRequest(context.Background(), body)
 	return r.action, string(r.params), r.token, r.proof, err
 }
+
+// Seed returns the seed that the configuration has, as hexadecimal digits; empty: none.
+func (s *Settings) Seed() string { return s.seed.Reveal() }

@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/gateway/service"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -26,15 +25,11 @@ type mailbox interface {
 
 // mailbox opens the mailbox of a key.
 func (d *Door) mailbox(ctx context.Context, at string, private ed25519.PrivateKey) (mailbox, error) {
-	if at != service.LocalRelay {
+	if at != LocalRelay {
 		return newRemote(at, private, d.Now)
 	}
-	var own *relay.Relay
-	if d.Relay != nil {
-		own = d.Relay()
-	}
-	if own == nil {
+	if d.relay == nil {
 		return nil, ErrNoRelay
 	}
-	return own.Local(ctx, wire.KeyOf(private))
+	return d.relay.Relay().Local(ctx, wire.KeyOf(private))
 }

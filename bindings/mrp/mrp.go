@@ -10,71 +10,87 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
 
-	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/uimgate/uimgate/bindings/mrp/relay"
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
-	"github.com/uimgate/uimgate/internal/membudget"
-	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
 const Name = "mrp"
 
-// A Config is what a Door is built on. All of it is required but Relay and RelayURL.
-type Config struct {
-	Keys *Keys
-	// Relay is that of this process, for services whose relay is service.LocalRelay; it is asked when a service is opened. nil, or a
-	// result of nil: there is none.
-	Relay func() *relay.Relay
-	// RelayURL is where agents reach it, as the operator is told; nil, or empty: that is not known.
-	RelayURL func() string
-	// Host carries out requests in messages. It is called once there is one.
-	Host func() door.Host
-	// Services are those that are served now.
-	Services func() []*service.Service
-	// DrainTimeout is how long what is under way may last once an agent ends.
-	DrainTimeout func() time.Duration
-	Shed         func(reason.Cause) // counts what is refused because there is too much to do
-	// Stranger reports whether the operator of a service has not approved the agent that a key belongs to. Approved agents find places when
-	// strangers have taken all of theirs.
-	Stranger func(ctx context.Context, service string, key pat.KeyID) bool
-	Memory   *membudget.Budget // of requests, of which those in messages are read as well
-	Now      func() time.Time
-	Log      *zap.Logger
-}
-
-// A Door runs the agents of all services that open it. It is safe for concurrent use.
+// A Door runs the agents of all services that open it, and the relay of this process. It is safe for concurrent use.
 type Door struct {
-	Config
+	door.Process
 
+	keys   *Keys
+	relay  *relayhost.Host // nil: this process runs none
 	agents door.Agents[*agent]
 }
 
-// New makes a Door.
-func New(c Config) *Door { return &Door{Config: c} }
+// Name implements door.Module.
+func (d *Door) Name() string { return Name }
 
-// Route is empty: the door has no path of the public listener.
-func (d *Door) Route(*service.Definition, string) string { return "" }
+// Blocks implements door.Configured.
+func (d *Door) Blocks() config.Blocks {
+	return config.Blocks{
+		Doors: []config.Block{{
+			Key: Name, Settings: (*Settings)(nil),
+			Doc: "The Machine Relay Protocol: the service is an agent on a relay, which answers messages. Shut unless this block stands there.",
+		}},
+		Beside: []config.Block{{
+			Key: relayhost.Key, Settings: (*relayhost.Settings)(nil), Restart: true,
+			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Shut unless this block stands there; it may be {}.",
+		}},
+	}
+}
 
-// Serve is never called.
-func (d *Door) Serve(http.ResponseWriter, *http.Request, *door.Visit) {}
+// Provision implements door.Module. It binds the listener of the relay.
+func (d *Door) Provision(ctx context.Context, p door.Process) error {
+	d.Process = p
+	d.keys = NewKeys(func(service string) (string, error) {
+		key, err := p.Data.PrivateKey(Name, service)
+		return key.Reveal(), err
+	})
+	var err error
+	d.relay, err = relayhost.Open(ctx, p)
+	return err
+}
+
+// URLs implements door.Listener.
+func (d *Door) URLs() map[string]string {
+	if d.relay == nil {
+		return nil
+	}
+	return map[string]string{relayhost.Key: d.relay.URL()}
+}
+
+// Prepare implements door.Preparer.
+func (d *Door) Prepare(s *service.Definition) (err error) {
+	own := SettingsOf(s)
+	if own == nil {
+		return nil
+	}
+	if own.Key, err = d.keys.Identity(s.ID, own.seed.Reveal()); err != nil {
+		return fmt.Errorf("the identity of %s among agents of MRP: %w", s.ID, err)
+	}
+	return nil
+}
 
 // Open implements door.Opener. Agents of services with the same key at the same relay go on, and tell the relay what they offer now.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.Opening[*agent]{
 		New: d.open, Tell: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
 		Good: func(a *agent, s *service.Service) bool {
-			return s.Doors.MRP.Key == a.settings.Key && s.Doors.MRP.Relay == a.settings.Relay
+			own := SettingsOf(s.Definition)
+			return own.Key == a.settings.Key && own.Relay == a.settings.Relay
 		},
 	}
 	for _, s := range services {
-		if s.Doors.MRP.Open {
+		if SettingsOf(s.Definition) != nil {
 			o.Services = append(o.Services, s)
 		}
 	}
@@ -85,7 +101,14 @@ func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 }
 
 // Run implements door.Runner.
-func (d *Door) Run(ctx context.Context) error { return d.agents.Run(ctx) }
+func (d *Door) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.agents.Run(ctx) })
+	if d.relay != nil {
+		group.Go(func() error { return d.relay.Run(ctx) })
+	}
+	return group.Wait()
+}
 
 // Drain implements door.Runner.
 func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
@@ -95,8 +118,8 @@ var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no 
 
 // open makes the agent of a service. It runs nothing yet.
 func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
-	set := s.Doors.MRP
-	private := d.Keys.of(set.Key)
+	set := SettingsOf(s.Definition)
+	private := d.keys.of(set.Key)
 	if private == nil {
 		return nil, ErrSeed
 	}
@@ -114,8 +137,8 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 		return door.Status{}, false
 	}
 	at := a.settings.Relay
-	if at == service.LocalRelay && d.RelayURL != nil && d.RelayURL() != "" {
-		at = d.RelayURL()
+	if at == LocalRelay && d.relay != nil {
+		at = d.relay.URL()
 	}
 	return door.Status{Door: Name, Addresses: map[string]string{"key": a.settings.Key, "relay": at}, Activity: a.activity()}, true
 }

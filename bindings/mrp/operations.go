@@ -34,7 +34,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 	}); err != nil {
 		return x.refuse(err)
 	}
-	page, err := x.a.d.Host().Search(ctx, x.origin(), query)
+	page, err := x.a.d.Host.Search(ctx, x.origin(), query)
 	if err != nil {
 		return x.failed(err)
 	}
@@ -51,7 +51,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	if err := x.params(ctx, r, "", func(*apiwire.Members) error { return nil }); err != nil {
 		return x.refuse(err)
 	}
-	if err := x.a.d.Host().Policy(ctx, x.origin()); err != nil {
+	if err := x.a.d.Host.Policy(ctx, x.origin()); err != nil {
 		return x.failed(err)
 	}
 	offer := x.service.Offer()
@@ -78,7 +78,7 @@ func (x *exchange) agree(ctx context.Context, asked request) answer {
 		return x.refuse(apiwire.Malformed(err))
 	}
 	r.PublicKey = map[string]any(jwk)
-	issued, err := x.a.d.Host().Agree(ctx, x.origin(), r)
+	issued, err := x.a.d.Host.Agree(ctx, x.origin(), r)
 	if err != nil {
 		return x.failed(err)
 	}
@@ -94,7 +94,7 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 	}); err != nil {
 		return x.refuse(err)
 	}
-	issued, err := x.a.d.Host().Renew(ctx, x.origin(), pat.RenewRequest{Token: token, Proof: proof})
+	issued, err := x.a.d.Host.Renew(ctx, x.origin(), pat.RenewRequest{Token: token, Proof: proof})
 	if err != nil {
 		return x.failed(err)
 	}

@@ -26,18 +26,18 @@ var tagForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,64}$`)
 
 // profileOf is what a relay tells of a service.
 func profileOf(s *service.Service) wire.Change {
-	set := s.Doors.MRP
+	set := SettingsOf(s.Definition)
 	name := strings.Map(func(r rune) rune {
 		if wire.Shown(string(r)) {
 			return r
 		}
 		return ' '
-	}, cmp.Or(set.Name, s.Catalog.Service.Name))
+	}, cmp.Or(set.AgentName, s.Catalog.Service.Name))
 	if runes := []rune(name); len(runes) > wire.MaxDisplayName {
 		name = string(runes[:wire.MaxDisplayName])
 	}
 	c := wire.Change{DisplayName: &name, Visibility: wire.Public, Capabilities: capabilities(s)}
-	if set.Private {
+	if set.Visibility == Private {
 		c.Visibility = wire.Private
 	}
 	return c

@@ -57,9 +57,8 @@ func TestReloads(t *testing.T) {
 
 func TestALocalRelayHasToRun(t *testing.T) {
 	t.Parallel()
-	g := gatetest.New(t, shut)
-	g.Relay = nil
-	g.Write("uimgate.yaml", strings.Replace(g.Settings, "policy.json,", "policy.json, doors: {mrp: {relay: local}},", 1))
+	g := gatetest.New(t, strings.ReplaceAll(shut, gatetest.RelaySettings, ""))
+	g.Write("uimgate.yaml", gatetest.RelaySettings+strings.Replace(g.Settings, "policy.json,", "policy.json, doors: {mrp: {relay: local}},", 1))
 	if err := g.TryReload(); err == nil || !strings.Contains(err.Error(), mrp.ErrNoRelay.Error()) {
 		t.Error(err)
 	}

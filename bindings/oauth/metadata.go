@@ -41,7 +41,7 @@ func serverMetadata(s *service.Definition) map[string]any {
 		"jwks_uri": s.At("/.well-known/jwks.json"), "service_documentation": s.At("/"), "op_policy_uri": s.At("/api/policy"),
 		"code_challenge_methods_supported": []string{"S256"},
 	}
-	if s.Doors.MCP.Consent {
+	if consent.Open(s) {
 		m["authorization_endpoint"], m["registration_endpoint"] = s.At(authorizeRoute), s.At(registerRoute)
 		m["response_types_supported"], m["response_modes_supported"] = []string{"code"}, []string{"query"}
 		m["grant_types_supported"] = []string{codeGrant, refreshGrant, jwtGrant}

@@ -4,6 +4,7 @@
 package oauth
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"mime"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
@@ -25,14 +27,6 @@ import (
 
 const maxForm = 64 << 10 // bytes of a body
 
-// A Config is what a Door is built on.
-type Config struct {
-	Consents *consent.Desk
-	Desk     *agree.Desk
-	// Documents fetches client-ID metadata documents; nil: a client for the internet.
-	Documents *fetch.Client
-}
-
 // A Door answers at the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
 type Door struct {
 	consents  *consent.Desk
@@ -41,12 +35,16 @@ type Door struct {
 	pages     door.Made[*page.Consent]
 }
 
-// New makes a Door.
-func New(c Config) *Door {
-	if c.Documents == nil {
-		c.Documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
+// Name implements door.Module.
+func (d *Door) Name() string { return "oauth" }
+
+// Provision implements door.Module.
+func (d *Door) Provision(_ context.Context, p door.Process) error {
+	d.consents, d.desk, d.documents = p.Consents, p.Desk, p.Documents
+	if d.documents == nil { // client-ID metadata documents
+		d.documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}
-	return &Door{consents: c.Consents, desk: c.Desk, documents: c.Documents}
+	return nil
 }
 
 // The routes.
@@ -62,8 +60,11 @@ const (
 
 // Route returns the path, or that of the document for paths that end with the one of the endpoint.
 func (d *Door) Route(s *service.Definition, path string) string {
-	endpoint := s.Doors.MCP.Path
-	if endpoint == "" || !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
+	if !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
+		return ""
+	}
+	endpoint := mcp.SettingsOf(s)
+	if endpoint == nil {
 		return ""
 	}
 	switch path {
@@ -72,8 +73,8 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
 		// With the path of the endpoint, or (RFC 8414 3.1) that of public_url, behind it.
-		if rest, ok := strings.CutPrefix(path, route); ok && (rest == "" || rest == endpoint ||
-			rest == s.PublicURL.Path || rest == strings.TrimRight(s.PublicURL.Path, "/")+endpoint) {
+		if rest, ok := strings.CutPrefix(path, route); ok && (rest == "" || rest == endpoint.Path ||
+			rest == s.PublicURL.Path || rest == strings.TrimRight(s.PublicURL.Path, "/")+endpoint.Path) {
 			return route
 		}
 	}

@@ -69,7 +69,7 @@ func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byt
 	return envelope.Envelope{
 		Target: x.Sender, Session: x.Session, SchemaDigest: protocol.Standard(model).Digest, ProtocolDigest: of,
 		Payload: envelope.Pack(message), Expires: &until,
-	}.Sign(x.d.keys.of(x.Service.Doors.UAgents.Address))
+	}.Sign(x.d.keys.of(x.settings().Address))
 }
 
 // told answers with a message of UIMProtocol.

@@ -252,7 +252,7 @@ func TestWhatTheServiceTellsOfItself(t *testing.T) {
 			Metadata  map[string]any
 		}
 		a := get("/agent_info", address)
-		u := p.Directory.Current().Service("default").UAgentsURL()
+		u := p.Addresses("uagents")["url"]
 		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != 200 || told.Address != string(p.shop) || told.Type != "custom" ||
 			len(told.Endpoints) != 1 || told.Endpoints[0].URL != u || told.Endpoints[0].Weight != 1 || told.Prefix != "agent" ||
 			!strings.HasPrefix(u, fmt.Sprintf("http://127.0.0.1:%d/", told.Port)) || told.Metadata == nil || len(told.Protocols) != 4 ||
@@ -317,9 +317,9 @@ func TestTheDoorIsShutUnlessItsBlockStandsThere(t *testing.T) {
 	}
 	// An identity that nobody gave stays the same.
 	made := gatetest.New(t, strings.Replace(settings, "{key_file: seed.txt}", "{path: /agent}", 1))
-	address := made.Directory.Current().Service("default").Doors.UAgents.Address
+	address := made.Addresses("uagents")["address"]
 	made.Reload()
-	if now := made.Directory.Current().Service("default").Doors.UAgents.Address; now != address ||
+	if now := made.Addresses("uagents")["address"]; now != address ||
 		!strings.HasPrefix(now, "agent1") || now == string(p.shop) {
 		t.Errorf("%s, then %s", address, now)
 	}

@@ -53,7 +53,7 @@ type agentInfo struct {
 
 // info is what the service tells of itself; nil: another agent is asked for.
 func (x *submission) info() any {
-	own := &x.Service.Doors.UAgents
+	own := x.settings()
 	if asked := x.r.Header.Get(addressKey); asked != "" && asked != own.Address {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (x *submission) info() any {
 		port = given
 	}
 	return agentInfo{
-		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.UAgentsURL(), Weight: 1}}, Protocols: protocols(),
+		Address: own.Address, Endpoints: []delivery.Endpoint{{URL: x.Service.At(own.Path), Weight: 1}}, Protocols: protocols(),
 		Type: "custom", Prefix: identity.Mainnet, Port: port,
 	}
 }

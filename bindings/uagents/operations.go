@@ -80,7 +80,7 @@ func (x *exchange) issue() (pat.Issued, error) {
 	if err := x.known(); err != nil {
 		return pat.Issued{}, err
 	}
-	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.Service.Doors.UAgents.Address}
+	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.settings().Address}
 	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
 	if err != nil {
 		return pat.Issued{}, err

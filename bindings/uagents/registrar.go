@@ -112,16 +112,16 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 
 // placesOf are where a service is to be registered.
 func placesOf(s *service.Service) (list []place) {
-	door := &s.Doors.UAgents
-	if door.Path == "" {
+	door := SettingsOf(s.Definition)
+	if door == nil {
 		return nil
 	}
-	at := place{service: s.ID, address: door.Address, endpoint: s.UAgentsURL()}
+	at := place{service: s.ID, address: door.Address, endpoint: s.At(door.Path)}
 	if door.Registry {
 		list = append(list, at)
 	}
-	if door.Almanac != "" {
-		at.almanac = door.Almanac
+	if door.Almanac != nil {
+		at.almanac = door.Almanac.String()
 		list = append(list, at)
 	}
 	return list

@@ -75,7 +75,7 @@ func (l *relay) saw(t *testing.T, want ...string) {
 // door is that of uAgents.
 func (p *peer) door() *uagents.Door {
 	p.Helper()
-	for _, d := range p.Doors {
+	for _, d := range p.Modules {
 		if own, ok := d.(*uagents.Door); ok {
 			return own
 		}
@@ -107,7 +107,7 @@ func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
 	shop := string(p.shop)
 	both := []string{"POST agents 200", "POST agents/" + shop + "/status 200"}
 	relay.saw(t, both...)
-	endpoint := p.Directory.Current().Service("default").UAgentsURL()
+	endpoint := p.Addresses("uagents")["url"]
 	if status, at := other.found(shop); status != "active" || at != endpoint {
 		t.Errorf("%s at %s, want %s", status, at, endpoint)
 	}
@@ -174,7 +174,7 @@ func TestAReloadRegisters(t *testing.T) {
 			continue
 		}
 		status, at := p.found(string(p.shop))
-		if want := p.Directory.Current().Service("default").UAgentsURL(); status != c.status || at != want {
+		if want := p.Addresses("uagents")["url"]; status != c.status || at != want {
 			t.Errorf("%s: %s at %s, want %s", c.more, status, at, want)
 		}
 		if now := door.Activity("default").Registered; len(now) != 1 || now[0].Almanac != "own" {

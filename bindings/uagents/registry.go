@@ -51,7 +51,7 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 		return nil, errNoDomain
 	}
 	may := func(agent identity.Address, e delivery.Endpoint) error {
-		return x.d.registrable(&x.Service.Doors.UAgents, agent, e)
+		return x.d.registrable(x.settings(), agent, e)
 	}
 	switch x.r.Method + " " + path {
 	case "POST agents":

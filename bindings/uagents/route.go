@@ -7,28 +7,27 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
-	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
 // reaches reports whether an endpoint of the sender may be known to somebody.
 func (o *outbox) reaches(x *exchange) bool {
-	door := &x.Service.Doors.UAgents
+	door := x.settings()
 	if !x.Sender.Agent() { // users have no endpoint
 		return false
 	}
-	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != ""
+	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil
 }
 
 // route finds where the sender of an envelope is reached: as the operator says, else as it said itself here, else as the Almanac
 // does.
 func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
-	door := &x.Service.Doors.UAgents
+	door := x.settings()
 	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
 		to := delivery.Route{Private: true}
 		for _, url := range rules {
-			to.Endpoints = append(to.Endpoints, delivery.Endpoint{URL: url, Weight: 1})
+			to.Endpoints = append(to.Endpoints, delivery.Endpoint{URL: url.String(), Weight: 1})
 		}
 		return to, nil
 	}
@@ -39,11 +38,11 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 			return to, err
 		}
 	}
-	if door.Almanac == "" {
+	if door.Almanac == nil {
 		return to, nil
 	}
 	var err error
-	to.Endpoints, err = o.almanac.Endpoints(ctx, door.Almanac, x.Sender)
+	to.Endpoints, err = o.almanac.Endpoints(ctx, door.Almanac.String(), x.Sender)
 	return to, err
 }
 
@@ -64,7 +63,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 		return malformed(text, "Answers are not posted to the endpoint of the sender. "+private+instead)
 	}
 	detail := "No endpoint of the sender is known. Register it in the Almanac that doors.uagents.almanac of the service names."
-	if x.Service.Doors.UAgents.Registry {
+	if x.settings().Registry {
 		detail = "No endpoint of the sender is known. Register it in the Almanac of the service, which doors.uagents.registry opened."
 	}
 	return malformed(text, detail+instead)
@@ -75,7 +74,7 @@ const private = "It has to be an http or https URL with an address of the public
 	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
 
 // registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post an answer.
-func (d *Door) registrable(door *service.UAgentsDoor, agent identity.Address, e delivery.Endpoint) error {
+func (d *Door) registrable(door *Settings, agent identity.Address, e delivery.Endpoint) error {
 	if door.PrivateEndpoints || len(door.Rules[string(agent)]) > 0 || d.outbox.courier.Allows(e) == nil {
 		return nil
 	}
@@ -84,8 +83,8 @@ func (d *Door) registrable(door *service.UAgentsDoor, agent identity.Address, e 
 
 // lost is told that a sender was not reached where it was said to be.
 func (o *outbox) lost(x *exchange) {
-	if base := x.Service.Doors.UAgents.Almanac; base != "" {
-		o.almanac.Forget(base, x.Sender)
+	if base := x.settings().Almanac; base != nil {
+		o.almanac.Forget(base.String(), x.Sender)
 	}
 }
 
@@ -96,7 +95,10 @@ const moved = "The service is not here any more."
 // the envelope came. false: it is not this service to which envelopes to the target are.
 func (m *postponed) current() bool {
 	now := m.Serving()
-	if now == nil || now.Doors.UAgents.Address != string(m.Target) {
+	if now == nil {
+		return false
+	}
+	if own := SettingsOf(now.Definition); own == nil || own.Address != string(m.Target) {
 		return false
 	}
 	m.Service = now

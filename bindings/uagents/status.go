@@ -7,8 +7,11 @@ import (
 
 // Status implements door.Reporter.
 func (d *Door) Status(s *service.Service) (door.Status, bool) {
-	status, open := door.AtURL(Name, s.UAgentsURL())
-	status.Addresses["address"] = s.Doors.UAgents.Address
-	status.Activity = d.Activity(s.ID)
-	return status, open
+	own := SettingsOf(s.Definition)
+	if own == nil {
+		return door.Status{}, false
+	}
+	return door.Status{
+		Door: Name, Addresses: map[string]string{"url": s.At(own.Path), "address": own.Address}, Activity: d.Activity(s.ID),
+	}, true
 }

@@ -5,16 +5,17 @@
 package uagents
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -40,21 +41,6 @@ const (
 	jsonType    = "application/json"
 )
 
-// A Config is what a Door is built on. All of it is required.
-type Config struct {
-	Executor *execute.Executor
-	Desk     *agree.Desk
-	Keys     *Keys
-	Now      func() time.Time
-	// Registrations are those of the services that are an Almanac.
-	Registrations almanac.Store
-	// Services are those that are served now.
-	Services func() []*service.Service
-	// Sole: no other process serves them, so that they are gone when this one ends.
-	Sole bool
-	Log  *zap.Logger
-}
-
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
 type Door struct {
 	executor *execute.Executor
@@ -69,22 +55,54 @@ type Door struct {
 	tools     tool.Made
 }
 
-// New makes a Door.
-func New(c Config) *Door {
-	d := &Door{
-		executor: c.Executor, desk: c.Desk, keys: c.Keys, now: c.Now, services: c.Services, outbox: newOutbox(c.Now),
-		registry: almanac.NewRegistry(c.Registrations, c.Now),
+// Name implements door.Module.
+func (d *Door) Name() string { return Name }
+
+// Blocks implements door.Configured.
+func (d *Door) Blocks() config.Blocks {
+	return config.Blocks{Doors: []config.Block{{
+		Key: Name, Settings: (*Settings)(nil), Paths: []string{infoPath, manifestPath},
+		Doc: "The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}.",
+	}}}
+}
+
+// Provision implements door.Module.
+func (d *Door) Provision(_ context.Context, p door.Process) error {
+	registrations, ok := p.State.(almanac.Store)
+	if !ok {
+		return errNoRegistrations
 	}
-	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: c.Keys, now: c.Now, sole: c.Sole, log: c.Log}
-	return d
+	d.executor, d.desk, d.now, d.services = p.Executor, p.Desk, p.Now, p.Services
+	d.keys = NewKeys(func(service string) (string, error) {
+		seed, err := p.Data.Seed(Name, service)
+		return seed.Reveal(), err
+	})
+	d.outbox, d.registry = newOutbox(p.Now), almanac.NewRegistry(registrations, p.Now)
+	d.registrar = &registrar{client: d.outbox.almanac, registry: d.registry, keys: d.keys, now: p.Now, sole: p.Sole, log: p.Log}
+	return nil
+}
+
+var errNoRegistrations = errors.New("the store keeps no registrations of agents")
+
+// Prepare implements door.Preparer.
+func (d *Door) Prepare(s *service.Definition) (err error) {
+	own := SettingsOf(s)
+	if own == nil {
+		return nil
+	}
+	if own.Address, err = d.keys.Address(s.ID, own.seed.Reveal()); err != nil {
+		return fmt.Errorf("the identity of %s among uAgents: %w", s.ID, err)
+	}
+	return nil
 }
 
 // Route returns the usual path for the configured one, one for all of the Almanac, and those at which a service tells of itself.
 func (d *Door) Route(s *service.Definition, path string) string {
-	own := &s.Doors.UAgents
-	switch _, below := inAlmanac(path); {
-	case own.Path == "":
+	own := SettingsOf(s)
+	if own == nil {
 		return ""
+	}
+	switch _, below := inAlmanac(path); {
 	case path == own.Path:
 		return "/submit"
 	case below && own.Registry:
@@ -116,10 +134,10 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	case r.Method == http.MethodOptions:
 		w.WriteHeader(http.StatusNoContent)
 		return
-	case below && x.Service.Doors.UAgents.Registry:
+	case below && x.settings().Registry:
 		x.looked(path)
 		return
-	case r.URL.Path != x.Service.Doors.UAgents.Path:
+	case r.URL.Path != x.settings().Path:
 		x.informed(r.URL.Path)
 		return
 	}
@@ -140,7 +158,7 @@ func (x *submission) status() {
 	switch asked := x.r.Header.Get(addressKey); asked {
 	case "":
 		h.Set(statusKey, "indeterminate")
-	case x.Service.Doors.UAgents.Address:
+	case x.settings().Address:
 		h.Set(statusKey, "ready")
 		h.Set(hintKey, "5") // seconds
 	default:
@@ -211,10 +229,10 @@ func (x *submission) read() *fault {
 		return unreadable(err)
 	}
 	err = x.Verify()
-	if user := errors.Is(err, envelope.ErrAnonymous); err != nil && (!user || !x.Service.Doors.UAgents.Unsigned) {
+	if user := errors.Is(err, envelope.ErrAnonymous); err != nil && (!user || !x.settings().Unsigned) {
 		return unproved(err)
 	}
-	if string(x.Target) != x.Service.Doors.UAgents.Address {
+	if string(x.Target) != x.settings().Address {
 		return misrouted()
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 )
@@ -83,7 +84,7 @@ func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	if err := k.checkFormat(); err != nil {
 		return nil, err
 	}
-	cfg, problems := config.Load(k.config, config.Overrides{Env: os.LookupEnv, Data: k.data})
+	cfg, problems := config.Load(k.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: k.data})
 	out := c.ErrOrStderr()
 	if cfg == nil {
 		printProblems(out, problems)

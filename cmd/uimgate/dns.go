@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/bindings/announce"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/discovery"
@@ -75,7 +76,7 @@ func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 
 // load reads the configuration, and warns of what may not help although it is well formed.
 func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
-	cfg, problems := config.Load(s.config, config.Overrides{Env: os.LookupEnv})
+	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	var loaded *service.Loaded
 	if cfg != nil {
 		var more config.Problems

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
@@ -327,7 +328,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 // check prints what serve would report about the files as they are now.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
-	cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
+	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	if cfg != nil {
 		_, more := service.Load(ctx, cfg, time.Now)
 		problems = append(problems, more...)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
@@ -52,7 +53,7 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 		t.Fatal(err)
 	}
 	cfg, problems := config.Load(filepath.Join(dir, openapi.ConfigFile),
-		config.Overrides{Env: func(string) (string, bool) { return "", false }})
+		config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	if cfg == nil || len(problems) > 0 {
 		t.Fatalf("the configuration: %v", problems)
 	}

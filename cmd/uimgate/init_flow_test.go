@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/internal/daemon"
@@ -80,7 +81,7 @@ func runMade(t *testing.T, dir, upstream string) string {
 		t.Fatal(err)
 	}
 	load := func() (*config.Config, config.Problems) {
-		return config.Load(path, config.Overrides{Env: func(string) (string, bool) { return "", false }})
+		return config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	}
 	cfg, problems := load()
 	if cfg == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
@@ -87,7 +88,7 @@ Where there is one already it prints that. It needs no running gateway, and refu
 			if err := o.checkFormat(); err != nil {
 				return err
 			}
-			cfg, problems := config.Load(o.config, config.Overrides{Env: os.LookupEnv, Data: data})
+			cfg, problems := config.Load(o.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: data})
 			if cfg == nil {
 				printProblems(c.ErrOrStderr(), problems)
 				return errSilent

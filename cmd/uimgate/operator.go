@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
@@ -93,7 +94,7 @@ func (o *operator) client(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	o.configured = sync.OnceValues(func() (*config.Config, config.Problems) {
-		return config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+		return config.Load(o.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	})
 	if socket := o.socket(ctx); socket != "" {
 		return client.New(client.Options{Socket: socket}), nil

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -74,7 +75,7 @@ services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: 
 func (g *running) start() {
 	g.Helper()
 	load := func() (*config.Config, config.Problems) {
-		return config.Load(g.config(), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+		return config.Load(g.config(), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	}
 	cfg, problems := load()
 	if cfg == nil {

@@ -53,6 +53,7 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	var ready struct {
 		Ready bool
 		daemon.Addresses
+		Relay string `json:"mrp_relay"`
 	}
 	ts.Check(json.Unmarshal(line, &ready))
 	if !ready.Ready {
@@ -60,7 +61,7 @@ func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Setenv("GATEWAY", ready.Listen)
 	ts.Setenv("ADMIN", ready.Admin)
-	ts.Setenv("RELAY", ready.MRPRelay)
+	ts.Setenv("RELAY", ready.Relay)
 	ts.Setenv("GATEWAY_HOST", strings.TrimPrefix(ready.Listen, "http://"))
 	ts.Setenv("GATEWAY_LOG", log)
 	ts.Setenv("GATEWAY_PID", strconv.Itoa(c.Process.Pid))

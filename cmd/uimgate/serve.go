@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +12,13 @@ import (
 	"syscall"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
@@ -73,10 +75,10 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 			if _, err := membudget.UnmapProgram(); err != nil {
 				log.Warn("memory", zap.Error(err))
 			}
-			line, err := json.Marshal(struct {
+			line, err := jsonv2.Marshal(struct {
 				Ready bool `json:"ready"`
 				daemon.Addresses
-			}{true, a})
+			}{true, a}, jsonv2.Deterministic(true))
 			if err == nil {
 				_, _ = fmt.Fprintf(stdout, "%s\n", line)
 			}
@@ -153,7 +155,7 @@ warning.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
+			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 			services := 0
 			if cfg != nil {
 				loaded, more := service.Load(c.Context(), cfg, time.Now)
@@ -185,7 +187,7 @@ func configCommand() *cobra.Command {
 		Use: "schema", Short: "Print the JSON Schema of uimgate.yaml, for editors", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate config schema > uimgate.schema.json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			schema, err := config.Schema()
+			schema, err := config.Schema(bindings.Blocks())
 			if err != nil {
 				return err
 			}
@@ -196,7 +198,7 @@ func configCommand() *cobra.Command {
 		Use: "reference", Short: "Print every key with its default and meaning", Args: usageArgs(cobra.NoArgs),
 		Example: "  uimgate config reference",
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := c.OutOrStdout().Write(config.Reference())
+			_, err := c.OutOrStdout().Write(config.Reference(bindings.Blocks()))
 			return err
 		},
 	}, configDump())
@@ -215,7 +217,7 @@ It asks no gateway and opens no database.`,
 			if format != "yaml" && format != "json" {
 				return usageError{fmt.Errorf("--output %q: want yaml or json", format)}
 			}
-			cfg, problems := config.Load(path, config.Overrides{Env: os.LookupEnv})
+			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 			printProblems(c.ErrOrStderr(), problems)
 			if cfg == nil {
 				return errSilent

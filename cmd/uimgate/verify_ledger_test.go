@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -21,7 +22,7 @@ func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
 	g.stop()
-	cfg, problems := config.Load(g.config(), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+	cfg, problems := config.Load(g.config(), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	if cfg == nil {
 		t.Fatal(problems.Err())
 	}

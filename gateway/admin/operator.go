@@ -38,7 +38,7 @@ type Config struct {
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
 	// Doors are the other protocols by which agents come.
-	Doors []door.Door
+	Doors []door.Module
 }
 
 // An Operator does what operators ask a running gateway for. Its methods are safe for concurrent use; their errors are
@@ -54,7 +54,7 @@ type Operator struct {
 	waiting   func() []string
 	refused   func() *RefusedReload
 	audit     *record.Audit
-	doors     []door.Door
+	doors     []door.Module
 	readiness readiness
 	draining  atomic.Bool // the process is about to end: see Drain
 }

@@ -160,7 +160,7 @@ func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision,
 	if err := d.ask(d.consents, c.From); err != nil {
 		return Step{}, err
 	}
-	door, err := open(c.Service)
+	offered, err := open(c.Service)
 	if err != nil {
 		return Step{}, err
 	}
@@ -191,7 +191,7 @@ func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision,
 	if a, err = c.Service.Issuance.Consent(ctx, request); err != nil {
 		return Step{}, err
 	}
-	until := began.Add(door.ConsentFor)
+	until := began.Add(offered.For)
 	refresh, _ := newSecret()
 	kept := store.Consent{
 		Service: c.Service.ID, Handle: handle, RefreshHandle: refresh, AgreementID: a.ID, ClientID: r.Client.ID, Document: r.Client.Document,

@@ -185,13 +185,13 @@ func errorOf(err error) error {
 	return refusal.For(err)
 }
 
-// open returns the service's door where consent is open.
-func open(s *service.Service) (service.MCPDoor, error) {
-	door := s.Doors.MCP
-	if door.Path == "" || !door.Consent {
-		return door, failed(UnauthorizedClient, "The operator has switched consent off: agree with a key.")
+// open returns how people agree to a service, where it lets them.
+func open(s *service.Service) (*service.Consent, error) {
+	consent := s.Announced().Consent
+	if consent == nil || !consent.Open {
+		return nil, failed(UnauthorizedClient, "The operator has switched consent off: agree with a key.")
 	}
-	return door, nil
+	return consent, nil
 }
 
 // The paths at which clients of OAuth come in, and where they are described. RFC 6749 3; RFC 8414 3.
@@ -201,8 +201,19 @@ const (
 	MetadataPath  = "/.well-known/oauth-authorization-server"
 )
 
-// Resource is the endpoint that tokens are for.
-func Resource(s *service.Definition) string { return s.At(s.Doors.MCP.Path) }
+// Resource is the endpoint that tokens are for; empty: the service has none.
+func Resource(s *service.Definition) string {
+	if consent := s.Announced().Consent; consent != nil {
+		return consent.Resource
+	}
+	return ""
+}
+
+// Open reports whether people may agree to a service.
+func Open(s *service.Definition) bool {
+	consent := s.Announced().Consent
+	return consent != nil && consent.Open
+}
 
 // record tells the Recorder and the caller what became of a request.
 func (d *Desk) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {

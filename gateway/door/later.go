@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A Runner is a Door that has something to do beside its requests.
+// A Runner is a Module that has something to do beside its requests.
 type Runner interface {
 	// Run does it, until ctx ends.
 	Run(ctx context.Context) error
@@ -15,7 +15,7 @@ type Runner interface {
 	Drain(ctx context.Context) (left int)
 }
 
-// An Opener is a Door that listens by itself.
+// An Opener is a Module that listens by itself.
 type Opener interface {
 	// Open has the door listen as these services, which are all, say it now. What none of them says any more is shut, once what is
 	// under way there has ended. The error is of what could not be opened; all else is open.

@@ -14,26 +14,25 @@ type Status struct {
 	Activity any `json:"activity,omitempty"`
 }
 
-// A Reporter is a Door that operators see. It is safe for concurrent use.
+// A Reporter is a Module that operators see. It is safe for concurrent use.
 type Reporter interface {
 	// Status reports a door at a service, and false where it is shut there.
 	Status(s *service.Service) (Status, bool)
 }
 
-// Statuses reports those of the doors that are open at a service, in their order.
-func Statuses(doors []Door, s *service.Service) []Status {
+// Statuses reports those of the modules that are open at a service, in their order.
+func Statuses(modules []Module, s *service.Service) []Status {
 	open := []Status{}
-	for _, d := range doors {
-		if r, ok := d.(Reporter); ok {
-			if status, isOpen := r.Status(s); isOpen {
-				open = append(open, status)
-			}
+	for _, r := range Of[Reporter](modules) {
+		if status, isOpen := r.Status(s); isOpen {
+			open = append(open, status)
 		}
 	}
 	return open
 }
 
-// AtURL is the Status of a door that is an endpoint and nothing more; false where the URL is empty.
-func AtURL(name, url string) (Status, bool) {
-	return Status{Door: name, Addresses: map[string]string{"url": url}}, url != ""
+// A Listener is a Module that listens for more than services.
+type Listener interface {
+	// URLs returns where it listens, by name.
+	URLs() map[string]string
 }

@@ -99,7 +99,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 	to, local := consent.SentTo(r.RedirectURI)
 	v := shownView{
 		Name: c.name, Issuer: s.Issuer, Client: r.Client.Name, ClientID: r.Client.ID, Host: r.Client.Host(), To: to, Local: local,
-		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Days: days(s.Doors.MCP.ConsentFor), Approved: r.Approved,
+		Granted: len(r.Scope.Entries), Limit: rateWords(r.Scope.Limit), Days: days(s.Announced().Consent.For), Approved: r.Approved,
 		Policy: c.policy, More: c.more, PolicyURL: s.At("/api/policy"), UID: r.Policy.UID, Digest: r.Policy.Digest,
 		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted),
 	}

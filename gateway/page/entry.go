@@ -27,10 +27,8 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		at[name] = s.At(path)
 	}
 	at["intent"] = s.At("/api/intents/") + "{intent_uid}"
-	for name, url := range map[string]string{"mcp": s.MCPURL(), "a2a": s.A2AURL(), "agent_card": s.AgentCardURL(), "uagents": s.UAgentsURL()} {
-		if url != "" {
-			at[name] = url
-		}
+	for _, p := range s.Announced().EntryPoints {
+		at[p.Name] = p.URL
 	}
 	about := s.Catalog.Service
 	if about.Name == "" {

@@ -34,6 +34,7 @@ type frontView struct {
 	About     template.HTML // the service's description
 	Name      string
 	Links     frontLinks
+	Notes     template.HTML // of doors
 	Found     *foundView
 	Summary   []summaryView
 	MoreTerms int // intents that are in no line of Summary
@@ -46,8 +47,7 @@ type frontView struct {
 }
 
 type frontLinks struct {
-	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP, AgentCard, UAgents, UAgentsAddress string
-	AEAAddress, MRPKey, MRPRelay                                                                              string
+	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP string
 }
 
 // A topicView is the rules of one topic.
@@ -98,7 +98,7 @@ type parameterView struct {
 }
 
 func newFrontView(s *service.Definition) frontView {
-	info := s.Catalog.Service
+	info, announced := s.Catalog.Service, s.Announced()
 	v := frontView{
 		Style:   template.CSS(frontCSS),   //nolint:gosec // our own file, and no part of it comes from anywhere else
 		Script:  template.JS(frontScript), //nolint:gosec // likewise
@@ -106,11 +106,10 @@ func newFrontView(s *service.Definition) frontView {
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search") + "?view=brief",
 			Execute: s.At("/api/intents/execute"), Issue: s.At("/api/pat/issue"), OpenAPI: s.At("/openapi.json"),
-			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: s.MCPURL(), AgentCard: s.AgentCardURL(),
-			UAgents: s.UAgentsURL(), UAgentsAddress: s.Doors.UAgents.Address, AEAAddress: s.Doors.AEA.Address,
-			MRPKey: s.Doors.MRP.Key, MRPRelay: s.MRPRelayURL(),
+			Errors: s.At("/errors"), Service: s.PublicURL.String(), MCP: announced.EntryPoint("mcp"),
 		},
-		License: licenseOf(s.Catalog.License), Consents: s.Doors.MCP.Consent,
+		Notes:   announced.Note,
+		License: licenseOf(s.Catalog.License), Consents: announced.Consent != nil && announced.Consent.Open,
 		Keeps: complianceRules(s.Catalog.Compliance),
 		Start: startView{
 			Audience: s.Issuer, PolicyUID: s.Offer().UID, Digest: s.Offer().Digest, TokenRate: rateWords(s.TokenRate),

@@ -1,168 +1,80 @@
 package service
 
 import (
+	"cmp"
+	"html/template"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/intents"
 )
 
-// Doors are the other protocols by which agents may come to a service.
-type Doors struct {
-	MCP MCPDoor
-	A2A A2ADoor
-	// UAgents has its Address from the moment at which the service is served.
-	UAgents UAgentsDoor
-	// AEA has its Address and NodeKey from that moment on as well.
-	AEA AEADoor
-	// MRP has its Key from that moment on as well.
-	MRP MRPDoor
+// An Announcement is what a door adds to what a service publishes of itself.
+type Announcement struct {
+	// Members are members of agents.json. One whose value is empty is left out.
+	Members []intents.Extra
+	// EntryPoints are URLs by which programs find the door.
+	EntryPoints []EntryPoint
+	// Note is a paragraph for the developers of agents. Empty: none.
+	Note template.HTML
+	// IssueURLs are further URLs at which PATs are issued, and for which agreements are good.
+	IssueURLs []string
+	// Consent is set by the door at which clients without a key come in. nil: this is not the door.
+	Consent *Consent
 }
 
-// An MCPDoor is the endpoint of the Model Context Protocol.
-type MCPDoor struct {
-	Path     string // empty: it is shut
-	PageSize int    // tools in one answer
-	Origins  []string
-	// Consent: people may agree on the gateway's own page, for clients without a key.
-	Consent    bool
-	ConsentFor time.Duration // after a consent, in which its client gets further tokens
+// An EntryPoint is a URL with a name.
+type EntryPoint struct{ Name, URL string }
+
+// A Consent is how people agree for clients without a key.
+type Consent struct {
+	Resource string        // URL of the endpoint that tokens are for
+	Open     bool          // people may agree
+	For      time.Duration // after a consent, in which its client gets further tokens
 }
 
-// An A2ADoor is the endpoint of Agent2Agent.
-type A2ADoor struct {
-	Path string // of JSON-RPC; HTTP+JSON is at /v1 below it; empty: it is shut
+// An Announcer is the settings of a door that announces itself. It is safe for concurrent use.
+type Announcer interface {
+	Announce(d *Definition) Announcement
 }
 
-// A UAgentsDoor is where agents of the uAgents protocol send their envelopes.
-type UAgentsDoor struct {
-	Path    string // empty: it is shut
-	Address string // of the service among these agents: agent1…
-	// Rules are the URLs at which agents take answers, by address, as the operator has them.
-	Rules            map[string][]string
-	Almanac          string // base URL of the one that is asked about other agents; empty: none
-	Registry         bool   // the service is an Almanac itself
-	PrivateEndpoints bool   // answers go to every address that an agent gives
-	Unsigned         bool   // users, whom nothing proves, may ask for what is public
-
-	seed config.Secret // of the identity; empty: made once
+// NoteOf executes the template of a note, which cannot fail with its data.
+func NoteOf(t *template.Template, data any) template.HTML {
+	var out strings.Builder
+	if err := t.Execute(&out, data); err != nil {
+		panic(err)
+	}
+	return template.HTML(out.String()) //nolint:gosec // the template has escaped the data
 }
 
-// An AEADoor is where agents of the AEA framework come in. Empty addresses are shut.
-type AEADoor struct {
-	Open    bool
-	Address string // of the service among these agents: fetch1…
-	NodeKey string // its public key, by which agents know it as a node of their network
-
-	TCP, Delegate, Mailbox string     // host:port to listen on
-	Stub                   string     // directory
-	HTTP                   bool       // requests in messages are answered
-	Relay                  limit.Rate // messages of one agent to others, through the service; zero: none
-	Clear                  bool       // PATs are told over connections that others can read
-	// DefaultConnection and DefaultRouting, by specification id, name the connections of messages that answer none.
-	DefaultConnection string
-	DefaultRouting    map[string]string
-
-	key config.Secret // empty: made once
+// Announced joins what the doors of the service announce, in the order of their names.
+func (d *Definition) Announced() (all Announcement) {
+	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
+		announcer, ok := d.Doors[name].(Announcer)
+		if !ok {
+			continue
+		}
+		a := announcer.Announce(d)
+		all.Members = append(all.Members, a.Members...)
+		all.EntryPoints = append(all.EntryPoints, a.EntryPoints...)
+		all.Note += a.Note
+		all.IssueURLs = append(all.IssueURLs, a.IssueURLs...)
+		all.Consent = cmp.Or(all.Consent, a.Consent)
+	}
+	return all
 }
 
-// LocalRelay is the Relay of a service that is an agent on the relay of this process.
-const LocalRelay = config.LocalRelay
-
-// An MRPDoor makes the service an agent on a relay of the Machine Relay Protocol.
-type MRPDoor struct {
-	Open    bool
-	Key     string // of the service: its Ed25519 public key, as 43 characters of base64url
-	Relay   string // LocalRelay, or the URL of another
-	Name    string // of the agent; empty: that of the service
-	Private bool   // only who knows its key reaches it
-	At      string // URL of the relay for agents; empty: nobody says
-
-	seed config.Secret // empty: made once
-}
-
-func doorsOf(c *config.Doors, p *config.PAT, relay *config.MRPRelay) (d Doors) {
-	if c.MCP.Enabled {
-		d.MCP = MCPDoor{
-			Path: c.MCP.Path, PageSize: c.MCP.PageSize, Origins: c.MCP.Origins,
-			Consent: c.MCP.Consent && p.Freshness == config.FreshnessOptional, ConsentFor: c.MCP.ConsentFor,
+// EntryPoint returns the URL of an entry point; empty: no door announces it.
+func (a *Announcement) EntryPoint(name string) string {
+	for _, p := range a.EntryPoints {
+		if p.Name == name {
+			return p.URL
 		}
 	}
-	if c.A2A.Enabled {
-		d.A2A = A2ADoor{Path: c.A2A.Path}
-	}
-	if c.UAgents.Enabled {
-		d.UAgents = uagentsOf(&c.UAgents)
-	}
-	if a := &c.AEA; a.Enabled {
-		d.AEA = AEADoor{
-			Open: true, TCP: a.TCP, Delegate: a.Delegate, Mailbox: a.Mailbox, Stub: a.Stub, HTTP: a.HTTP, Clear: a.Clear,
-			DefaultConnection: string(a.DefaultConnection), DefaultRouting: a.DefaultRouting, key: a.Key,
-		}
-		if a.Relay.Enabled {
-			d.AEA.Relay = a.Relay.PerAgent
-		}
-		if open := a.Open(); a.DefaultConnection == "" && len(open) > 0 {
-			d.AEA.DefaultConnection = string(open[0])
-		}
-	}
-	if m := &c.MRP; m.Enabled {
-		d.MRP = MRPDoor{Open: true, Relay: m.Relay, Name: m.Name, Private: m.Visibility == config.MRPPrivate, At: m.Relay, seed: m.Seed}
-		if m.Relay == config.LocalRelay {
-			if d.MRP.At = ""; relay.PublicURL != nil {
-				d.MRP.At = relay.PublicURL.String()
-			}
-		}
-	}
-	return d
-}
-
-func uagentsOf(c *config.UAgentsDoor) UAgentsDoor {
-	d := UAgentsDoor{Path: c.Path, Rules: map[string][]string{}, Registry: c.Registry, PrivateEndpoints: c.PrivateEndpoints, seed: c.Seed}
-	d.Unsigned = c.Unsigned
-	for address, endpoints := range c.Rules {
-		for _, u := range endpoints {
-			d.Rules[address] = append(d.Rules[address], u.String())
-		}
-	}
-	if c.Almanac != nil {
-		d.Almanac = c.Almanac.String()
-	}
-	return d
-}
-
-// MCPURL is the URL of the MCP endpoint; empty where it is shut.
-func (d *Definition) MCPURL() string { return d.urlOf(d.Doors.MCP.Path) }
-
-// A2AURL is the URL of the A2A endpoint by JSON-RPC; empty where it is shut.
-func (d *Definition) A2AURL() string { return d.urlOf(d.Doors.A2A.Path) }
-
-// UAgentsURL is where envelopes of the uAgents protocol are sent; empty where that door is shut.
-func (d *Definition) UAgentsURL() string { return d.urlOf(d.Doors.UAgents.Path) }
-
-// AgentCardPath is where the agent card of A2A is. A2A 1.0, 8.2.
-const AgentCardPath = "/.well-known/agent-card.json"
-
-// AgentCardURL is the URL of the agent card; empty where A2A is shut.
-func (d *Definition) AgentCardURL() string {
-	if d.Doors.A2A.Path == "" {
-		return ""
-	}
-	return d.At(AgentCardPath)
-}
-
-// MRPRelayURL is the relay at which the service is reached by MRP; empty: nobody says, or the door is shut.
-func (d *Definition) MRPRelayURL() string { return d.Doors.MRP.At }
-
-// urlOf is the URL of a door; empty where it is shut.
-func (d *Definition) urlOf(path string) string {
-	if path == "" {
-		return ""
-	}
-	return d.At(path)
+	return ""
 }
 
 // Origins are those of the service's own pages: scheme, host and port of PublicURL; where that is loopback, by each of its

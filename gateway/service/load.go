@@ -121,7 +121,7 @@ func (l *loading) service(at int) *Definition {
 		Credit: store.Billing{
 			Prepaid: l.config.Billing.Mode == config.Prepaid, Credit: l.config.Billing.Credit, Newcomers: l.config.Billing.Newcomers,
 		},
-		Doors: doorsOf(&c.Doors, &l.config.PAT, &l.config.MRPRelay), intents: map[string]*Intent{}, hosts: c.Hosts,
+		Doors: c.OpenDoors(), intents: map[string]*Intent{}, hosts: c.Hosts,
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
@@ -272,9 +272,7 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 		IssueURLs: []string{s.At("/api/pat/issue"), s.At("/pat/issue")}, TTL: p.TTL, Leeway: p.Leeway, Grace: p.RenewGrace,
 		Freshness: pat.Freshness(p.Freshness), Admission: pat.Admission(p.Admission),
 	}
-	if s.Doors.MCP.Path != "" {
-		rules.IssueURLs = append(rules.IssueURLs, s.At("/oauth/token"))
-	}
+	rules.IssueURLs = append(rules.IssueURLs, s.Announced().IssueURLs...)
 	for _, a := range p.Allow {
 		rules.Allow = append(rules.Allow, pat.Known{AgentID: pat.AgentID(a.AgentID), KeyID: pat.KeyID(a.Key)})
 	}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -30,10 +31,10 @@ type Definition struct {
 	Policy     *odrl.Policy
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream
-	Doors      Doors
-	License    string        // of outputs, as a header field can hold it; empty: none
-	MaxBody    int64         // of a request, in bytes
-	Hold       time.Duration // until an unfinished call counts as unresolved
+	Doors      map[string]config.Settings // of the doors that it opens, by their keys
+	License    string                     // of outputs, as a header field can hold it; empty: none
+	MaxBody    int64                      // of a request, in bytes
+	Hold       time.Duration              // until an unfinished call counts as unresolved
 	Credit     store.Billing
 	TokenRate  limit.Rate // of a PAT whose limit is none of the policy: pat.limit
 	// SuspendAfter is how many refused attempts within one period of a limit block the agent, where the policy forbids
@@ -89,8 +90,7 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 		ExecuteURL: d.At("/api/intents/execute"), Issuer: d.Issuer,
 		IssueURL: d.At("/api/pat/issue"), RenewURL: d.At("/api/pat/renew"), RevokeURL: d.At("/api/pat/revoke"),
 		IntrospectURL: d.At("/api/pat/introspect"), KeysURL: d.At("/.well-known/jwks.json"), OpenAPIURL: d.At("/openapi.json"),
-		ErrorsURL: d.At("/errors"), MCPURL: d.MCPURL(), A2AURL: d.A2AURL(), UAgentsAddress: d.Doors.UAgents.Address, UAgentsURL: d.UAgentsURL(),
-		AEAAddress: d.Doors.AEA.Address, MRPKey: d.Doors.MRP.Key, MRPRelayURL: d.MRPRelayURL(),
+		ErrorsURL: d.At("/errors"), Extra: d.Announced().Members,
 	})
 }
 

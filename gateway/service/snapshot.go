@@ -73,15 +73,8 @@ type State struct {
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time
-	// UAgents returns the address of a service among agents of the uAgents protocol. seed is that of the configuration; empty: one
-	// that is made once. May be nil where no service has that door.
-	UAgents func(service, seed string) (address string, err error)
-	// AEA returns the address of a service among agents of the AEA framework, and its public key. key is the private one that the
-	// configuration has; empty: one that is made once. May be nil where no service has that door.
-	AEA func(service, key string) (address, public string, err error)
-	// MRP returns the public key of a service among agents of the Machine Relay Protocol. seed is that of the configuration, as
-	// hexadecimal digits; empty: one that is made once. May be nil where no service has that door.
-	MRP func(service, seed string) (public string, err error)
+	// Prepare makes what the doors of a service need before it is served, such as a key. nil: they need nothing.
+	Prepare func(d *Definition) error
 }
 
 // Policies keep which policies were offered.
@@ -98,9 +91,16 @@ type Directory struct {
 	current atomic.Pointer[Snapshot]
 }
 
+// New makes a Directory that serves nothing until Replace is called.
+func New(state State) *Directory {
+	d := &Directory{state: state}
+	d.current.Store(&Snapshot{})
+	return d
+}
+
 // Open serves what was loaded.
 func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
-	d := &Directory{state: state}
+	d := New(state)
 	if err := d.Replace(ctx, l); err != nil {
 		return nil, err
 	}
@@ -116,10 +116,8 @@ func (d *Directory) Replace(ctx context.Context, l *Loaded) error {
 	if err != nil {
 		return err
 	}
-	if old := d.current.Swap(next); old != nil {
-		for _, s := range old.ordered { // calls under way end by themselves
-			s.Upstream.Close()
-		}
+	for _, s := range d.current.Swap(next).ordered { // calls under way end by themselves
+		s.Upstream.Close()
 	}
 	return nil
 }
@@ -174,31 +172,9 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 
 // service makes a Service of a Definition: the one place where it gets its terms, its issuer and its verifier.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
-	if door := &definition.Doors.UAgents; door.Path != "" {
-		if d.state.UAgents == nil {
-			return nil, errNoIdentities
-		}
-		var err error
-		if door.Address, err = d.state.UAgents(definition.ID, door.seed.Reveal()); err != nil {
-			return nil, fmt.Errorf("the identity of %s among uAgents: %w", definition.ID, err)
-		}
-	}
-	if door := &definition.Doors.AEA; door.Open {
-		if d.state.AEA == nil {
-			return nil, errNoIdentities
-		}
-		var err error
-		if door.Address, door.NodeKey, err = d.state.AEA(definition.ID, door.key.Reveal()); err != nil {
-			return nil, fmt.Errorf("the identity of %s among agents of AEA: %w", definition.ID, err)
-		}
-	}
-	if door := &definition.Doors.MRP; door.Open {
-		if d.state.MRP == nil {
-			return nil, errNoIdentities
-		}
-		var err error
-		if door.Key, err = d.state.MRP(definition.ID, door.seed.Reveal()); err != nil {
-			return nil, fmt.Errorf("the identity of %s among agents of MRP: %w", definition.ID, err)
+	if d.state.Prepare != nil {
+		if err := d.state.Prepare(definition); err != nil {
+			return nil, err
 		}
 	}
 	past, err := d.past(ctx, definition)
@@ -214,8 +190,6 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	}
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
-
-var errNoIdentities = errors.New("there are no identities for a door")
 
 // past reads the policies that a service offered before, newest first, also by other processes and before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {

@@ -5,10 +5,10 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,9 +17,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/bindings/aea"
-	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/admin"
@@ -33,7 +30,6 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/internal/relayhost"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
@@ -70,7 +66,7 @@ func (e *ProblemsError) Error() string {
 // Run serves until ctx ends, then drains and returns nil. A configuration that cannot be served is a
 // *ProblemsError.
 func Run(ctx context.Context, o Options) error {
-	p := &process{Options: o, config: o.Config, started: o.Config}
+	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules()}
 	defer p.close()
 	if err := p.open(ctx); err != nil {
 		return err
@@ -105,17 +101,11 @@ type process struct {
 	metrics       *record.Metrics
 	view          *pat.View
 	keys          *pat.Keyring
-	cards         []*pat.Keyring // sign agent cards, each with its own algorithm
-	uagents       *uagents.Keys
-	aea           *aea.Keys
-	mrp           *mrp.Keys
 	directory     *service.Directory
 	executor      *execute.Executor
 	desk          *agree.Desk
 	consents      *consent.Desk
-	doors         []door.Door
-	relayAt       net.Listener // of the relay; nil: there is none
-	relay         *relayhost.Host
+	modules       []door.Module
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
@@ -169,33 +159,17 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}
-	p.uagents = uagents.NewKeys(func(service string) (string, error) {
-		seed, err := p.data.Seed(uagents.Name, service)
-		return seed.Reveal(), err
-	})
-	p.aea = aea.NewKeys(aea.Files{
-		Key: func(service string) (string, error) {
-			key, err := p.data.PrivateKey(aea.Name, service)
-			return key.Reveal(), err
-		},
-		Certificate: func(service string) string { return p.data.CertificatePath(aea.Name, service) },
-	})
-	p.mrp = mrp.NewKeys(func(service string) (string, error) {
-		key, err := p.data.PrivateKey(mrp.Name, service)
-		return key.Reveal(), err
-	})
-	p.directory, err = service.Open(ctx, service.State{
+	p.directory = service.New(service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
-		UAgents: p.uagents.Address, AEA: p.aea.Identity, MRP: p.mrp.Identity,
-	}, loaded)
-	if err != nil {
+		Prepare: func(d *service.Definition) error { return door.Prepare(p.modules, d) },
+	})
+	if err := p.build(ctx); err != nil {
+		return err
+	}
+	if err := p.directory.Replace(ctx, loaded); err != nil {
 		return err
 	}
 	p.metrics.Reloaded(p.Now())
-	if err := p.openRelay(); err != nil {
-		return err
-	}
-	p.build()
 	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
 		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))
 	} else {
@@ -214,7 +188,7 @@ func (p *process) open(ctx context.Context) (err error) {
 }
 
 // build puts together what answers agents and the operator.
-func (p *process) build() {
+func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
@@ -224,22 +198,29 @@ func (p *process) build() {
 		Store: p.store, PerCaller: p.config.Server.IssuePerAddress, All: p.config.Server.Consents, Recorder: p.metrics, Now: p.Now,
 	})
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
-	p.doors = bindings.Doors(bindings.Config{
-		Executor: p.executor, Desk: p.desk, Consents: p.consents, Cards: p.cards, UAgents: p.uagents, Registrations: p.store,
-		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
-		Now: p.Now, Version: p.Version,
-		AEA: p.aea, API: func() http.Handler { return p.server.Handler() }, Host: func() door.Host { return p.server }, Log: p.Log,
-		DrainTimeout: func() time.Duration { return p.live.Load().drain }, Shed: p.metrics.Shed, Memory: bodies,
-		MRP: p.mrp, Relay: p.mrpRelay, RelayURL: func() string { return p.addresses.MRPRelay },
-	})
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
-		PerAddress: p.config.Server.PerAddress, Doors: p.doors, Memory: bodies,
+		PerAddress: p.config.Server.PerAddress, Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
-		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.doors,
+		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 	})
+	return door.Provision(ctx, p.modules, door.Process{
+		Host: p.server, API: p.server.Handler(), Executor: p.executor, Desk: p.desk, Consents: p.consents,
+		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
+		Config: p.config, Data: p.data, Keys: p.keys, State: p.store, Listen: p.listenBeside, Certificate: p.certificate(), Memory: bodies,
+		Shed: p.metrics.Shed, DrainTimeout: func() time.Duration { return p.live.Load().drain }, Metrics: p.metrics.Registry(), Now: p.Now,
+		Log: p.Log, Version: p.Version,
+	})
+}
+
+// certificate returns the certificate of the listeners; nil: they serve http.
+func (p *process) certificate() func() *tls.Certificate {
+	if !p.config.Server.TLS.Enabled() {
+		return nil
+	}
+	return func() *tls.Certificate { return p.live.Load().certificate }
 }
 
 // openAudit opens the audit stream. Where it cannot be opened now, the gateway serves what may be served without.
@@ -260,13 +241,6 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	})
 	if err != nil {
 		return err
-	}
-	for _, algorithm := range []string{pat.EdDSA, pat.ES256} {
-		cards, err := p.keys.For(ctx, pat.ForCards, algorithm, p.data.KeysFor(string(pat.ForCards), algorithm))
-		if err != nil {
-			return err
-		}
-		p.cards = append(p.cards, cards)
 	}
 	p.view = pat.NewView(p.store, p.keys, p.Now)
 	return p.view.Refresh(ctx)

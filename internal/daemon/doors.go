@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 
 	"go.uber.org/zap"
@@ -14,23 +13,10 @@ import (
 // openDoors has doors listen that do it by themselves, as the services say it now.
 func (p *process) openDoors(ctx context.Context) error {
 	var errs []error
-	for _, d := range p.doors {
-		if opener, ok := d.(door.Opener); ok {
-			errs = append(errs, opener.Open(ctx, p.directory.Current().Services()))
-		}
+	for _, opener := range door.Of[door.Opener](p.modules) {
+		errs = append(errs, opener.Open(ctx, p.directory.Current().Services()))
 	}
 	return errors.Join(errs...)
-}
-
-// runners are the doors that do something beside their requests.
-func (p *process) runners() iter.Seq[door.Runner] {
-	return func(yield func(door.Runner) bool) {
-		for _, d := range p.doors {
-			if runner, ok := d.(door.Runner); ok && !yield(runner) {
-				return
-			}
-		}
-	}
 }
 
 // drainDoors lets what doors do beside their requests end, within the drain timeout.
@@ -38,7 +24,7 @@ func (p *process) drainDoors(ctx context.Context) {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()
 	var ending sync.WaitGroup
-	for runner := range p.runners() {
+	for _, runner := range door.Of[door.Runner](p.modules) {
 		ending.Go(func() {
 			if left := runner.Drain(drain); left > 0 {
 				p.Log.Warn("messages of a door were left without an answer when the drain timeout ended", zap.Int("messages", left))

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -124,7 +125,7 @@ func refusal(tb testing.TB, s setup) string {
 }
 
 func (g *gate) load() (*config.Config, config.Problems) {
-	return config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+	return config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 }
 
 func (g *gate) stop() {

@@ -25,8 +25,17 @@ func (p *process) listen(ctx context.Context) (err error) {
 	p.addresses = Addresses{
 		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
 	}
-	p.relayAt, err = p.listenRelay(ctx)
-	return err
+	return nil
+}
+
+// listenBeside binds a listener of a module, until the process ends.
+func (p *process) listenBeside(ctx context.Context, address string) (net.Listener, string, error) {
+	ln, err := listen(ctx, address)
+	if err != nil {
+		return nil, "", err
+	}
+	p.closers = append(p.closers, closed(ln))
+	return ln, origin(ln, p.config.Server.TLS.Enabled()), nil
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

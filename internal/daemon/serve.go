@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
@@ -33,10 +34,7 @@ func (p *process) serve(ctx context.Context) error {
 		return err
 	})
 	group.Go(func() error { return p.executor.Run(life) })
-	if p.relay != nil {
-		group.Go(func() error { return p.relay.Run(life) })
-	}
-	for runner := range p.runners() {
+	for _, runner := range door.Of[door.Runner](p.modules) {
 		group.Go(func() error { return runner.Run(life) })
 	}
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
@@ -61,7 +59,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.reloads(ctx) })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
 	if p.Ready != nil {
-		p.addresses.Doors = p.doorAddresses()
+		p.addressModules()
 		p.Ready(p.addresses)
 	}
 	return group.Wait()

@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/uimgate/uimgate/bindings/aea"
-	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -58,8 +55,8 @@ func (p *process) renameIdentities() error {
 		if s.Formerly == "" {
 			continue
 		}
-		for _, door := range []string{uagents.Name, aea.Name, mrp.Name} {
-			if err := p.data.Rename(door, s.Formerly, s.ID); err != nil {
+		for _, m := range p.modules {
+			if err := p.data.Rename(m.Name(), s.Formerly, s.ID); err != nil {
 				return err
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples"
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
@@ -117,7 +118,7 @@ func Config(dir, shop string, doors bool) (*config.Config, error) {
 		}
 		return "", false
 	}
-	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{
+	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(),
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Env: env,
 	})
 	return cfg, problems.Err()

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/daemon"
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
@@ -66,7 +67,7 @@ func runGateway(dir string) error {
 		}
 	}()
 	load := func() (*config.Config, config.Problems) {
-		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
+		return config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
 	}
 	cfg, problems := load()
 	if cfg == nil {

@@ -19,8 +19,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/relayhost"
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -63,7 +62,7 @@ func runRelay(text string) error {
 	host, err := relayhost.New(relayhost.Options{
 		Listener: ln, State: state, Blobs: place.Blobs, Shared: true, Drain: 5 * time.Second, Log: log,
 		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // agents say by themselves where they are
-		Settings: config.MRPRelay{
+		Settings: relayhost.Settings{
 			Blobs: 1 << 30, Agents: many, Messages: many, Bytes: 1 << 30, Waiting: many, Sends: many, Polls: many, Others: many, Newcomers: many,
 		},
 	})

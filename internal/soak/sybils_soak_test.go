@@ -110,7 +110,7 @@ func (w *world) mailbox(g *gateway, by *http.Client) (wire.Key, *mrp.Client) {
 		w.t.Fatal(err)
 	}
 	c, err := mrp.New(mrp.Options{
-		Relay: g.addresses.Load().MRPRelay, Key: private, AllowInsecure: true, Attempts: 1,
+		Relay: g.addresses.Load().Beside["mrp_relay"], Key: private, AllowInsecure: true, Attempts: 1,
 		Wrap: func(http.RoundTripper) http.RoundTripper { return by.Transport },
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func (w *world) sybil(g *gateway, n int) {
 	w.unapproved[stranger.id] = true
 	name := func(what string) string { return fmt.Sprintf("sybil%d-%s", n, what) }
 	w.worker(w.over, name("connections"), 100*time.Millisecond, func(string) { w.takesConnections(g.url(), address) })
-	w.worker(w.over, name("sockets"), 100*time.Millisecond, func(string) { w.takesConnections(g.addresses.Load().MRPRelay, address) })
+	w.worker(w.over, name("sockets"), 100*time.Millisecond, func(string) { w.takesConnections(g.addresses.Load().Beside["mrp_relay"], address) })
 	for i := range 3 {
 		w.worker(w.over, name(fmt.Sprint("calls", i)), 200*time.Millisecond, func(ref string) {
 			call{agent: stranger, token: stranger.token(), intent: details, ref: ref + "." + string(effectNoAnswer), by: overHTTPFrom{by}}.at(g)

@@ -19,9 +19,10 @@ const maxNodes = 200_000
 
 // Options are how a document is read.
 type Options struct {
-	File    string  // the document's name in problems
-	What    string  // what it is, for the problem that it is too large: "the configuration"
-	Scalars Scalars // types of the fields, beside the built-in ones
+	Types
+
+	File string // the document's name in problems
+	What string // what it is, for the problem that it is too large: "the configuration"
 	// Env looks up ${NAME}. Where it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
 	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
@@ -32,7 +33,7 @@ type Options struct {
 // need more than one value add theirs with Errorf and Warnf.
 type Document struct {
 	file      string
-	scalars   Scalars
+	types     Types
 	env       func(string) (string, bool)
 	readFile  func(string) (string, error)
 	tree      tree
@@ -62,7 +63,7 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	}
 	v := reflect.ValueOf(into).Elem()
 	d := &Document{
-		file: o.File, scalars: o.Scalars, env: o.Env, readFile: o.ReadFile, tree: parsed, root: v.Type(),
+		file: o.File, types: o.Types, env: o.Env, readFile: o.ReadFile, tree: parsed, root: v.Type(),
 		positions: Positions{"": {1, 1}}, origins: map[string]string{}, failed: map[string]bool{},
 		fromFile: map[string]bool{},
 	}
@@ -95,6 +96,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 	if !ok {
 		return
 	}
+	v = held(v)
 	if v.Type() == reflect.TypeFor[Tree]() {
 		if value, ok := (treeReader{d, false}).value(path, resolved); ok {
 			v.Set(reflect.ValueOf(Tree{value, true}))
@@ -104,7 +106,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 	if isNull(resolved) || d.setTree(path, resolved, v) {
 		return
 	}
-	if scalar, ok := d.scalars.lookup(v.Type()); ok {
+	if scalar, ok := d.types.lookup(v.Type()); ok {
 		d.scalar(path, resolved, v, tag, scalar)
 		return
 	}
@@ -203,31 +205,31 @@ func (d *Document) structure(path string, node ast.Node, v reflect.Value) {
 	if !ok {
 		return
 	}
-	fields := maps.Collect(Fields(v.Type()))
+	fields := maps.Collect(Values(v))
 	present := map[string]bool{}
 	before := "" // the known key above
 	for _, e := range entries {
 		at := join(path, e.key)
 		f, known := fields[e.key]
 		if !known {
-			d.unknown(path, e, v.Type(), emptied(before, fields, present))
+			d.unknown(path, e, v.Type(), d.emptied(before, fields, present))
 			continue
 		}
 		before = e.key
 		d.positions[at] = e.at
 		delete(d.origins, at)
 		present[e.key] = !d.null(e.value)
-		d.value(at, e.value, v.FieldByIndex(f.Index), f.Tag)
+		d.value(at, e.value, f.Value, f.Tag)
 	}
 	d.missing(path, v.Type(), present)
 }
 
 // missing reports the required keys that are not present.
 func (d *Document) missing(path string, t reflect.Type, present map[string]bool) {
-	if t.Kind() != reflect.Struct {
+	if t = d.types.structOf(t); t.Kind() != reflect.Struct {
 		return
 	}
-	for key, f := range Fields(t) {
+	for key, f := range d.types.fields(t) {
 		if f.Tag.Get("required") == "true" && !present[key] {
 			d.Errorf(join(path, key), "is required: %s", f.Tag.Get("doc"))
 		}
@@ -235,12 +237,12 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 }
 
 // emptied returns the key, if its value is a mapping and missing.
-func emptied(key string, fields map[string]reflect.StructField, present map[string]bool) pending {
+func (d *Document) emptied(key string, fields map[string]Value, present map[string]bool) pending {
 	f, known := fields[key]
 	if !known || present[key] {
 		return pending{}
 	}
-	t := f.Type
+	t := held(f.Value).Type()
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
@@ -259,17 +261,17 @@ type pending struct {
 // unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name
 // elsewhere. above is the mapping above it that holds nothing. Beside secrets an unknown key may be a secret, and is not shown.
 func (d *Document) unknown(path string, e pair, t reflect.Type, above pending) {
-	keys := keysOf(t)
+	keys := d.types.keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
-	near, elsewhere := suggest.Name(e.key, keys), d.scalars.pathOf(d.root, e.key)
+	near, elsewhere := suggest.Name(e.key, keys), d.types.pathOf(d.root, e.key)
 	switch {
-	case above.t != nil && slices.Contains(keysOf(above.t), e.key):
+	case above.t != nil && slices.Contains(d.types.keysOf(above.t), e.key):
 		hint = fmt.Sprintf("it belongs under %s: indent it more than that key", above.key)
 	case near != "":
 		hint = fmt.Sprintf("did you mean %q?", near)
 	case elsewhere != "":
 		hint = fmt.Sprintf("it belongs under %s", elsewhere)
-	case d.scalars.holdsSecrets(t):
+	case d.types.holdsSecrets(t):
 		shown = "(not shown, it may be a secret)"
 	}
 	d.errorAt(e.at, path, fmt.Sprintf("unknown key %s: %s", shown, hint))

@@ -100,7 +100,7 @@ func TestProblemsOfAnOverrideNameItsOrigin(t *testing.T) {
 }
 
 func TestReferenceAndSchemaComeFromTheTags(t *testing.T) {
-	reference := string(yamlconf.Scalars(nil).Reference(reflect.TypeFor[shop](), "https://example.com/schema"))
+	reference := string(yamlconf.Types{}.Reference(reflect.TypeFor[shop](), "https://example.com/schema"))
 	for _, want := range []string{
 		"name: corner\n", "# Hours per day. 1h to 24h.\nopen: 8h\n", "# One of food or tools.\n", "keys: []\n",
 		"rooms: {}\n",
@@ -109,7 +109,7 @@ func TestReferenceAndSchemaComeFromTheTags(t *testing.T) {
 			t.Errorf("the reference lacks %q:\n%s", want, reference)
 		}
 	}
-	schema, err := yamlconf.Scalars(nil).Schema(&shop{}, "https://example.com/schema", "shop")
+	schema, err := yamlconf.Types{}.Schema(&shop{}, "https://example.com/schema", "shop")
 	if err != nil {
 		t.Fatal(err)
 	}

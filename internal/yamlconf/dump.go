@@ -45,11 +45,11 @@ func (d *Document) Dump(from any) Dump {
 // dumpFields leaves out what is not set where terse is set: in entries of mappings.
 func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumped {
 	var out []dumped
-	for key, f := range Fields(v.Type()) {
-		if terse && v.FieldByIndex(f.Index).IsZero() {
+	for key, f := range Values(v) {
+		if terse && f.IsZero() {
 			continue
 		}
-		n := d.dump(v.FieldByIndex(f.Index), join(path, key), f.Tag.Get("default"), terse)
+		n := d.dump(f.Value, join(path, key), f.Tag.Get("default"), terse)
 		n.key = key
 		out = append(out, n)
 	}
@@ -57,8 +57,9 @@ func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumped
 }
 
 func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dumped {
+	v = held(v)
 	comment := d.whence(path, fallback)
-	scalar, isScalar := d.scalars.lookup(v.Type())
+	scalar, isScalar := d.types.lookup(v.Type())
 	switch {
 	case isScalar:
 		return dumped{value: d.shown(v, path, scalar), comment: comment}

@@ -18,10 +18,84 @@ func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	}
 }
 
+// Types are the types that the fields of a struct may have, beside the built-in ones.
+type Types struct {
+	Scalars Scalars
+	// Structs has, for an interface type, the type of the struct that a field of it points to. So a program decides when it starts which
+	// keys a mapping of its documents has. A field whose tag is ",inline" has these keys in the mapping that it stands in.
+	Structs map[reflect.Type]reflect.Type
+}
+
+const inline = ",inline"
+
+// lookup returns how a type is read from a scalar, if it is.
+func (ts Types) lookup(t reflect.Type) (Scalar, bool) { return ts.Scalars.lookup(t) }
+
+// structOf returns the struct type that stands for an interface type, and every other type as it is.
+func (ts Types) structOf(t reflect.Type) reflect.Type {
+	if s, ok := ts.Structs[t]; ok {
+		return s
+	}
+	return t
+}
+
+// fields is Fields, with the keys of structs that Types has for interfaces.
+func (ts Types) fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
+	return func(yield func(string, reflect.StructField) bool) {
+		for key, f := range Fields(ts.structOf(t)) {
+			if key != inline {
+				if !yield(key, f) {
+					return
+				}
+				continue
+			}
+			for key, f := range ts.fields(f.Type) {
+				if !yield(key, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A Value is the value of one key.
+type Value struct {
+	reflect.Value
+	Tag reflect.StructTag // of its field
+}
+
+// Values iterates over the keys of a struct that Decode has filled, and their values, in the order of the fields.
+func Values(v reflect.Value) iter.Seq2[string, Value] {
+	return func(yield func(string, Value) bool) {
+		v := held(v)
+		for key, f := range Fields(v.Type()) {
+			if key != inline {
+				if !yield(key, Value{v.FieldByIndex(f.Index), f.Tag}) {
+					return
+				}
+				continue
+			}
+			for key, value := range Values(v.FieldByIndex(f.Index)) {
+				if !yield(key, value) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// held returns the struct that an interface points to, and every other value as it is.
+func held(v reflect.Value) reflect.Value {
+	if v.Kind() == reflect.Interface && v.Elem().Kind() == reflect.Pointer {
+		return v.Elem().Elem()
+	}
+	return v
+}
+
 // keysOf returns the keys of a struct in the order of its fields.
-func keysOf(t reflect.Type) []string {
+func (ts Types) keysOf(t reflect.Type) []string {
 	var keys []string
-	for key := range Fields(t) {
+	for key := range ts.fields(t) {
 		keys = append(keys, key)
 	}
 	return keys
@@ -41,9 +115,9 @@ func shortField(t reflect.Type) (reflect.StructField, bool) {
 }
 
 // holdsSecrets reports whether a field of t is a secret, so that an unknown key beside it may be one too.
-func (s Scalars) holdsSecrets(t reflect.Type) bool {
-	for _, f := range Fields(t) {
-		if scalar, ok := s.lookup(f.Type); ok && scalar.Secret {
+func (ts Types) holdsSecrets(t reflect.Type) bool {
+	for _, f := range ts.fields(t) {
+		if scalar, ok := ts.lookup(f.Type); ok && scalar.Secret {
 			return true
 		}
 	}
@@ -51,20 +125,20 @@ func (s Scalars) holdsSecrets(t reflect.Type) bool {
 }
 
 // pathOf returns the one path under which root has key, or "" where there is none or several.
-func (s Scalars) pathOf(root reflect.Type, key string) string {
+func (ts Types) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)
 	search = func(path string, t reflect.Type) {
-		if _, isScalar := s.lookup(t); isScalar {
+		if _, isScalar := ts.lookup(t); isScalar {
 			return
 		}
-		switch t.Kind() {
+		switch t = ts.structOf(t); t.Kind() {
 		case reflect.Slice:
 			search(path+"[]", t.Elem())
 		case reflect.Map:
 			search(path+".<…>", t.Elem())
 		case reflect.Struct:
-			for k, f := range Fields(t) {
+			for k, f := range ts.fields(t) {
 				if k == key {
 					found = append(found, path)
 				}
@@ -85,12 +159,21 @@ func (s Scalars) pathOf(root reflect.Type, key string) string {
 
 // setDefaults sets v, and everything in it, to the defaults of its tags.
 func (d *Document) setDefaults(v reflect.Value, path string) {
+	if t, ok := d.types.Structs[v.Type()]; ok {
+		v.Set(reflect.New(t))
+		v = held(v)
+	}
 	if v.Kind() != reflect.Struct {
 		return
 	}
 	for key, f := range Fields(v.Type()) {
-		at, field := join(path, key), v.FieldByIndex(f.Index)
-		scalar, isScalar := d.scalars.lookup(f.Type)
+		field := v.FieldByIndex(f.Index)
+		if key == inline {
+			d.setDefaults(field, path)
+			continue
+		}
+		at := join(path, key)
+		scalar, isScalar := d.types.lookup(f.Type)
 		fallback := f.Tag.Get("default")
 		switch {
 		case !isScalar:

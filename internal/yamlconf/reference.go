@@ -9,20 +9,20 @@ import (
 
 // Reference returns a document with every key of a struct type, its default and its description: for people to copy
 // from. It names the JSON Schema at schemaID for editors.
-func (s Scalars) Reference(root reflect.Type, schemaID string) []byte {
+func (ts Types) Reference(root reflect.Type, schemaID string) []byte {
 	var out strings.Builder
 	out.WriteString("# yaml-language-server: $schema=" + schemaID + "\n")
-	s.writeReference(&out, root, "")
+	ts.writeReference(&out, root, "")
 	return []byte(out.String())
 }
 
-func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent string) {
-	for key, f := range Fields(t) {
+func (ts Types) writeReference(out *strings.Builder, t reflect.Type, indent string) {
+	for key, f := range ts.fields(t) {
 		fmt.Fprintf(out, "%s# %s\n", indent, keyDescription(f.Tag))
 		if enum := f.Tag.Get("enum"); enum != "" {
 			fmt.Fprintf(out, "%s# One of %s.\n", indent, alternatives(enum))
 		}
-		_, isScalar := s.lookup(f.Type)
+		_, isScalar := ts.lookup(f.Type)
 		fallback, required := f.Tag.Get("default"), f.Tag.Get("required") == "true"
 		switch {
 		case isScalar && fallback != "":
@@ -33,32 +33,32 @@ func (s Scalars) writeReference(out *strings.Builder, t reflect.Type, indent str
 			fmt.Fprintf(out, "%s%s:\n", indent, key)
 		case f.Type.Kind() == reflect.Slice && required:
 			fmt.Fprintf(out, "%s%s:\n%s-\n", indent, key, indent)
-			s.writeReference(out, f.Type.Elem(), indent+"  ")
+			ts.writeReference(out, f.Type.Elem(), indent+"  ")
 		case f.Type.Kind() == reflect.Slice:
 			fmt.Fprintf(out, "%s%s: []\n", indent, key)
 		case f.Type.Kind() == reflect.Map:
 			fmt.Fprintf(out, "%s%s: {}\n", indent, key)
-			s.writeEntry(out, f.Type.Elem(), indent)
+			ts.writeEntry(out, f.Type.Elem(), indent)
 		default:
 			fmt.Fprintf(out, "%s%s:\n", indent, key)
-			s.writeReference(out, f.Type, indent+"  ")
+			ts.writeReference(out, f.Type, indent+"  ")
 		}
 	}
 }
 
 // writeEntry shows, as comments, what an entry of a mapping holds.
-func (s Scalars) writeEntry(out *strings.Builder, t reflect.Type, indent string) {
+func (ts Types) writeEntry(out *strings.Builder, t reflect.Type, indent string) {
 	var entry strings.Builder
-	_, scalar := s.lookup(t)
+	_, scalar := ts.lookup(t)
 	switch {
-	case scalar, t.Kind() == reflect.Struct && len(keysOf(t)) == 0:
+	case scalar, t.Kind() == reflect.Struct && len(ts.keysOf(t)) == 0:
 		return
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		entry.WriteString("<name>:\n-\n")
-		s.writeReference(&entry, t.Elem(), "  ")
+		ts.writeReference(&entry, t.Elem(), "  ")
 	case t.Kind() == reflect.Struct:
 		entry.WriteString("<name>:\n")
-		s.writeReference(&entry, t, "  ")
+		ts.writeReference(&entry, t, "  ")
 	default:
 		return
 	}

@@ -16,10 +16,19 @@ const expandable = `\$\{`
 // Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of root, made
 // from the same tags. It accepts every document that Decode accepts. Checks that need more than one value are left to
 // the caller of Decode.
-func (s Scalars) Schema(root any, id, title string) ([]byte, error) {
-	scalarSchemas := func(t reflect.Type) *jsonschema.Schema {
+func (ts Types) Schema(root any, id, title string) ([]byte, error) {
+	r := &jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
+	reflected := func(t reflect.Type) *jsonschema.Schema {
+		schema := r.ReflectFromType(t)
+		schema.Version = ""
+		return schema
+	}
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		if held, ok := ts.Structs[t]; ok {
+			return reflected(held)
+		}
 		for _, t := range []reflect.Type{t, reflect.PointerTo(t)} { // the Reflector follows pointers
-			if scalar, ok := s.lookup(t); ok {
+			if scalar, ok := ts.lookup(t); ok {
 				return scalarSchema(t, scalar)
 			}
 			if t.Implements(reflect.TypeFor[TreeSetter]()) {
@@ -28,11 +37,13 @@ func (s Scalars) Schema(root any, id, title string) ([]byte, error) {
 		}
 		return nil
 	}
-	r := &jsonschema.Reflector{
-		FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true, Mapper: scalarSchemas,
-	}
 	schema := r.Reflect(root)
-	s.annotate(schema, reflect.TypeOf(root).Elem())
+	for key, f := range ts.fields(reflect.TypeOf(root).Elem()) {
+		if _, ok := schema.Properties.Get(key); !ok { // of an inline field
+			schema.Properties.Set(key, reflected(f.Type))
+		}
+	}
+	ts.annotate(schema, reflect.TypeOf(root).Elem())
 	schema.ID = jsonschema.ID(id)
 	schema.Title = title
 	out, err := json.MarshalIndent(schema, "", "  ")
@@ -63,13 +74,13 @@ func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 
 // annotate adds to the properties of schema, which was made from t, the tags of t: required, enum, default,
 // description. A key that may be left out may be null.
-func (s Scalars) annotate(schema *jsonschema.Schema, t reflect.Type) {
-	for key, f := range Fields(t) {
+func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
+	for key, f := range ts.fields(t) {
 		property, ok := schema.Properties.Get(key)
 		if !ok {
 			continue
 		}
-		s.annotateValue(property, f.Type)
+		ts.annotateValue(property, f.Type)
 		if enum := f.Tag.Get("enum"); enum != "" {
 			*property = *anyOf(&jsonschema.Schema{Enum: words(enum)})
 		}
@@ -103,27 +114,28 @@ func bound(property *jsonschema.Schema, f reflect.StructField) {
 	}
 }
 
-func (s Scalars) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
-	if _, isScalar := s.lookup(t); isScalar {
+func (ts Types) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
+	if _, isScalar := ts.lookup(t); isScalar {
 		return
 	}
+	t = ts.structOf(t)
 	if short, ok := shortField(t); ok {
 		entry := *schema
-		s.annotate(&entry, t)
+		ts.annotate(&entry, t)
 		text := &jsonschema.Schema{Type: "string", Pattern: short.Tag.Get("pattern") + `|` + expandable}
 		*schema = jsonschema.Schema{AnyOf: []*jsonschema.Schema{text, &entry}}
 		return
 	}
 	switch t.Kind() {
 	case reflect.Slice:
-		s.annotateValue(schema.Items, t.Elem())
+		ts.annotateValue(schema.Items, t.Elem())
 	case reflect.Map:
-		s.annotateValue(schema.AdditionalProperties, t.Elem())
+		ts.annotateValue(schema.AdditionalProperties, t.Elem())
 		if len(schema.AdditionalProperties.Required) == 0 {
 			nullable(schema.AdditionalProperties)
 		}
 	default:
-		s.annotate(schema, t)
+		ts.annotate(schema, t)
 	}
 }
 

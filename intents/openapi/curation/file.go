@@ -101,7 +101,7 @@ var scalars = yamlconf.Scalars{
 func Read(data []byte) (*File, error) {
 	f := &File{Selection: Selection{New: NewReads}, Operations: map[string]Operation{}}
 	if data != nil {
-		doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: FileName, What: "the curation file", Scalars: scalars})
+		doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: FileName, What: "the curation file", Types: yamlconf.Types{Scalars: scalars}})
 		if bad != nil {
 			return nil, errors.New(bad.String())
 		}

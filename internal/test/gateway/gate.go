@@ -5,6 +5,7 @@ package gatetest
 import (
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,15 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/bindings/aea"
-	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/bindings/uagents"
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -75,7 +74,6 @@ type Gate struct {
 	*testing.T
 	Store     *sqlstore.Store
 	Keys      *pat.Keyring
-	Cards     []*pat.Keyring
 	View      *pat.View
 	Directory *service.Directory
 	Executor  *execute.Executor
@@ -93,10 +91,9 @@ type Gate struct {
 	Memory    *membudget.Budget // of all requests; prepare may set one that is smaller than usual
 	// Connections bounds those of the public listener. prepare may set it; then server.connections_per_address holds as well.
 	Connections int
-	Relay       *relay.Relay // of MRP, where the settings have RelaySettings
-	RelayURL    string       // where agents reach it
-	Doors       []door.Door
-	Drain       func() // ends what doors do beside their requests, once; no request may come any more
+	RelayURL    string        // where agents reach the relay of MRP, where the settings have RelaySettings
+	Modules     []door.Module // prepare may add some
+	Drain       func()        // ends what doors do beside their requests, once; no request may come any more
 
 	dir   string
 	mu    sync.Mutex
@@ -147,6 +144,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if settings == "" {
 		settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + Unproved + "}\n"
 	}
+	g.Modules = bindings.Modules()
 	g.Write("agents.json", AgentsFile)
 	g.Write("policy.json", PolicyFile)
 	for _, write := range prepare {
@@ -170,41 +168,17 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Store.KeepLedger(cfg.Billing.Retain)
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
-	if cfg.MRPRelay.Enabled {
-		g.runRelay(&cfg.MRPRelay)
-	}
 	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{
 		Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA",
 		Overlap: 2 * time.Hour, Now: g.Now,
 	})
 	g.Must(err)
-	for _, alg := range []string{pat.EdDSA, pat.ES256} {
-		cards, err := g.Keys.For(t.Context(), pat.ForCards, alg, data.KeysFor("card", alg))
-		g.Must(err)
-		g.Cards = append(g.Cards, cards)
-	}
 	g.View = pat.NewView(g.Store, g.Keys, g.Now)
 	g.Must(g.View.Refresh(t.Context()))
-	identities := uagents.NewKeys(func(service string) (string, error) {
-		seed, err := data.Seed(uagents.Name, service)
-		return seed.Reveal(), err
+	g.Directory = service.New(service.State{
+		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
+		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
-	aeas := aea.NewKeys(aea.Files{
-		Key: func(service string) (string, error) {
-			key, err := data.PrivateKey(aea.Name, service)
-			return key.Reveal(), err
-		},
-		Certificate: func(service string) string { return data.CertificatePath(aea.Name, service) },
-	})
-	mrps := mrp.NewKeys(func(service string) (string, error) {
-		key, err := data.PrivateKey(mrp.Name, service)
-		return key.Reveal(), err
-	})
-	g.Directory, err = service.Open(t.Context(), service.State{
-		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View,
-		Log: g.Log, Now: g.Now, UAgents: identities.Address, AEA: aeas.Identity, MRP: mrps.Identity,
-	}, loaded)
-	g.Must(err)
 	g.Executor = execute.New(execute.Config{
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
 		Records: g.Store, Late: g.Metrics.Late,
@@ -216,33 +190,31 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	if g.Memory == nil {
 		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
-	var server *gateway.Server
-	g.Doors = bindings.Doors(bindings.Config{
-		Executor: g.Executor, Desk: g.Desk, Consents: g.Consents, Documents: g.Documents, Cards: g.Cards,
-		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
-		UAgents: identities, Registrations: g.Store, AEA: aeas, API: func() http.Handler { return g.Handler }, Host: func() door.Host { return server }, Now: g.Now, Log: g.Log,
-		MRP: mrps, Relay: func() *relay.Relay { return g.Relay },
-		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Shed: g.Metrics.Shed, Memory: g.Memory,
-	})
-	server = gateway.New(gateway.Config{
+	server := gateway.New(gateway.Config{
 		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
-		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: g.Doors,
+		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server
+	g.Must(door.Provision(t.Context(), g.Modules, door.Process{
+		Host: server, API: g.Handler, Executor: g.Executor, Desk: g.Desk, Consents: g.Consents,
+		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
+		Config: cfg, Data: data, Keys: g.Keys, State: g.Store, Listen: g.bind, Documents: g.Documents, Memory: g.Memory, Shed: g.Metrics.Shed,
+		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Metrics: prometheus.NewRegistry(), Now: g.Now, Log: g.Log,
+	}))
+	g.Must(g.Directory.Replace(t.Context(), loaded))
+	for _, l := range door.Of[door.Listener](g.Modules) {
+		g.RelayURL = l.URLs()[relayhost.Key]
+	}
 	g.Must(g.open())
-	g.run(g.Doors)
+	g.run()
 	g.listen(cfg.Server.Connections)
 	return g
 }
 
 // run has doors do what they do beside their requests, until the test ends, which drains them.
-func (g *Gate) run(doors []door.Door) {
+func (g *Gate) run() {
 	var drains []func()
-	for _, d := range doors {
-		runner, ok := d.(door.Runner)
-		if !ok {
-			continue
-		}
+	for _, runner := range door.Of[door.Runner](g.Modules) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(g.Context()))
 		ended := make(chan error, 1)
 		go func() { ended <- runner.Run(ctx) }()
@@ -260,6 +232,16 @@ func (g *Gate) run(doors []door.Door) {
 	g.Cleanup(g.Drain)
 }
 
+// bind listens until the test ends.
+func (g *Gate) bind(ctx context.Context, address string) (net.Listener, string, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, "", err
+	}
+	g.Cleanup(func() { _ = ln.Close() })
+	return ln, "http://" + ln.Addr().String(), nil
+}
+
 // audit is a stream that goes nowhere.
 func (g *Gate) audit() *record.Audit {
 	return record.NewAudit(record.AuditOptions{
@@ -271,7 +253,7 @@ func (g *Gate) audit() *record.Audit {
 func (g *Gate) load() (*config.Config, *service.Loaded) {
 	g.Helper()
 	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{
-		Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data"),
+		Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data"), Blocks: door.Blocks(g.Modules),
 	})
 	if cfg == nil {
 		g.Fatal(found.Err())
@@ -299,11 +281,19 @@ func (g *Gate) TryReload() error {
 
 // open has doors listen that do it by themselves, as the services say it now.
 func (g *Gate) open() error {
-	for _, d := range g.Doors {
-		if opener, ok := d.(door.Opener); ok {
-			if err := opener.Open(g.Context(), g.Directory.Current().Services()); err != nil {
-				return err
-			}
+	for _, opener := range door.Of[door.Opener](g.Modules) {
+		if err := opener.Open(g.Context(), g.Directory.Current().Services()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Addresses returns where a module is reached at the usual service; nil: it is shut there.
+func (g *Gate) Addresses(module string) map[string]string {
+	for _, status := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
+		if status.Door == module {
+			return status.Addresses
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
@@ -53,7 +54,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	}
 	place := os.Getenv(storeVariable)
 	if o.config != "" {
-		c, problems := config.Load(o.config, config.Overrides{Env: os.LookupEnv})
+		c, problems := config.Load(o.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 		if c == nil {
 			return nil, nil, problems.Err()
 		}

@@ -23,9 +23,9 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/membudget"
-	"github.com/uimgate/uimgate/internal/relayhost"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -45,7 +45,7 @@ const drain = 20 * time.Second
 // flags are those of mrp-relay.
 type flags struct {
 	Program
-	settings          config.MRPRelay
+	settings          relayhost.Settings
 	data, blobs       string
 	cert, key         string
 	metrics           string
@@ -55,7 +55,7 @@ type flags struct {
 
 // Serve is uimgate mrp-relay.
 func Serve(p Program) *cobra.Command {
-	f := &flags{Program: p, settings: config.DefaultMRPRelay()}
+	f := &flags{Program: p, settings: *relayhost.Defaults()}
 	s := &f.settings
 	c := &cobra.Command{
 		Use: "mrp-relay", Short: "Run a relay of the Machine Relay Protocol, without a gateway",

@@ -21,7 +21,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
-	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -60,7 +59,7 @@ type Options struct {
 	// Blobs is the directory of the bytes of blobs. Required.
 	Blobs string
 	// Settings are the relay's. BlobsDir and Listen are not read.
-	Settings config.MRPRelay
+	Settings Settings
 	// Shared says that other processes have the same state.
 	Shared bool
 	// Proxies are networks whose X-Forwarded-For is believed.
@@ -80,6 +79,7 @@ type Host struct {
 	relay    *relay.Relay
 	server   *http.Server
 	listener net.Listener
+	url      string
 }
 
 // New makes a relay that Run serves.

@@ -1,56 +1,56 @@
-package config_test
+package mrp_test
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/bindings/mrp"
+	"github.com/uimgate/uimgate/internal/test/config"
 )
 
-func TestTheDoorOfMRPIsOpenWhereItsBlockStands(t *testing.T) {
-	dir := directory(t)
-	write(t, filepath.Join(dir, "raw.key"), "\nA234567890123456789012345678901")
-	write(t, filepath.Join(dir, "digits.key"), strings.Repeat("A5", 32)+"\n")
+func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
+	t.Parallel()
+	dir := configtest.New(t)
+	dir.Write(t, "raw.key", "\nA234567890123456789012345678901")
+	dir.Write(t, "digits.key", strings.Repeat("A5", 32)+"\n")
 	const local = "mrp_relay: {}\n"
-	for doors, want := range map[string]config.MRPDoor{
-		"":                                   {},
-		"  doors: {mcp: {enabled: false}}\n": {},
-		"  doors: {mrp: {}}\n" + local:       {Enabled: true, Relay: "local", Visibility: config.MRPPublic},
+	for doors, want := range map[string]*mrp.Settings{
+		"":                             nil,
+		"  doors: {}\n":                nil,
+		"  doors: {mrp: {}}\n" + local: {Relay: "local", Visibility: mrp.Public},
 		"  doors: {mrp: {relay: 'https://r.example/m/', name: Lamps, visibility: private}}\n": {
-			Enabled: true, Relay: "https://r.example/m", Name: "Lamps", Visibility: config.MRPPrivate,
+			Relay: "https://r.example/m", AgentName: "Lamps", Visibility: mrp.Private,
 		},
-		"  doors: {mrp: {relay: 'http://127.0.0.1:8490'}}\n": {Enabled: true, Relay: "http://127.0.0.1:8490", Visibility: config.MRPPublic},
+		"  doors: {mrp: {relay: 'http://127.0.0.1:8490'}}\n": {Relay: "http://127.0.0.1:8490", Visibility: mrp.Public},
 	} {
-		c, problems := load(t, dir, five+doors, config.Overrides{})
+		c, problems := dir.Load(t, (&mrp.Door{}).Blocks(), configtest.Service+doors)
 		if c == nil || len(problems) > 0 {
 			t.Fatal(doors, problems)
 		}
-		m := c.Services[0].Doors.MRP
-		if !want.Enabled {
-			want.Relay, want.Visibility = m.Relay, m.Visibility
-		}
-		if m.Enabled != want.Enabled || m.Relay != want.Relay || m.Name != want.Name || m.Visibility != want.Visibility || !m.Seed.IsEmpty() {
+		m, open := c.Services[0].OpenDoors()[mrp.Name].(*mrp.Settings)
+		if open != (want != nil) ||
+			open && (m.Relay != want.Relay || m.AgentName != want.AgentName || m.Visibility != want.Visibility || m.Seed() != "") {
 			t.Errorf("%s: %+v", doors, m)
 		}
 	}
 	for file, seed := range map[string]string{
 		"raw.key": "0a41323334353637383930313233343536373839303132333435363738393031", "digits.key": strings.Repeat("a5", 32),
 	} {
-		c, problems := load(t, dir, five+"  doors: {mrp: {relay: local, key_file: "+file+"}}\n"+local, config.Overrides{})
+		c, problems := dir.Load(t, (&mrp.Door{}).Blocks(), configtest.Service+"  doors: {mrp: {relay: local, key_file: "+file+"}}\n"+local)
 		if c == nil {
 			t.Fatal(file, problems)
 		}
-		if m := c.Services[0].Doors.MRP; m.Seed.Reveal() != seed || m.KeyFile.Data != nil {
+		if m, ok := c.Services[0].OpenDoors()[mrp.Name].(*mrp.Settings); !ok || m.Seed() != seed || m.KeyFile.Data != nil {
 			t.Errorf("%s: another seed", file)
 		}
 	}
 }
 
-func TestDoorsOfMRPThatCannotOpen(t *testing.T) {
-	dir := directory(t)
+func TestSettingsThatCannotHold(t *testing.T) {
+	t.Parallel()
+	dir := configtest.New(t)
 	for doors, want := range map[string][]string{
 		"  doors: {mrp: {relay: local, key_file: agents.json, name: " + strings.Repeat("n", 257) + "}}\n": {
 			"uimgate.yaml:6: services[0].doors.mrp.relay: is local, but this gateway runs no relay: add a block mrp_relay",
@@ -61,8 +61,8 @@ func TestDoorsOfMRPThatCannotOpen(t *testing.T) {
 			`uimgate.yaml:6: services[0].doors.mrp.relay: "relay.mrphub.io" is no relay: want local, or a URL such as https://relay.mrphub.io`,
 		},
 	} {
-		c, problems := load(t, dir, five+doors, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c != nil {
+		c, problems := dir.Load(t, (&mrp.Door{}).Blocks(), configtest.Service+doors)
+		if diff := cmp.Diff(want, problems); diff != "" || c != nil {
 			t.Errorf("%s: %s", doors, diff)
 		}
 	}
@@ -75,8 +75,8 @@ func TestDoorsOfMRPThatCannotOpen(t *testing.T) {
 				"give all of them the same file",
 		},
 	} {
-		c, problems := load(t, dir, five+doors, config.Overrides{})
-		if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil {
+		c, problems := dir.Load(t, (&mrp.Door{}).Blocks(), configtest.Service+doors)
+		if diff := cmp.Diff(want, problems); diff != "" || c == nil {
 			t.Errorf("%s: %s", doors, diff)
 		}
 	}

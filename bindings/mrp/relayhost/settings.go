@@ -1,14 +1,17 @@
-package config
+package relayhost
 
 import (
 	"net/url"
 
-	"github.com/uimgate/uimgate/internal/yamlconf"
+	"github.com/uimgate/uimgate/config"
 )
 
-// An MRPRelay is a relay of the Machine Relay Protocol beside the gateway, on a listener of its own. It serves everybody, whether they
-// call intents or not.
-type MRPRelay struct {
+// Key is the key of the block beside services.
+const Key = "mrp_relay"
+
+// Settings are the block mrp_relay: a relay beside the gateway, on a listener of its own. It serves everybody, whether they call intents or
+// not. It is open where the block stands in the file, even an empty one.
+type Settings struct {
 	Listen    string   `yaml:"listen" default:"127.0.0.1:8490" doc:"Address and port, with the certificate of server.tls where there is one. Port 0 takes a free one."`
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the relay under, such as https://relay.shop.example, which agents.json names for services with doors.mrp. Default: none is named."`
 	// BlobsDir is a path of the machine.
@@ -24,36 +27,28 @@ type MRPRelay struct {
 	Newcomers       int    `yaml:"new_agents_per_hour" default:"60" min:"1" max:"1000000" doc:"Agents that one client address (IPv6: per /64) may make in an hour."`
 	PrivateWebhooks bool   `yaml:"private_webhooks" default:"false" doc:"Whether messages are posted to webhooks at private addresses, and those of this machine, and by http. Only for closed networks."`
 
-	Enabled bool `yaml:"-"`
+	open bool
 }
 
-// checkMRPRelay opens the relay where its block stands.
-func (l *loader) checkMRPRelay(c *Config) {
-	const at = "mrp_relay"
-	r := &c.MRPRelay
-	if r.Enabled = l.Has(at); !r.Enabled {
+// Open implements config.Settings.
+func (s *Settings) Open() bool { return s.open }
+
+// Check implements config.Settings.
+func (s *Settings) Check(b *config.BlockCheck) {
+	if s.open = b.Has(""); !s.open {
 		return
 	}
-	if _, ok := l.listenAddress(at+".listen", r.Listen); ok {
-		for name, other := range map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen} {
-			if collide(r.Listen, other) {
-				l.Errorf(at+".listen", "%s is that of %s as well", r.Listen, name)
-			}
-		}
-	}
-	if r.BlobsDir != "" {
-		r.BlobsDir = l.files.path(r.BlobsDir)
-	} else if c.Store.Engine == Postgres {
-		l.Warnf(at+".blobs_dir", "several gateways on one store need a directory that they share")
+	b.Listener("listen", s.Listen)
+	if s.BlobsDir != "" {
+		s.BlobsDir = b.File(s.BlobsDir)
+	} else if b.Shared() {
+		b.Warnf("blobs_dir", "several gateways on one store need a directory that they share")
 	}
 }
 
-// DefaultMRPRelay is a relay for which nothing is set.
-func DefaultMRPRelay() MRPRelay {
-	var c struct {
-		MRPRelay MRPRelay `yaml:"mrp_relay"`
-	}
-	none := func(string) (string, bool) { return "", false }
-	yamlconf.Decode(nil, &c, yamlconf.Options{Scalars: scalars, Env: none}) // nothing is required
-	return c.MRPRelay
+// Defaults are settings in which every key has its default.
+func Defaults() *Settings {
+	s := &Settings{}
+	config.SetDefaults(s)
+	return s
 }

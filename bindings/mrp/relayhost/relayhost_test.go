@@ -16,8 +16,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/zap"
 
-	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/internal/relayhost"
+	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -37,7 +36,7 @@ func start(t *testing.T, header time.Duration, all, perAddress int) string {
 		t.Fatal(err)
 	}
 	h, err := relayhost.New(relayhost.Options{
-		Listener: ln, State: state, Blobs: filepath.Join(dir, "blobs"), Settings: config.DefaultMRPRelay(), Drain: time.Second, Log: zap.NewNop(),
+		Listener: ln, State: state, Blobs: filepath.Join(dir, "blobs"), Settings: *relayhost.Defaults(), Drain: time.Second, Log: zap.NewNop(),
 	}.Bounded(header, all, perAddress))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,49 @@
+package a2a
+
+import (
+	"html/template"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+)
+
+// Settings are the block doors.a2a of a service.
+type Settings struct {
+	Enabled bool   `yaml:"enabled" default:"true" doc:"Whether it is open."`
+	Path    string `yaml:"path" default:"/a2a" doc:"Its path under public_url: JSON-RPC there, HTTP+JSON below /v1 of it."`
+}
+
+// SettingsOf returns the settings of a service; nil: it does not open the door.
+func SettingsOf(s *service.Definition) *Settings {
+	settings, _ := s.Doors[Name].(*Settings)
+	return settings
+}
+
+// Open implements config.Settings.
+func (s *Settings) Open() bool { return s.Enabled }
+
+// Check implements config.Settings.
+func (s *Settings) Check(b *config.BlockCheck) {
+	b.Path("path", s.Path)
+	if s.Enabled {
+		b.Claim("path", s.Path)
+	}
+}
+
+// CardPath is where the agent card is. A2A 1.0, 8.2.
+const CardPath = "/.well-known/agent-card.json"
+
+var note = template.Must(template.New("").Parse(
+	`<p>An agent that speaks Agent2Agent (A2A) starts at the <a href="{{.}}">agent card</a>, where each intent is a skill; it agrees in the same way.</p>`,
+))
+
+// Announce implements service.Announcer.
+func (s *Settings) Announce(d *service.Definition) service.Announcement {
+	url, card := d.At(s.Path), d.At(CardPath)
+	return service.Announcement{
+		Members:     []intents.Extra{{Name: "uim-a2a", Value: url}},
+		EntryPoints: []service.EntryPoint{{Name: Name, URL: url}, {Name: "agent_card", URL: card}},
+		Note:        service.NoteOf(note, card),
+	}
+}

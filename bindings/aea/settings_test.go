@@ -1,0 +1,88 @@
+package aea_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/uimgate/uimgate/bindings/aea"
+	"github.com/uimgate/uimgate/internal/test/config"
+)
+
+func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
+	t.Parallel()
+	dir := configtest.New(t)
+	key := strings.Repeat("5", 64)
+	dir.Write(t, "key.txt", "0x"+key+"\n")
+	for doors, want := range map[string]struct {
+		open        bool
+		key         string
+		connections []aea.ConnectionName
+		relay       string
+	}{
+		"":                     {},
+		"  doors: {}\n":        {},
+		"  doors: {aea: {}}\n": {open: true},
+		"  doors: {aea: {key_file: key.txt, tcp: 127.0.0.1:0, delegate: ':9000', stub: files}}\n": {
+			true, key, []aea.ConnectionName{"delegate", "tcp", "stub"}, "",
+		},
+		"  doors: {aea: {mailbox: ':0', relay: {}}}\n":                    {true, "", []aea.ConnectionName{"mailbox"}, "600/minute"},
+		"  doors: {aea: {mailbox: ':0', relay: {per_agent: 5/second}}}\n": {true, "", []aea.ConnectionName{"mailbox"}, "5/second"},
+	} {
+		c, problems := dir.Load(t, (&aea.Door{}).Blocks(), configtest.Service+doors)
+		if c == nil {
+			t.Fatal(doors, problems)
+		}
+		a, open := c.Services[0].OpenDoors()[aea.Name].(*aea.Settings)
+		if open != want.open {
+			t.Errorf("%s: open: %t", doors, open)
+		}
+		if open && (a.Private() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil || !slices.Equal(a.Connections(), want.connections) ||
+			a.Relays() != (want.relay != "") || a.Relays() && a.Relay.PerAgent.String() != want.relay ||
+			a.Stub != "" && a.Stub != filepath.Join(string(dir), "files")) {
+			t.Errorf("%s: %+v", doors, a)
+		}
+	}
+}
+
+func TestSettingsThatCannotHold(t *testing.T) {
+	t.Parallel()
+	dir := configtest.New(t)
+	for doors, want := range map[string][]string{
+		"  doors: {aea: {tcp: '9090', delegate: 127.0.0.1:8080, mailbox: ':9090', key_file: agents.json, default_connection: tcp,\n" +
+			"    default_routing: {'fetchai/http:1.0.0': stub, x: mailbox}}}\n": {
+			"uimgate.yaml:6: services[0].doors.aea.tcp: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
+			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is that of server.listen as well",
+			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json holds no private key: want 64 hexadecimal digits",
+			`uimgate.yaml:7: services[0].doors.aea.default_routing["fetchai/http:1.0.0"]: want a connection that is open: tcp, delegate, mailbox or stub`,
+			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is no specification id of a protocol, such as fetchai/default:1.0.0`,
+		},
+		"  doors: {aea: {tcp: 127.0.0.1:0, stub: files, relay: {}}}\n": {
+			"uimgate.yaml:6: services[0].doors.aea.relay: neither delegate nor mailbox is open: only there is it known for certain who writes",
+		},
+	} {
+		if c, problems := dir.Load(t, (&aea.Door{}).Blocks(), configtest.Service+doors); c != nil || cmp.Diff(want, problems) != "" {
+			t.Errorf("%s: %s", doors, cmp.Diff(want, problems))
+		}
+	}
+}
+
+func TestSeveralGatewaysNeedOneKey(t *testing.T) {
+	t.Parallel()
+	dir := configtest.New(t)
+	for store, want := range map[string][]string{
+		"": nil,
+		"store: postgres://u:p@127.0.0.1/x\n": {
+			"uimgate.yaml:6: warning: services[0].doors.aea: its key_file is empty: each gateway on this store would be another agent; " +
+				"give all of them the same file",
+		},
+	} {
+		c, problems := dir.Load(t, (&aea.Door{}).Blocks(), configtest.Service+"  doors: {aea: {}}\n"+store)
+		if diff := cmp.Diff(want, problems); diff != "" || c == nil {
+			t.Error(c == nil, diff)
+		}
+	}
+}

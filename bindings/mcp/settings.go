@@ -1,0 +1,59 @@
+package mcp
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/yamlconf"
+)
+
+// Settings are the block doors.mcp of a service.
+type Settings struct {
+	Enabled  bool     `yaml:"enabled" default:"true" doc:"Whether it is open."`
+	Path     string   `yaml:"path" default:"/mcp" doc:"Its path under public_url."`
+	PageSize int      `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one answer. Many clients never ask for the next page."`
+	Origins  []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use it, such as https://inspector.example.com, beside that of public_url."`
+	Consent  bool     `yaml:"consent" default:"true" doc:"Whether people may agree for clients without a key on the gateway's own page, by OAuth. Such an agreement reaches no more than a static one: it never charges. Needs pat.freshness: optional."`
+	// ConsentFor bounds the refreshing of tokens, not their life.
+	ConsentFor time.Duration `yaml:"consent_for" default:"30d" min:"1h" max:"366d" doc:"How long after a person's consent its client gets further tokens."`
+
+	consents bool // Consent, and pat.freshness allows it
+}
+
+// SettingsOf returns the settings of a service; nil: it does not open the door.
+func SettingsOf(s *service.Definition) *Settings {
+	settings, _ := s.Doors[Name].(*Settings)
+	return settings
+}
+
+// Open implements config.Settings.
+func (s *Settings) Open() bool { return s.Enabled }
+
+// Check implements config.Settings.
+func (s *Settings) Check(b *config.BlockCheck) {
+	s.consents = s.Consent && b.Config.PAT.Freshness == config.FreshnessOptional
+	b.Path("path", s.Path)
+	if s.Enabled {
+		b.Claim("path", s.Path)
+	}
+	for i, origin := range s.Origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
+			b.Errorf("origins["+strconv.Itoa(i)+"]", "%s is no origin: want scheme and host, as in https://inspector.example.com",
+				yamlconf.Quote(origin))
+		}
+	}
+}
+
+// Announce implements service.Announcer.
+func (s *Settings) Announce(d *service.Definition) service.Announcement {
+	url := d.At(s.Path)
+	a := service.Announcement{Members: []intents.Extra{{Name: "uim-mcp", Value: url}}, EntryPoints: []service.EntryPoint{{Name: Name, URL: url}}}
+	a.IssueURLs = []string{d.At("/oauth/token")}
+	a.Consent = &service.Consent{Resource: url, Open: s.consents, For: s.ConsentFor}
+	return a
+}

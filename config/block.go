@@ -1,0 +1,246 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/yamlconf"
+)
+
+// A Block is a part of the configuration that a module reads. Key is the key under which it stands, and Doc its description.
+type Block struct {
+	Key, Doc string
+	// Restart means that a process takes over changes only when it starts.
+	Restart bool
+	// Paths are those of the public listener that belong to the module whatever its settings are.
+	Paths []string
+	// Settings is a pointer to the struct that the block is read into, as a type alone; it may be nil. Its tags are those of package
+	// yamlconf.
+	Settings Settings
+}
+
+// Blocks are the blocks of all modules.
+type Blocks struct {
+	Doors  []Block // in services[].doors
+	Beside []Block // beside services
+}
+
+// Settings are a block as it was read. A document without the block gives Settings with the defaults of their tags.
+type Settings interface {
+	// Check checks the values and reads the files that they name. It is called once, after every value of the document was read.
+	Check(b *BlockCheck)
+	// Open reports whether the block opens what it is about. It is called after Check.
+	Open() bool
+}
+
+// DoorBlocks are the blocks of one service.
+type DoorBlocks interface{}
+
+// ModuleBlocks are the blocks beside services.
+type ModuleBlocks interface{}
+
+// types returns how a configuration with these blocks is read.
+func (b Blocks) types() yamlconf.Types {
+	return yamlconf.Types{Scalars: scalars, Structs: map[reflect.Type]reflect.Type{
+		reflect.TypeFor[DoorBlocks](): structOf(b.Doors), reflect.TypeFor[ModuleBlocks](): structOf(b.Beside),
+	}}
+}
+
+// structOf returns a struct type with a field for each block.
+func structOf(blocks []Block) reflect.Type {
+	fields := make([]reflect.StructField, 0, len(blocks))
+	for i, b := range blocks {
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("Block%d", i), Type: reflect.TypeOf(b.Settings).Elem(),
+			Tag: reflect.StructTag(fmt.Sprintf("yaml:%q doc:%q restart:\"%t\"", b.Key, b.Doc, b.Restart)),
+		})
+	}
+	return reflect.StructOf(fields)
+}
+
+// settingsIn returns the settings of blocks, by key.
+func settingsIn(blocks any) map[string]Settings {
+	in := map[string]Settings{}
+	if blocks == nil {
+		return in
+	}
+	for key, v := range yamlconf.Values(reflect.ValueOf(blocks).Elem()) {
+		if s, ok := v.Addr().Interface().(Settings); ok {
+			in[key] = s
+		}
+	}
+	return in
+}
+
+// OpenDoors returns the settings of the doors that a service opens, by key.
+func (s *Service) OpenDoors() map[string]Settings {
+	open := settingsIn(s.Doors)
+	maps.DeleteFunc(open, func(_ string, s Settings) bool { return !s.Open() })
+	return open
+}
+
+// Module returns the settings of a block beside services; nil where no module has that block.
+func (c *Config) Module(key string) Settings { return settingsIn(c.Modules)[key] }
+
+// SetDefaults sets settings to the defaults of their tags.
+func SetDefaults(settings Settings) {
+	none := func(string) (string, bool) { return "", false }
+	yamlconf.Decode(nil, settings, yamlconf.Options{Types: Blocks{}.types(), Env: none})
+}
+
+// A BlockCheck is what Settings are checked with. The keys of its methods are those of the block, such as path or rules["x"]; the empty key
+// stands for the block itself.
+type BlockCheck struct {
+	Config  *Config
+	Service *Service // whose block it is; nil beside services
+
+	loader  *loader
+	at      string // of the block
+	service int    // index of Service
+}
+
+// claimed is what only one block of a configuration may have.
+type claimed struct {
+	paths     map[int][]pathClaim // of the public listener, by service
+	listeners map[string]string   // addresses, by the path of the key
+	seeds     map[string]int      // of identities: the service that has it
+	own       map[string]bool     // paths of modules: Block.Paths
+}
+
+type pathClaim struct{ block, path string }
+
+// checkBlocks checks the blocks of one service, or, where that is negative, those beside services.
+func (l *loader) checkBlocks(at string, kinds []Block, blocks any, c *Config, service int) {
+	settings := settingsIn(blocks)
+	for _, b := range kinds {
+		where := b.Key
+		if at != "" {
+			where = at + "." + b.Key
+		}
+		check := &BlockCheck{Config: c, loader: l, at: where, service: service}
+		if service >= 0 {
+			check.Service = &c.Services[service]
+		}
+		settings[b.Key].Check(check)
+	}
+}
+
+func (b *BlockCheck) path(key string) string {
+	if key == "" {
+		return b.at
+	}
+	return b.at + "." + key
+}
+
+// Has reports whether the document has a key, not only a default for it.
+func (b *BlockCheck) Has(key string) bool { return b.loader.Has(b.path(key)) }
+
+// HasBeside reports whether the document has a block beside services.
+func (b *BlockCheck) HasBeside(key string) bool { return b.loader.Has(key) }
+
+// Errorf reports a mistake: the configuration is not served.
+func (b *BlockCheck) Errorf(key, format string, args ...any) {
+	b.loader.Errorf(b.path(key), format, args...)
+}
+
+// Warnf reports what the operator should know. The configuration is served.
+func (b *BlockCheck) Warnf(key, format string, args ...any) {
+	b.loader.Warnf(b.path(key), format, args...)
+}
+
+// Shared reports whether several processes may serve this configuration on one store.
+func (b *BlockCheck) Shared() bool { return b.Config.Store.Engine == Postgres }
+
+// Loopback reports whether only this machine reaches a host.
+func (b *BlockCheck) Loopback(host string) bool { return loopback(host) }
+
+// File returns the path of a file, which the document names relative to its directory.
+func (b *BlockCheck) File(name string) string { return b.loader.files.path(name) }
+
+// Printable reports whether text is one line without control characters.
+func (b *BlockCheck) Printable(text string) bool {
+	return printable(text) && !strings.Contains(text, "\t")
+}
+
+// Secret reads the file of a secret, of at most 64 KiB. It reports a file that cannot be read, and returns false then, and where the
+// document names none. The File keeps its path alone.
+func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
+	ok = b.loader.readInto(b.path(key), f, maxSecretFile, true)
+	data = f.Data
+	f.Data, f.SHA256 = nil, ""
+	return data, ok
+}
+
+// Identity reports a seed that another service has. A message names the service by its identity alone: with one identity, a message that was
+// signed for one service would be good at the other.
+func (b *BlockCheck) Identity(key string, seed Secret) {
+	seeds := b.loader.claimed.seeds
+	if first, twice := seeds[seed.Reveal()]; twice {
+		b.Errorf(key, "its seed belongs to services[%d] already: no two services share one", first)
+		return
+	}
+	seeds[seed.Reveal()] = b.service
+}
+
+// OwnKey warns where several processes would each make a key of their own, because the key key_file is empty.
+func (b *BlockCheck) OwnKey(f File) {
+	if f.Path == "" && b.Shared() {
+		b.Warnf("", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
+	}
+}
+
+// Listener checks an address to listen on, and that no other listener has it. An empty address is none.
+func (b *BlockCheck) Listener(key, address string) {
+	if address == "" {
+		return
+	}
+	at := b.path(key)
+	if _, ok := b.loader.listenAddress(at, address); !ok {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(b.loader.claimed.listeners)) {
+		if collide(address, b.loader.claimed.listeners[other]) {
+			b.Errorf(key, "%s is that of %s as well", address, other)
+		}
+	}
+	b.loader.claimed.listeners[at] = address
+}
+
+// Path checks the form of a path of the public listener.
+func (b *BlockCheck) Path(key, p string) {
+	const most = 200
+	switch {
+	case !strings.HasPrefix(p, "/") || p == "/" || path.Clean(p) != p || len(p) > most || strings.ContainsFunc(p, notOfPath):
+		b.Errorf(key, "%s is no path: want one as in /mcp, of letters, digits, and . _ - /", yamlconf.Quote(p))
+	case slices.Contains(ownFiles, p) || b.loader.claimed.own[p] || slices.ContainsFunc(ownPaths, func(own string) bool { return Within(p, own) }):
+		b.Errorf(key, "%s is a path of the gateway itself", yamlconf.Quote(p))
+	}
+}
+
+// Claim takes a path of the public listener, and all below it, for the block. It reports a path that another block of the service has taken.
+func (b *BlockCheck) Claim(key, p string) {
+	paths := b.loader.claimed.paths
+	for _, other := range paths[b.service] {
+		if other.block != b.at && (Within(p, other.path) || Within(other.path, p)) {
+			b.Errorf(key, "%s and %s are in one another's way", yamlconf.Quote(p), yamlconf.Quote(other.path))
+		}
+	}
+	paths[b.service] = append(paths[b.service], pathClaim{b.at, p})
+}
+
+// ownPaths are those of the gateway itself: no path of a block begins with one of them.
+var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/discovery", "/oauth"}
+
+// ownFiles are single paths of the gateway itself.
+var ownFiles = []string{"/agents.json", "/openapi.json", "/policy.json", "/uim-policy.json", "/favicon.svg", "/favicon.ico"}
+
+func notOfPath(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
+}
+
+// Within reports whether a path is another one, or below it.
+func Within(p, other string) bool { return p == other || strings.HasPrefix(p, other+"/") }

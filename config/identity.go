@@ -1,0 +1,105 @@
+package config
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/regex"
+)
+
+// Bounds of a seed, in bytes.
+const (
+	shortSeed = 16
+	longSeed  = 1000
+)
+
+var privateKey = regex.Lazy(`^(0x)?[0-9a-fA-F]{64}$`)
+
+// isSeed reports whether a text may be a seed: UTF-8 in one line.
+func isSeed(s string) bool {
+	return len(s) >= shortSeed && len(s) <= longSeed && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n")
+}
+
+// Seed reads the file with the seed of an identity, and reports what is not one: a line of 16 to 1000 characters. The Secret is empty then,
+// and where the document names no file.
+func (b *BlockCheck) Seed(key string, f *File) Secret {
+	data, ok := b.Secret(key, f)
+	seed := strings.TrimRight(string(data), "\r\n")
+	switch {
+	case !ok:
+	case !isSeed(seed):
+		b.Errorf(key, "%s holds no seed: want one line of %d to %d characters", f.Path, shortSeed, longSeed)
+	default:
+		return NewSecret(seed)
+	}
+	return Secret{}
+}
+
+// PrivateKey reads the file with the private key of an identity, and reports what is not one: 64 hexadecimal digits. The Secret is empty then,
+// and where the document names no file.
+func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
+	data, ok := b.Secret(key, f)
+	digits := strings.TrimSpace(string(data))
+	switch {
+	case !ok:
+	case !privateKey().MatchString(digits):
+		b.Errorf(key, "%s holds no private key: want 64 hexadecimal digits", f.Path)
+	default:
+		return NewSecret(strings.TrimPrefix(digits, "0x"))
+	}
+	return Secret{}
+}
+
+// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256
+// random bits. Whoever has it is the service to the agents of that protocol.
+func (d *DataDir) Seed(door, service string) (Secret, error) {
+	path := filepath.Join(d.path, door+"."+service+".seed")
+	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the seed of %s for %s: %w", door, service, err)
+	}
+	if !isSeed(text) {
+		return Secret{}, fmt.Errorf("%s holds no seed: want one line of %d to %d characters", path, shortSeed, longSeed)
+	}
+	return NewSecret(text), nil
+}
+
+// PrivateKey is the private key of a door's identity for one service, as 64 hexadecimal digits: that in <door>.<service>.key
+// (0600), which is made once from 256 random bits.
+func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
+	path := filepath.Join(d.path, door+"."+service+".key")
+	text, err := d.made(path, hex.EncodeToString)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the key of %s for %s: %w", door, service, err)
+	}
+	if !privateKey().MatchString(text) {
+		return Secret{}, fmt.Errorf("%s holds no private key: want 64 hexadecimal digits", path)
+	}
+	return NewSecret(text), nil
+}
+
+// CertificatePath is where the certificate of a door's listeners for one service is kept, with its private key.
+func (d *DataDir) CertificatePath(door, service string) string {
+	return filepath.Join(d.path, door+"."+service+".pem")
+}
+
+// Rename gives the files of a door's identity for one service the name of another, unless that has its own.
+func (d *DataDir) Rename(door, from, to string) error {
+	for _, kind := range []string{".seed", ".key", ".pem"} {
+		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
+		if err := os.Rename(old, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the identity of %s for %s: %w", door, to, err)
+		}
+	}
+	return nil
+}

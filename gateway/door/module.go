@@ -1,0 +1,119 @@
+package door
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/consent"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Module is a protocol by which agents come to services. It implements those interfaces of this package that it needs: Configured,
+// Preparer, Door, Opener, Runner and Reporter. All methods but Provision are safe for concurrent use.
+type Module interface {
+	// Name returns the name of the module in logs, metrics and audit records.
+	Name() string
+	// Provision gives the module what it works with. It is called once, before the first service is served. A program that only reads a
+	// configuration calls Name and Blocks alone.
+	Provision(ctx context.Context, p Process) error
+}
+
+// A Configured is a Module that the configuration is about.
+type Configured interface {
+	// Blocks returns the blocks that the module reads.
+	Blocks() config.Blocks
+}
+
+// A Preparer is a Module that makes something of each service before it is served, such as its key.
+type Preparer interface {
+	// Prepare completes the settings of the module in d.Doors. An error leaves the services as they were.
+	Prepare(d *service.Definition) error
+}
+
+// A Process is what a Module works with.
+type Process struct {
+	Host     Host
+	API      http.Handler // of the public listener
+	Executor *execute.Executor
+	Desk     *agree.Desk
+	Consents *consent.Desk
+	// Services returns those that are served now. Sole reports whether no other process serves them.
+	Services func() []*service.Service
+	Sole     bool
+
+	Config *config.Config  // that the process started with
+	Data   *config.DataDir // where a module keeps its keys
+	Keys   *pat.Keyring
+	// State is the store of the process. A module asserts the interface that it needs.
+	State any
+
+	// Listen binds an address until the process ends, and returns the listener and its URL.
+	Listen func(ctx context.Context, address string) (net.Listener, string, error)
+	// Certificate returns the certificate of the listeners. nil: they serve http.
+	Certificate func() *tls.Certificate
+	// Documents fetches what strangers name. nil: the module makes a client of its own.
+	Documents *fetch.Client
+	Memory    *membudget.Budget  // of requests
+	Shed      func(reason.Cause) // counts what is refused for lack of room
+	// DrainTimeout returns how long what is under way may last once it has to end.
+	DrainTimeout func() time.Duration
+	Metrics      prometheus.Registerer
+	Now          func() time.Time
+	Log          *zap.Logger
+	Version      string // of the program
+}
+
+// Blocks returns those of all modules.
+func Blocks(modules []Module) (all config.Blocks) {
+	for _, m := range modules {
+		if c, ok := m.(Configured); ok {
+			b := c.Blocks()
+			all.Doors, all.Beside = append(all.Doors, b.Doors...), append(all.Beside, b.Beside...)
+		}
+	}
+	return all
+}
+
+// Of returns the modules that implement an interface of this package.
+func Of[T any](modules []Module) (list []T) {
+	for _, m := range modules {
+		if t, ok := m.(T); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Provision provisions modules.
+func Provision(ctx context.Context, modules []Module, p Process) error {
+	for _, m := range modules {
+		if err := m.Provision(ctx, p); err != nil {
+			return fmt.Errorf("%s: %w", m.Name(), err)
+		}
+	}
+	return nil
+}
+
+// Prepare has modules prepare a service.
+func Prepare(modules []Module, d *service.Definition) error {
+	for _, m := range Of[Preparer](modules) {
+		if err := m.Prepare(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
