@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/agent/mrp"
 	"github.com/uimgate/uimgate/discovery"
 	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -109,10 +110,12 @@ func New(o Options) (*Client, error) {
 		if o.Key != nil || o.AgentID != "" {
 			return nil, fmt.Errorf("%w: an agent of the uAgents protocol has its address as id, and no other key", ErrOptions)
 		}
-		c.id = pat.AgentID(o.UAgent.Key.Address())
-		if c.key, _ = pat.EnvelopeKey(c.id); c.key.IsZero() {
+		address := o.UAgent.Key.Address()
+		if _, err := identity.ParseAddress(string(address)); err != nil {
 			return nil, fmt.Errorf("%w: the agent of the uAgents protocol has no key", ErrOptions)
 		}
+		c.id = pat.AgentID(address)
+		c.key = pat.AddressKey(c.id, address.Point())
 	}
 	if o.Relay != nil {
 		if err := c.joinRelay(); err != nil {

@@ -12,12 +12,16 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Modules returns all of them, new. The configuration of each service decides which of them it opens.
 func Modules() []door.Module {
 	return []door.Module{&announce.Door{}, &mcp.Door{}, &oauth.Door{}, &a2a.Door{}, &uagents.Door{}, &aea.Door{}, &mrp.Door{}}
 }
+
+// Forms returns the forms of their agreements, and of the ids of their agents.
+func Forms() []pat.Form { return door.Forms(Modules()) }
 
 // Blocks returns the blocks of the configuration that they read.
 func Blocks() config.Blocks { return door.Blocks(Modules()) }

@@ -70,7 +70,7 @@ func VerifyAgreement(p Presented, to Recipient, current Offer, past []Offer, now
 
 func (a Accepted) stale(now time.Time) bool {
 	if !a.Expires.IsZero() {
-		return !now.Before(a.Expires) || a.Expires.Sub(now) > envelopeWindow
+		return !now.Before(a.Expires) || a.Expires.Sub(now) > evidenceWindow
 	}
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -232,13 +233,13 @@ func TestTheRecordOfAConsentIsProved(t *testing.T) {
 	a := w.consented(t)
 	policy, err := w.store.Policy(t.Context(), service, a.PolicyDigest)
 	noError(t, err)
-	bundle, err := pat.Export(a, policy)
+	bundle, err := pat.Export(a, policy, bindings.Forms())
 	noError(t, err)
 	if text := string(bundle); strings.Contains(text, "agent_public_key") || strings.Contains(text, `"jkt"`) ||
 		!strings.Contains(text, "gateway_public_key") {
 		t.Errorf("the bundle does not say whose key it is: %.600s", text)
 	}
-	e, err := pat.VerifyExport(bundle)
+	e, err := pat.VerifyExport(bundle, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != "" {
 		t.Fatalf("%+v, %v", e.Agreement, err)
 	}
@@ -255,7 +256,7 @@ func TestTheRecordOfAConsentIsProved(t *testing.T) {
 	} {
 		bad := a
 		change(&bad)
-		if _, err := pat.Export(bad, policy); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(bad, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -13,7 +14,7 @@ func TestTheCurrentPATOfAnAgent(t *testing.T) {
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
 	agent := pat.AgentID(alice.Address())
-	key, ok := pat.EnvelopeKey(agent)
+	key, ok := agreement.Key(string(agent))
 	if !ok {
 		t.Fatal(agent)
 	}
@@ -79,7 +80,7 @@ func TestARenewalProvedByItsMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	keyOf := func(seed string) pat.Key {
-		key, _ := pat.EnvelopeKey(pat.AgentID(seeded(t, seed).Address()))
+		key, _ := agreement.Key(string(seeded(t, seed).Address()))
 		return key
 	}
 	proved := func(nonce, seed string) *pat.Proof {

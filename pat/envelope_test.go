@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/enveloped"
 )
 
 func seeded(tb testing.TB, seed string) identity.Key {
@@ -67,7 +68,7 @@ func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*envelo
 
 func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issued, error) {
 	tb.Helper()
-	return w.issuer.IssueEnvelope(tb.Context(), pat.EnvelopeRequest{Envelope: raw, Target: string(target(tb))})
+	return w.issuer.IssueEvidence(tb.Context(), agreement.Evidence{Envelope: raw, Target: string(target(tb))}, nil, nil)
 }
 
 func TestAnEnvelopeIsAFreshAgreement(t *testing.T) {
@@ -204,17 +205,16 @@ func TestEnvelopesThatAreNoAgreement(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	nowhere := pat.EnvelopeRequest{Envelope: w.envelope(t, alice)}
-	if _, err := w.issuer.IssueEnvelope(t.Context(), nowhere); !errors.Is(err, pat.ErrAgreementMisdirected) {
+	nowhere := agreement.Evidence{Envelope: w.envelope(t, alice)}
+	if _, err := w.issuer.IssueEvidence(t.Context(), nowhere, nil, nil); !errors.Is(err, pat.ErrAgreementMisdirected) {
 		t.Errorf("no target: %v", err)
 	}
 	refused := errors.New("refused")
-	request := pat.EnvelopeRequest{Envelope: w.envelope(t, alice), Target: string(target(t)), Admit: func() error { return refused }}
-	if _, err := w.issuer.IssueEnvelope(t.Context(), request); !errors.Is(err, refused) {
+	request := agreement.Evidence{Envelope: w.envelope(t, alice), Target: string(target(t))}
+	if _, err := w.issuer.IssueEvidence(t.Context(), request, nil, func() error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("not admitted: %v", err)
 	}
-	request.Admit = nil
-	if _, err := w.issuer.IssueEnvelope(t.Context(), request); err != nil {
+	if _, err := w.issuer.IssueEvidence(t.Context(), request, nil, nil); err != nil {
 		t.Errorf("what was refused is not used up: %v", err)
 	}
 }
@@ -250,12 +250,15 @@ func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
-	spki, members, ok := enveloped.KeyInfo(string(alice.Address()))
+	key, ok := agreement.Key(string(alice.Address()))
 	if !ok {
 		t.Fatal("no key")
 	}
+	spki, point := key.SPKI(), alice.Address().Point()
+	b64 := base64.RawURLEncoding.EncodeToString
+	members := fmt.Sprintf(`{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
 	for name, public := range map[string]any{
-		"SubjectPublicKeyInfo": base64.StdEncoding.EncodeToString(spki), "JWK": string(members),
+		"SubjectPublicKeyInfo": base64.StdEncoding.EncodeToString(spki), "JWK": members,
 		"compressed": base64.StdEncoding.EncodeToString(alice.Address().PublicKey()),
 	} {
 		if _, err := pat.ParsePublicKeyValue(public); !errors.Is(err, pat.ErrUnsupportedKey) {
@@ -300,27 +303,27 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile("testdata/uagents-envelope.json")
+	raw, err := os.ReadFile("../bindings/uagents/agreement/testdata/envelope.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := enveloped.Read(raw)
+	read, err := agreement.Read(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	spki, _, _ := enveloped.KeyInfo(read.Agent)
+	own, _ := agreement.Key(read.Agent)
 	a := pat.Agreement{
 		ID: "01994f6e-7f6c-7d2a-9b1e-0123456789ab", Service: service, Issuer: "shop.example", AgentID: pat.AgentID(read.Agent),
-		KeyID: "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E", PublicKey: spki, PolicyUID: policyUID, PolicyDigest: must(pat.PolicyDigest(policy)),
+		KeyID: "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E", PublicKey: own.SPKI(), PolicyUID: policyUID, PolicyDigest: must(pat.PolicyDigest(policy)),
 		Assurance: pat.Fresh, Form: "uagents-envelope", Signature: raw, Nonce: read.ID, State: pat.AgreementActive,
 		CreatedAt: read.Expires.Add(-time.Minute),
 	}
 	document := pat.PolicyDocument{Service: service, Digest: a.PolicyDigest, UID: policyUID, Bytes: policy, FirstOffered: noon}
-	bundle, err := pat.Export(a, document)
+	bundle, err := pat.Export(a, document, bindings.Forms())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := pat.VerifyExport(bundle); err != nil || e.Agreement.AgentID != a.AgentID {
+	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID {
 		t.Errorf("%+v, %v", e, err)
 	}
 	for name, at := range map[string]time.Time{
@@ -328,7 +331,7 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 	} {
 		moved := a
 		moved.CreatedAt = at
-		if _, err := pat.Export(moved, document); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(moved, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("made %s: %v", name, err)
 		}
 	}
@@ -338,7 +341,7 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 		"another agent":         func(a *pat.Agreement) { a.AgentID = pat.AgentID(bob) },
 		"an agent without key":  func(a *pat.Agreement) { a.AgentID = "alice" },
 		"no key id":             func(a *pat.Agreement) { a.KeyID = "" },
-		"another key":           func(a *pat.Agreement) { a.PublicKey, _, _ = enveloped.KeyInfo(string(bob)) },
+		"another key":           func(a *pat.Agreement) { a.PublicKey = pat.AddressKey(pat.AgentID(bob), bob.Point()).SPKI() },
 		"a key of another form": func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
 		"another form":          func(a *pat.Agreement) { a.Form = "jws-agreement" },
 		"a nonce of upper case": func(a *pat.Agreement) { a.Nonce = strings.ToUpper(a.Nonce) },
@@ -348,7 +351,7 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 	} {
 		changed := a
 		change(&changed)
-		if _, err := pat.Export(changed, document); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(changed, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -363,7 +366,7 @@ func TestWordsProveAnAgreement(t *testing.T) {
 	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *enveloping) {
 		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, said
 	})
-	if _, err := w.issuer.IssueEnvelope(t.Context(), pat.EnvelopeRequest{Envelope: raw, Target: "agent1another"}); !errors.Is(err,
+	if _, err := w.issuer.IssueEvidence(t.Context(), agreement.Evidence{Envelope: raw, Target: "agent1another"}, nil, nil); !errors.Is(err,
 		pat.ErrAgreementMisdirected) {
 		t.Errorf("to another agent: %v", err)
 	}
@@ -372,21 +375,21 @@ func TestWordsProveAnAgreement(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
-	if a.Form != "uagents-chat" || !a.InChat() || a.Assurance != pat.Fresh {
+	if a.Form != "uagents-chat" || !agreement.InChat(a) || a.Assurance != pat.Fresh {
 		t.Errorf("%+v", a)
 	}
 	document := pat.PolicyDocument{
 		Service: service, Digest: a.PolicyDigest, UID: w.terms.offer.UID, Bytes: w.terms.offer.Bytes, FirstOffered: noon,
 	}
-	bundle, err := pat.Export(a, document)
+	bundle, err := pat.Export(a, document, bindings.Forms())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := pat.VerifyExport(bundle); err != nil || !e.Agreement.InChat() {
+	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || !agreement.InChat(e.Agreement) {
 		t.Errorf("%+v, %v", e, err)
 	}
 	a.Form = "uagents-envelope"
-	if _, err := pat.Export(a, document); !errors.Is(err, pat.ErrBadExport) {
+	if _, err := pat.Export(a, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 		t.Errorf("as another form: %v", err)
 	}
 }

@@ -72,7 +72,7 @@ var (
 
 // A MisdirectedError carries for whom agreements are made.
 type MisdirectedError struct {
-	Member string // htu; of an envelope target or issuer
+	Member string // htu; of Evidence the member that names another service
 	Want   string
 }
 
@@ -94,6 +94,9 @@ func (e *KeyError) Error() string { return e.Reason }
 
 // Unwrap returns ErrUnsupportedKey or ErrWeakKey.
 func (e *KeyError) Unwrap() error { return e.kind }
+
+// UnsupportedKey returns a *KeyError of kind ErrUnsupportedKey.
+func UnsupportedKey(why string) error { return keyErrorf(ErrUnsupportedKey, "%s", why) }
 
 func keyErrorf(kind error, format string, args ...any) error {
 	return &KeyError{Reason: fmt.Sprintf(format, args...), kind: kind}

@@ -63,8 +63,8 @@ type bundlePolicy struct {
 
 // Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or
 // with the public key alone. Evidence that does not verify is not exported: ErrBadExport.
-func Export(a Agreement, p PolicyDocument) ([]byte, error) {
-	if err := verifyEvidence(a, p); err != nil {
+func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
+	if err := verifyEvidence(a, p, forms); err != nil {
 		return nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -89,7 +89,7 @@ func Export(a Agreement, p PolicyDocument) ([]byte, error) {
 // the gateway's: it says what the gateway saw, and proves nothing about anyone else. The id, the state
 // and the times (but for the five minutes around a fresh agreement) are claims of the exporter only. The error is of
 // kind ErrBadExport.
-func VerifyExport(raw []byte) (Exported, error) {
+func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 	if len(raw) > MaxExport {
 		return Exported{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
 	}
@@ -121,19 +121,16 @@ func VerifyExport(raw []byte) (Exported, error) {
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
 		return Exported{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
 	}
-	if err := verifyEvidence(e.Agreement, e.Policy); err != nil {
+	if err := verifyEvidence(e.Agreement, e.Policy, forms); err != nil {
 		return Exported{}, err
 	}
 	return e, nil
 }
 
 // verifyEvidence verifies the signature of a stored agreement again. The error is of kind ErrBadExport.
-func verifyEvidence(a Agreement, p PolicyDocument) error {
-	switch a.Form { // keys of these are those of no other form
-	case formEnvelope, formChat:
-		return verifyEnvelopeEvidence(a, p)
-	case formNegotiated:
-		return verifyNegotiatedEvidence(a, p)
+func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
+	if form, ok := formOf(forms, a.Form); ok {
+		return verifyKept(a, p, form)
 	}
 	key, err := ParseSPKI(a.PublicKey)
 	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -27,7 +28,7 @@ func exports(tb testing.TB) map[string][]byte {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		if out[name], err = pat.Export(a, p); err != nil {
+		if out[name], err = pat.Export(a, p, bindings.Forms()); err != nil {
 			tb.Fatalf("%s: %v", name, err)
 		}
 	}
@@ -62,12 +63,12 @@ func exports(tb testing.TB) map[string][]byte {
 
 func TestExportVerifiesOffline(t *testing.T) {
 	for name, bundle := range exports(t) {
-		e, err := pat.VerifyExport(bundle)
+		e, err := pat.VerifyExport(bundle, bindings.Forms())
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		again, err := pat.Export(e.Agreement, e.Policy)
+		again, err := pat.Export(e.Agreement, e.Policy, bindings.Forms())
 		if err != nil || !bytes.Equal(again, bundle) {
 			t.Errorf("%s: written again it is another: %v", name, err)
 		}
@@ -108,7 +109,7 @@ func TestTamperedExportsProveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			spoil(tree["agreement"].(map[string]any), tree["policy"].(map[string]any))
-			if e, err := pat.VerifyExport(must(json.Marshal(tree))); !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
+			if e, err := pat.VerifyExport(must(json.Marshal(tree)), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
 				t.Errorf("%s with %s: %v", name, what, err)
 			}
 		}
@@ -124,12 +125,12 @@ func TestTamperedExportsProveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		spoil(tree["agreement"].(map[string]any))
-		if _, err := pat.VerifyExport(must(json.Marshal(tree))); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.VerifyExport(must(json.Marshal(tree)), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("fresh with %s: %v", what, err)
 		}
 	}
 	for _, text := range []string{"", "{}", "[]", `{"type":"x"}`, strings.Repeat("[", 1000), strings.Repeat(" ", pat.MaxExport+1)} {
-		if _, err := pat.VerifyExport([]byte(text)); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.VerifyExport([]byte(text), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
@@ -148,14 +149,14 @@ func FuzzVerifyExport(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		e, err := pat.VerifyExport(raw)
+		e, err := pat.VerifyExport(raw, bindings.Forms())
 		if err != nil {
 			if !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
 				t.Fatalf("%+v, %v", e, err)
 			}
 			return
 		}
-		if _, err := pat.Export(e.Agreement, e.Policy); err != nil {
+		if _, err := pat.Export(e.Agreement, e.Policy, bindings.Forms()); err != nil {
 			t.Fatal(err)
 		}
 	})

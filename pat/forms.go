@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat/internal/ordered"
@@ -80,7 +81,7 @@ func (o *Offer) add(name string, text []byte) {
 	o.forms = append(o.forms, f)
 }
 
-// SHA256 returns the digest of the policy as served, in hexadecimal digits. Agents of the AEA framework name it by that.
+// SHA256 returns the digest of the policy as served, in hexadecimal digits.
 func (o *Offer) SHA256() string {
 	for _, f := range o.forms {
 		if f.name == formServed {
@@ -88,6 +89,11 @@ func (o *Offer) SHA256() string {
 		}
 	}
 	return ""
+}
+
+// HasSHA256 reports whether a digest, in hexadecimal digits, is that of the policy in one of its byte forms.
+func (o *Offer) HasSHA256(digest string) bool {
+	return slices.ContainsFunc(o.forms, func(f form) bool { return hex.EncodeToString(f.sum[:]) == digest })
 }
 
 // mayBe reports whether a text is short enough to be the policy in any form: other spacing doubles the longest at most.

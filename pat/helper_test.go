@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
@@ -205,7 +206,7 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 // reissue makes the issuer anew, as a reload of the configuration does.
 func (w *world) reissue(tb testing.TB) {
 	tb.Helper()
-	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now})
+	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now, Forms: bindings.Forms()})
 	if err != nil {
 		tb.Fatal(err)
 	}

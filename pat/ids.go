@@ -1,7 +1,6 @@
 package pat
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
@@ -83,26 +82,21 @@ func visible(s string) bool {
 // of another protocol verifies no proof of key: it signs messages of that alone. The error is of kind ErrUnsupportedKey or
 // ErrWeakKey.
 func (a Agreement) Key() (Key, error) {
-	var key Key
-	var ok bool
-	switch a.Form {
-	case formEnvelope, formChat:
-		key, ok = EnvelopeKey(a.AgentID)
-	case formNegotiated:
-		key, ok = negotiatedKey(a.AgentID, a.PublicKey)
-	default:
-		return ParseSPKI(a.PublicKey)
+	if point, ok := PointOf(a.PublicKey); ok {
+		return AddressKey(a.AgentID, point), nil
 	}
-	if !ok || !bytes.Equal(key.SPKI(), a.PublicKey) {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not the agent's address")
-	}
-	return key, nil
+	return ParseSPKI(a.PublicKey)
 }
 
-// outsideKey returns the key of an agent with an address of another protocol.
-func outsideKey(id AgentID, spki, members []byte) Key {
+// AddressKey returns the key of an agent whose id is an address of another protocol: a point on secp256k1, of 65 bytes, not compressed. It
+// verifies no JWS and no detached signature: only Evidence proves it.
+func AddressKey(id AgentID, point []byte) Key {
+	spki, members := secp256k1.Info(point)
 	sum := sha256.Sum256(members)
 	return Key{
 		public: id, algorithm: secp256k1.Algorithm, thumbprint: KeyID(base64.RawURLEncoding.EncodeToString(sum[:])), spki: spki,
 	}
 }
+
+// PointOf returns the point of an AddressKey, from its SubjectPublicKeyInfo, and false for that of another key.
+func PointOf(spki []byte) (point []byte, ok bool) { return secp256k1.Point(spki) }

@@ -26,6 +26,8 @@ type IssuerConfig struct {
 	View   *View
 	Now    func() time.Time
 	Cached int // see VerifierConfig
+	// Forms are those of other protocols.
+	Forms []Form
 }
 
 // An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload makes
@@ -38,6 +40,7 @@ type Issuer struct {
 	view     *View
 	verifier *Verifier
 	now      func() time.Time
+	forms    []Form
 }
 
 // NewIssuer checks the rules and makes an Issuer, with a Verifier of the same configuration.
@@ -58,6 +61,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.Keys.extendOverlap(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
 	return &Issuer{
 		rules: c.Rules, terms: c.Terms, store: c.Store, keys: c.Keys, view: c.View, verifier: verifier, now: c.Now,
+		forms: c.Forms,
 	}, nil
 }
 

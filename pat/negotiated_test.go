@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
-	"github.com/uimgate/uimgate/pat/negotiated"
 )
 
 // Keys that others have published for tests.
@@ -23,21 +24,35 @@ func aeaKey(tb testing.TB, digits string) identity.Key {
 	return must(identity.NewKey(must(hex.DecodeString(digits))))
 }
 
+// A negotiating is an acceptance in the making.
+type negotiating struct {
+	agreement.Evidence
+
+	Scope []string
+	Admit func() error
+}
+
+func (w *world) issueNegotiated(tb testing.TB, r negotiating) (pat.Issued, error) {
+	tb.Helper()
+	return w.issuer.IssueEvidence(tb.Context(), r.Evidence, r.Scope, r.Admit)
+}
+
 // accepted is the acceptance of an offer by an agent, signed once change is done.
-func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*pat.NegotiatedRequest)) pat.NegotiatedRequest {
+func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*negotiating)) negotiating {
 	tb.Helper()
 	agent := aeaKey(tb, publishedKey)
-	r := pat.NegotiatedRequest{
-		Gateway: aeaKey(tb, firstKey).Public(identity.Fetchai).Address(), Agent: agent.Public(ledger).Address(),
-		Nonce: strings.Repeat("0123456789abcdef", 2), Until: w.now().Add(5 * time.Minute), PolicySHA256: w.terms.offer.SHA256(),
-		Ledger: string(ledger), PublicKey: agent.Public(ledger).String(), Scope: []string{search},
-	}
+	r := negotiating{Scope: []string{search}, Evidence: agreement.Evidence{
+		Agreement: identity.Agreement{
+			Gateway: aeaKey(tb, firstKey).Public(identity.Fetchai).Address(), Agent: agent.Public(ledger).Address(),
+			Nonce: strings.Repeat("0123456789abcdef", 2), PolicySHA256: w.terms.offer.SHA256(),
+		},
+		Until: w.now().Add(5 * time.Minute), Ledger: string(ledger), PublicKey: agent.Public(ledger).String(),
+	}}
 	for _, f := range change {
 		f(&r)
 	}
 	if r.Signature == "" {
-		a := negotiated.Agreement{Gateway: r.Gateway, Agent: r.Agent, PolicySHA256: r.PolicySHA256, Nonce: r.Nonce}
-		r.Signature = agent.Sign(ledger, a.Text())
+		r.Signature = agent.Sign(ledger, r.Text())
 	}
 	return r
 }
@@ -47,7 +62,7 @@ func TestAnAcceptedOfferIsAFreshAgreement(t *testing.T) {
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		w := newWorld(t)
 		r := w.accepted(t, ledger)
-		issued, err := w.issuer.IssueNegotiated(t.Context(), r)
+		issued, err := w.issueNegotiated(t, r)
 		if err != nil {
 			t.Fatal(ledger, err)
 		}
@@ -63,16 +78,16 @@ func TestAnAcceptedOfferIsAFreshAgreement(t *testing.T) {
 			a.Nonce != r.Nonce || key.Algorithm() != "ES256K" {
 			t.Errorf("%s: %+v, %v", ledger, a, err)
 		}
-		bundle, err := pat.Export(a, must(w.store.Policy(t.Context(), service, a.PolicyDigest)))
+		bundle, err := pat.Export(a, must(w.store.Policy(t.Context(), service, a.PolicyDigest)), bindings.Forms())
 		if err != nil {
 			t.Fatal(ledger, err)
 		}
-		if e, err := pat.VerifyExport(bundle); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
+		if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
 			t.Errorf("%s: %+v, %v", ledger, e, err)
 		}
 		again := r
 		again.Until = w.now().Add(time.Minute) // the nonce is what counts
-		if twice, err := w.issuer.IssueNegotiated(t.Context(), again); !errors.Is(err, pat.ErrAgreementReplayed) || twice.Token != "" {
+		if twice, err := w.issueNegotiated(t, again); !errors.Is(err, pat.ErrAgreementReplayed) || twice.Token != "" {
 			t.Errorf("%s: a second PAT: %v", ledger, err)
 		}
 	}
@@ -85,37 +100,37 @@ func TestAcceptancesThatAgreeToNothing(t *testing.T) {
 	signed := w.accepted(t, identity.Fetchai).Signature
 	other := aeaKey(t, firstKey).Public(identity.Fetchai)
 	for name, c := range map[string]struct {
-		change func(*pat.NegotiatedRequest)
+		change func(*negotiating)
 		want   error
 	}{
-		"no signature":        {func(r *pat.NegotiatedRequest) { r.Signature = " " }, pat.ErrBadSignature},
-		"of another offer":    {func(r *pat.NegotiatedRequest) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
-		"of another gateway":  {func(r *pat.NegotiatedRequest) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
-		"of another agent":    {func(r *pat.NegotiatedRequest) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
-		"with another's key":  {func(r *pat.NegotiatedRequest) { r.PublicKey = other.String() }, pat.ErrBadSignature},
-		"from no address":     {func(r *pat.NegotiatedRequest) { r.Agent = "alice" }, pat.ErrBadSignature},
-		"from nobody":         {func(r *pat.NegotiatedRequest) { r.Agent = "" }, pat.ErrBadSignature},
-		"to nobody":           {func(r *pat.NegotiatedRequest) { r.Gateway = "" }, pat.ErrBadSignature},
-		"without nonce":       {func(r *pat.NegotiatedRequest) { r.Nonce = "" }, pat.ErrBadSignature},
-		"no key":              {func(r *pat.NegotiatedRequest) { r.PublicKey = "" }, pat.ErrUnsupportedKey},
-		"on another ledger":   {func(r *pat.NegotiatedRequest) { r.Ledger = "solana" }, pat.ErrUnsupportedKey},
-		"as Ethereum writes":  {func(r *pat.NegotiatedRequest) { r.Ledger = "ethereum" }, pat.ErrUnsupportedKey},
-		"to another policy":   {func(r *pat.NegotiatedRequest) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
-		"to no policy":        {func(r *pat.NegotiatedRequest) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
-		"to what has ended":   {func(r *pat.NegotiatedRequest) { r.Until = w.now() }, pat.ErrAgreementStale},
-		"to what never ended": {func(r *pat.NegotiatedRequest) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"with a bad scope":    {func(r *pat.NegotiatedRequest) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
-		"not admitted":        {func(r *pat.NegotiatedRequest) { r.Admit = func() error { return refused } }, refused},
+		"no signature":        {func(r *negotiating) { r.Signature = " " }, pat.ErrBadSignature},
+		"of another offer":    {func(r *negotiating) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
+		"of another gateway":  {func(r *negotiating) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
+		"of another agent":    {func(r *negotiating) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
+		"with another's key":  {func(r *negotiating) { r.PublicKey = other.String() }, pat.ErrBadSignature},
+		"from no address":     {func(r *negotiating) { r.Agent = "alice" }, pat.ErrBadSignature},
+		"from nobody":         {func(r *negotiating) { r.Agent = "" }, pat.ErrBadSignature},
+		"to nobody":           {func(r *negotiating) { r.Gateway = "" }, pat.ErrBadSignature},
+		"without nonce":       {func(r *negotiating) { r.Nonce = "" }, pat.ErrBadSignature},
+		"no key":              {func(r *negotiating) { r.PublicKey = "" }, pat.ErrUnsupportedKey},
+		"on another ledger":   {func(r *negotiating) { r.Ledger = "solana" }, pat.ErrUnsupportedKey},
+		"as Ethereum writes":  {func(r *negotiating) { r.Ledger = "ethereum" }, pat.ErrUnsupportedKey},
+		"to another policy":   {func(r *negotiating) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
+		"to no policy":        {func(r *negotiating) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
+		"to what has ended":   {func(r *negotiating) { r.Until = w.now() }, pat.ErrAgreementStale},
+		"to what never ended": {func(r *negotiating) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"with a bad scope":    {func(r *negotiating) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
+		"not admitted":        {func(r *negotiating) { r.Admit = func() error { return refused } }, refused},
 	} {
-		if _, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
+		if _, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, "")); err == nil {
+	if _, err := w.issueNegotiated(t, w.accepted(t, "")); err == nil {
 		t.Error("an agent without ledger and address")
 	}
-	good := w.accepted(t, identity.Fetchai, func(r *pat.NegotiatedRequest) { r.Ledger = "" })
-	if _, err := w.issuer.IssueNegotiated(t.Context(), good); err != nil {
+	good := w.accepted(t, identity.Fetchai, func(r *negotiating) { r.Ledger = "" })
+	if _, err := w.issueNegotiated(t, good); err != nil {
 		t.Errorf("what was refused is not used up, and fetchai is the default: %v", err)
 	}
 }
@@ -126,21 +141,21 @@ func TestAnAcceptanceThatWaitsForApproval(t *testing.T) {
 	w.rules.Admission = pat.AdmitApproval
 	w.reissue(t)
 	r := w.accepted(t, identity.Ethereum)
-	first, err := w.issuer.IssueNegotiated(t.Context(), r)
+	first, err := w.issueNegotiated(t, r)
 	if err != nil || first.State != pat.AgreementPending || first.Token != "" {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	w.advance(t, time.Hour)
-	if again, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
+	if again, err := w.issueNegotiated(t, r); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
 		t.Errorf("%+v, %v", again, err)
 	}
 	if err := w.issuer.Approve(t.Context(), pat.AgentID(r.Agent)); err != nil {
 		t.Fatal(err)
 	}
-	if issued, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
+	if issued, err := w.issueNegotiated(t, r); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
 		t.Errorf("%+v, %v", issued, err)
 	}
-	if _, err := w.issuer.IssueNegotiated(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
+	if _, err := w.issueNegotiated(t, r); !errors.Is(err, pat.ErrAgreementReplayed) {
 		t.Errorf("a second PAT: %v", err)
 	}
 }
@@ -162,11 +177,11 @@ func TestAddressesOfAgentsAreOfTheirKeys(t *testing.T) {
 		w.issue(t, w.fresh(t, id, newEd()))
 	}
 	r := w.accepted(t, identity.Fetchai)
-	if _, err := w.issuer.IssueNegotiated(t.Context(), r); err != nil {
+	if _, err := w.issueNegotiated(t, r); err != nil {
 		t.Errorf("the address is its own key's: %v", err)
 	}
-	second := w.accepted(t, identity.Cosmos, func(r *pat.NegotiatedRequest) { r.Nonce = "another" })
-	if _, err := w.issuer.IssueNegotiated(t.Context(), second); !errors.Is(err, pat.ErrKeyTaken) {
+	second := w.accepted(t, identity.Cosmos, func(r *negotiating) { r.Nonce = "another" })
+	if _, err := w.issueNegotiated(t, second); !errors.Is(err, pat.ErrKeyTaken) {
 		t.Errorf("a key with two ids: %v", err)
 	}
 }
@@ -174,14 +189,14 @@ func TestAddressesOfAgentsAreOfTheirKeys(t *testing.T) {
 func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	issued, err := w.issuer.IssueNegotiated(t.Context(), w.accepted(t, identity.Fetchai))
+	issued, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai))
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
 	policy := must(w.store.Policy(t.Context(), service, a.PolicyDigest))
 	other := aeaKey(t, firstKey).Public(identity.Fetchai)
-	spki := must(negotiated.ParseKey("", other.String()))
+	spki := pat.AddressKey("", other.Point()).SPKI()
 	for name, change := range map[string]func(*pat.Agreement){
 		"another agent":      func(a *pat.Agreement) { a.AgentID = pat.AgentID(other.Address()) },
 		"another key":        func(a *pat.Agreement) { a.PublicKey = spki },
@@ -200,13 +215,13 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 	} {
 		changed := a
 		change(&changed)
-		if _, err := pat.Export(changed, policy); !errors.Is(err, pat.ErrBadExport) {
+		if _, err := pat.Export(changed, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	spaced := policy
 	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, and not what was signed
-	if _, err := pat.Export(a, spaced); !errors.Is(err, pat.ErrBadExport) {
+	if _, err := pat.Export(a, spaced, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 		t.Errorf("other bytes of the policy: %v", err)
 	}
 }

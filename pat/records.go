@@ -48,12 +48,11 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	// Form is what verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", "uagents-envelope",
-	// "uagents-chat", "aea-1".
+	// Form is what verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", or one of Form.Names.
 	Form      string
 	Signed    []byte // the exact bytes that verified; nil where they are the stored policy document, or part of Signature
-	Signature []byte // the signature (of aea-1 its text), or the whole compact JWS, or the envelope as it came
-	Nonce     string // jti of a fresh agreement, or of the record of a consent; the digest of an envelope, in hex; the nonce of an offer
+	Signature []byte // the signature, or all of the evidence where it holds what it signs, such as a compact JWS
+	Nonce     string // jti of a fresh agreement, or of the record of a consent; that of Evidence
 	Scope     []string
 	State     AgreementState
 	CreatedAt time.Time

@@ -163,7 +163,6 @@ func idTaken(id AgentID, key KeyID) error {
 type Recipient struct {
 	Issuer string   // aud
 	URLs   []string // htu: one of these absolute URLs, of which errors name the first; none: any, for evidence of the past
-	Target string   // of an envelope, which has no htu: an address; empty: any, for evidence of the past
 }
 
 // at reports whether an agreement was sent to one of the URLs: query and fragment do not count. RFC 9449 4.3.

@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
@@ -36,6 +38,9 @@ func (d *Door) Blocks() config.Blocks {
 		Doc: "The AEA framework: the service is an agent that negotiates and executes. Shut unless this block stands there.",
 	}}}
 }
+
+// Form implements door.FormSource.
+func (d *Door) Form() pat.Form { return agreement.Form() }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings"
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -45,9 +46,9 @@ func TestAnAgentInPythonAgreesAndCalls(t *testing.T) {
 		g.Must(err)
 		policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
 		g.Must(err)
-		bundle, err := pat.Export(a, policy)
+		bundle, err := pat.Export(a, policy, bindings.Forms())
 		g.Must(err)
-		if e, err := pat.VerifyExport(bundle); err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
+		if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
 			!strings.HasPrefix(told.Address, "fetch1") {
 			t.Errorf("%s: %+v, %v", args[2], e.Agreement, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -92,9 +93,9 @@ func TestTheEvidenceOfAConsent(t *testing.T) {
 	}
 	policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
 	g.Must(err)
-	bundle, err := pat.Export(a, policy)
+	bundle, err := pat.Export(a, policy, bindings.Forms())
 	g.Must(err)
-	if _, err := pat.VerifyExport(bundle); err != nil {
+	if _, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
+	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -80,8 +82,10 @@ func (x *exchange) issue() (pat.Issued, error) {
 	if err := x.known(); err != nil {
 		return pat.Issued{}, err
 	}
-	signed := pat.EnvelopeRequest{Envelope: x.raw, Target: x.settings().Address}
-	issued, err := x.d.desk.IssueEnvelope(x.r.Context(), x.Desk(), signed)
+	signed := func() (agree.Evidence, error) {
+		return agree.Evidence{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
+	}
+	issued, err := x.d.desk.IssueEvidence(x.r.Context(), x.Desk(), signed)
 	if err != nil {
 		return pat.Issued{}, err
 	}

@@ -3,6 +3,7 @@ package uagents
 import (
 	"encoding/hex"
 
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -24,7 +25,7 @@ func (x *exchange) proved() *pat.Proof {
 }
 
 // key is the one that signed, which is the sender's address.
-func (x *exchange) key() (pat.Key, bool) { return pat.EnvelopeKey(pat.AgentID(x.Sender)) }
+func (x *exchange) key() (pat.Key, bool) { return agreement.Key(string(x.Sender)) }
 
 // token is the PAT that a message names or, where it names none, the newest one of the sender that is good. What names none has
 // to expire: who caught it could have it done again under every PAT to come. The error is a *reason.Refusal.

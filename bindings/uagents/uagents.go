@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
@@ -25,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // Name is how the door is called in logs, metrics and audit records.
@@ -65,6 +67,9 @@ func (d *Door) Blocks() config.Blocks {
 		Doc: "The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}.",
 	}}}
 }
+
+// Form implements door.FormSource.
+func (d *Door) Form() pat.Form { return agreement.Form() }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
@@ -145,7 +147,7 @@ signature over the policy, or an envelope of the uAgents protocol. It needs no g
 			if err != nil {
 				return fmt.Errorf("reading the bundle: %w", err)
 			}
-			e, err := pat.VerifyExport(text)
+			e, err := pat.VerifyExport(text, bindings.Forms())
 			if err != nil {
 				return fmt.Errorf("NOT PROVED: %w", err)
 			}
@@ -158,7 +160,7 @@ signature over the policy, or an envelope of the uAgents protocol. It needs no g
 // provedBy says what a bundle that has been verified proves.
 func provedBy(a pat.Agreement) string {
 	record, consented := a.Consent()
-	if !consented && a.InChat() {
+	if !consented && agreement.InChat(a) {
 		return "Proved: this key agreed to this policy in words, to an agent of the uAgents protocol. That this agent is the service, the id, " +
 			"the state and the time are the exporter's word."
 	}

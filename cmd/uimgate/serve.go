@@ -37,7 +37,7 @@ its files, reloads the configuration: as a whole, or not at all. SIGTERM drains.
 		Example: `  uimgate serve -c uimgate.yaml
   uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Env = os.LookupEnv
+			o.Env, o.Blocks = os.LookupEnv, bindings.Blocks()
 			load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
 			cfg, problems := load()
 			printProblems(c.ErrOrStderr(), problems)

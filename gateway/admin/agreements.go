@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
@@ -112,7 +113,7 @@ func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessa
 	if err != nil {
 		return nil, err
 	}
-	return pat.Export(agreement, policy)
+	return pat.Export(agreement, policy, door.Forms(o.doors))
 }
 
 // RevokeAgreement ends an agreement and every PAT issued for it. The agent may agree anew.

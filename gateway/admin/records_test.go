@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/gateway/admin"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
@@ -219,7 +220,7 @@ func TestAgreementsAreProvedAndRevoked(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
-	e, err := pat.VerifyExport(bundle.Body)
+	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != "agent-1" || string(e.Policy.Bytes) != gatetest.PolicyFile {
 		t.Fatalf("%+v, %v", e, err)
 	}
@@ -246,7 +247,7 @@ func TestAnAgreementInAnEnvelopeIsProved(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
-	e, err := pat.VerifyExport(bundle.Body)
+	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != a.ID || e.Agreement.KeyID != list[0].KeyID || string(e.Policy.Bytes) != gatetest.PolicyFile {
 		t.Fatalf("%+v, %v", e, err)
 	}

@@ -70,24 +70,21 @@ func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest,
 	})
 }
 
-// IssueEnvelope is Issue for an agreement in a signed envelope of the uAgents protocol.
-func (d *Desk) IssueEnvelope(ctx context.Context, c Call, r pat.EnvelopeRequest) (pat.Issued, error) {
-	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
-		r.Admit = d.agreements.keep
-		return c.Service.Issuance.IssueEnvelope(ctx, r)
-	})
+// Evidence is an agreement in a form of another protocol, and the scope that is asked for; nil: what the agreement names.
+type Evidence struct {
+	pat.Evidence
+
+	Scope []string
 }
 
-// IssueNegotiated is Issue for an offer that an agent of the AEA framework accepts. read is called once, after admission: it
-// finds the offer.
-func (d *Desk) IssueNegotiated(ctx context.Context, c Call, read func() (pat.NegotiatedRequest, error)) (pat.Issued, error) {
+// IssueEvidence is Issue for Evidence.
+func (d *Desk) IssueEvidence(ctx context.Context, c Call, read func() (Evidence, error)) (pat.Issued, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
-		r, err := read()
+		e, err := read()
 		if err != nil {
 			return pat.Issued{}, err
 		}
-		r.Admit = d.agreements.keep
-		return c.Service.Issuance.IssueNegotiated(ctx, r)
+		return c.Service.Issuance.IssueEvidence(ctx, e.Evidence, e.Scope, d.agreements.keep)
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // A Module is a protocol by which agents come to services. It implements those interfaces of this package that it needs: Configured,
-// Preparer, Door, Opener, Runner and Reporter. All methods but Provision are safe for concurrent use.
+// Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods but Provision are safe for concurrent use.
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
 	Name() string
@@ -42,6 +42,19 @@ type Configured interface {
 type Preparer interface {
 	// Prepare completes the settings of the module in d.Doors. An error leaves the services as they were.
 	Prepare(d *service.Definition) error
+}
+
+// A FormSource is a Module whose agents agree, or are named, in a form of their own.
+type FormSource interface {
+	Form() pat.Form
+}
+
+// Forms returns those of all modules.
+func Forms(modules []Module) (forms []pat.Form) {
+	for _, m := range Of[FormSource](modules) {
+		forms = append(forms, m.Form())
+	}
+	return forms
 }
 
 // A Process is what a Module works with.

@@ -73,6 +73,8 @@ type State struct {
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time
+	// Forms are those of agreements of other protocols.
+	Forms []pat.Form
 	// Prepare makes what the doors of a service need before it is served, such as a key. nil: they need nothing.
 	Prepare func(d *Definition) error
 }
@@ -184,6 +186,7 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	terms := newTerms(definition, past)
 	issuer, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: definition.rules, Terms: terms, Store: d.state.Agreements, Keys: d.state.Keys, View: d.state.View, Now: d.state.Now,
+		Forms: d.state.Forms,
 	})
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ type Addresses struct {
 	Doors map[string]map[string]string `json:"doors"`
 	// Beside are the listeners of modules that are about no service: the URLs of each door.Listener, such as mrp_relay.
 	// They are members of the same JSON object, which encoding/json cannot write: use go-json-experiment/json.
-	Beside map[string]string `json:",inline"`
+	Beside map[string]string `json:",embed"`
 }
 
 // addressModules fills in where modules listen.

@@ -161,6 +161,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.directory = service.New(service.State{
 		Agreements: p.store, Policies: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now,
+		Forms:   door.Forms(p.modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(p.modules, d) },
 	})
 	if err := p.build(ctx); err != nil {

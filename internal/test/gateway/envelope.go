@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
-	"github.com/uimgate/uimgate/pat"
 )
 
 // AgreedInEnvelope returns a new agent of the uAgents protocol that has agreed with a signed envelope. Its id is its address; Key is
@@ -25,7 +25,7 @@ func (g *Gate) AgreedInEnvelope(seed string) *Agent {
 		Payload: envelope.Pack(message), Expires: &until,
 	}.Sign(key))
 	g.Must(err)
-	issued, err := service.Issuance.IssueEnvelope(g.Context(), pat.EnvelopeRequest{Envelope: raw, Target: string(key.Address())})
+	issued, err := service.Issuance.IssueEvidence(g.Context(), agreement.Evidence{Envelope: raw, Target: string(key.Address())}, nil, nil)
 	g.Must(err)
 	a := g.Stranger(string(key.Address()))
 	a.Token = issued.Token

@@ -177,6 +177,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Must(g.View.Refresh(t.Context()))
 	g.Directory = service.New(service.State{
 		Agreements: g.Store, Policies: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
+		Forms:   door.Forms(g.Modules),
 		Prepare: func(d *service.Definition) error { return door.Prepare(g.Modules, d) },
 	})
 	g.Executor = execute.New(execute.Config{

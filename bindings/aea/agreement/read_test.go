@@ -1,14 +1,15 @@
-package negotiated_test
+package agreement_test
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
-	"github.com/uimgate/uimgate/pat/negotiated"
+	"github.com/uimgate/uimgate/pat"
 )
 
 const (
@@ -24,47 +25,47 @@ var text = strings.Join([]string{
 
 func TestAnAgreementOfTheFramework(t *testing.T) {
 	t.Parallel()
-	spki, err := negotiated.ParseKey("", publicKey)
+	key, err := agreement.ParseKey("", publicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := negotiated.Read([]byte(text), signature, spki)
+	point := key.Point()
+	a, err := agreement.Read([]byte(text), signature, point)
 	if err != nil || a.Agent != agent || a.Nonce != "offer-1" || string(a.Text()) != text {
 		t.Errorf("%+v, %v", a, err)
 	}
-	members, ok := negotiated.Members(agent, spki)
 	x, _ := hex.DecodeString(publicKey[2:])
-	if !ok || len(spki) != 88 || string(spki[24:56]) != string(x) ||
-		!strings.Contains(string(members), `"x":"`+base64.RawURLEncoding.EncodeToString(x)+`"`) {
-		t.Errorf("%x %s", spki, members)
+	own := pat.AddressKey(agent, point)
+	if again, ok := pat.PointOf(own.SPKI()); !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
+		t.Errorf("%x", own.SPKI())
 	}
-	for name, c := range map[string]struct{ text, signature, spki string }{
-		"a line more":       {text + "\n", signature, string(spki)},
-		"a line less":       {strings.TrimSuffix(text, "\noffer-1"), signature, string(spki)},
-		"another form":      {strings.Replace(text, "uim-aea-1", "uim-aea-2", 1), signature, string(spki)},
-		"another gateway":   {strings.Replace(text, "fetch1w5", "fetch1w6", 1), signature, string(spki)},
-		"no address":        {strings.Replace(text, agent, "alice", 1), signature, string(spki)},
-		"another signature": {text, signature[1:] + "=", string(spki)},
+	if owns := agreement.Form().Owns; !owns(agent, own) || owns("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", own) {
+		t.Error("the key is that of another address")
+	}
+	for name, c := range map[string]struct{ text, signature, point string }{
+		"a line more":       {text + "\n", signature, string(point)},
+		"a line less":       {strings.TrimSuffix(text, "\noffer-1"), signature, string(point)},
+		"another form":      {strings.Replace(text, "uim-aea-1", "uim-aea-2", 1), signature, string(point)},
+		"another gateway":   {strings.Replace(text, "fetch1w5", "fetch1w6", 1), signature, string(point)},
+		"no address":        {strings.Replace(text, agent, "alice", 1), signature, string(point)},
+		"another signature": {text, signature[1:] + "=", string(point)},
 		"no key":            {text, signature, ""},
-		"a key cut off":     {text, signature, string(spki[:len(spki)-1])},
-		"a point of none":   {text, signature, string(spki[:24]) + strings.Repeat("\x01", 64)},
-		"another curve":     {text, signature, "\x30\x59" + string(spki[2:])},
-		"another key":       {text, signature, string(spki[:56]) + string(make([]byte, 32))},
+		"a key cut off":     {text, signature, string(point[:len(point)-1])},
+		"a point of none":   {text, signature, "\x04" + strings.Repeat("\x01", 64)},
+		"another curve":     {text, signature, "\x05" + string(point[1:])},
+		"another key":       {text, signature, string(point[:33]) + string(make([]byte, 32))},
 	} {
-		a, err := negotiated.Read([]byte(c.text), c.signature, []byte(c.spki))
-		if !errors.Is(err, negotiated.ErrSignature) || a != (negotiated.Agreement{}) {
+		a, err := agreement.Read([]byte(c.text), c.signature, []byte(c.point))
+		if !errors.Is(err, agreement.ErrSignature) || a != (agreement.Agreement{}) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
-	}
-	if _, ok := negotiated.Members("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", spki); ok {
-		t.Error("the key of another address")
 	}
 }
 
 func TestKeysOfLedgers(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"solana", publicKey}, {"fetchai", ""}, {"ethereum", publicKey}, {"cosmos", "0x" + publicKey}} {
-		if spki, err := negotiated.ParseKey(c[0], c[1]); !errors.Is(err, negotiated.ErrKey) || spki != nil {
+		if key, err := agreement.ParseKey(c[0], c[1]); !errors.Is(err, agreement.ErrKey) || key != (identity.PublicKey{}) {
 			t.Errorf("%s: %v", c, err)
 		}
 	}
@@ -85,7 +86,7 @@ func TestWhatIsAnAddress(t *testing.T) {
 		strings.ToUpper(agent): false, agent[:len(agent)-1] + "q": false, "": false, "alice": false, "0x": false, point.Address() + "00": false,
 		"0x" + strings.Repeat("g", 40): false, "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4": false,
 	} {
-		if negotiated.IsAddress(text) != want {
+		if agreement.IsAddress(text) != want {
 			t.Errorf("%q: %t", text, !want)
 		}
 	}

@@ -1,11 +1,10 @@
-// Package enveloped reads agreements of agents that speak the uAgents protocol: an envelope, signed by the key that is the
-// agent's address, whose message is UIMAgree. The envelope as it came is all the evidence there is, and can be read again at
-// any time:
+// Package agreement is how agents of the uAgents protocol agree: by an envelope, signed by the key that is the agent's address, whose message
+// is UIMAgree, or words. The envelope as it came is all the evidence there is, and can be read again at any time:
 //
-//	a, err := enveloped.Read(evidence)
+//	a, err := agreement.Read(evidence)
 //
-// What the agreement has to say, to whom and until when, is held by package pat.
-package enveloped
+// A door hands Form to whoever issues PATs, and Evidence for each agreement.
+package agreement
 
 import (
 	"encoding/hex"
@@ -19,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
-	"github.com/uimgate/uimgate/pat/internal/secp256k1"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // MaxBytes bounds an envelope with an agreement.
@@ -139,12 +138,10 @@ func IsAddress(text string) bool {
 	return err == nil && a.Agent()
 }
 
-// KeyInfo returns the key that an agent's address is: as DER SubjectPublicKeyInfo, and as the members of a JWK that its
-// thumbprint covers, in their order. ok is false where the text is no address of an agent.
-func KeyInfo(address string) (spki, members []byte, ok bool) {
+// Key returns the key that an agent's address is, and false for a text that is not such an address.
+func Key(address string) (key pat.Key, ok bool) {
 	if !IsAddress(address) {
-		return nil, nil, false
+		return pat.Key{}, false
 	}
-	spki, members = secp256k1.Info(identity.Address(address).Point())
-	return spki, members, true
+	return pat.AddressKey(pat.AgentID(address), identity.Address(address).Point()), true
 }

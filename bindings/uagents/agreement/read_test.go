@@ -1,7 +1,6 @@
-package enveloped_test
+package agreement_test
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,16 +10,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
-	"github.com/uimgate/uimgate/pat/enveloped"
 )
 
 // signed returns an envelope of another implementation.
 func signed(tb testing.TB) []byte {
 	tb.Helper()
-	raw, err := os.ReadFile("../testdata/uagents-envelope.json")
+	raw, err := os.ReadFile("testdata/envelope.json")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -29,21 +28,20 @@ func signed(tb testing.TB) []byte {
 
 func TestAnAgreementOfAnotherImplementation(t *testing.T) {
 	t.Parallel()
-	a, err := enveloped.Read(signed(t))
+	a, err := agreement.Read(signed(t))
 	if err != nil || a.Agent != "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7" ||
 		a.Target != "agent1qttckqrmhmpp933avdarr3yquchg385x8gypvt9akk32pm7s94f6cfpn3tf" ||
 		a.ID != "cbee03da2c5912647089357c83bf3bfb04f40bd9229a411f6ccb3c42c12f85e0" || !a.Expires.Equal(time.Unix(1893456000, 0)) ||
 		a.PolicyDigest != "sha-256:5LLfzFUCKTia0zZdKRg4jGXsJV0dKWZ7umKSAWvehdU" || a.Issuer != "shop.example" || a.Scope != nil {
 		t.Errorf("%+v, %v", a, err)
 	}
-	spki, members, ok := enveloped.KeyInfo(a.Agent)
-	sum := sha256.Sum256(members)
+	key, ok := agreement.Key(a.Agent)
 	b64 := base64.RawURLEncoding.EncodeToString
 	// What OpenSSL makes of the private key, and the thumbprint of that.
 	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
 	const info = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
-	if !ok || b64(sum[:]) != jkt || b64(spki) != info {
-		t.Errorf("%x %s", spki, members)
+	if !ok || key.Thumbprint() != jkt || b64(key.SPKI()) != info {
+		t.Errorf("%x %s", key.SPKI(), key.Thumbprint())
 	}
 }
 
@@ -52,7 +50,7 @@ func TestWhoHasNoKey(t *testing.T) {
 	for _, text := range []string{
 		"", "alice", string(identity.NewUser([32]byte{1})), "agent1", "AGENT1QF5GFQM48K9ACEGEZ3SG82NEY2AA6L5FVPWH3N3Z0AJH0NAM3SSGWNN5ME7",
 	} {
-		if _, _, ok := enveloped.KeyInfo(text); ok || enveloped.IsAddress(text) {
+		if _, ok := agreement.Key(text); ok || agreement.IsAddress(text) {
 			t.Errorf("%s has a key", text)
 		}
 	}
@@ -97,7 +95,7 @@ func TestMessagesThatAgreeToNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := enveloped.Read(raw)
+		a, err := agreement.Read(raw)
 		if c.member == "" {
 			if err != nil || a.PolicyDigest != "d" || a.Issuer != "i" || !a.Expires.IsZero() ||
 				(name == "with a scope") != slices.Equal(a.Scope, []string{"a", "b"}) {
@@ -105,14 +103,14 @@ func TestMessagesThatAgreeToNothing(t *testing.T) {
 			}
 			continue
 		}
-		if at, ok := errors.AsType[*enveloped.MemberError](err); !ok || at.Member != c.member || a.Agent != "" {
+		if at, ok := errors.AsType[*agreement.MemberError](err); !ok || at.Member != c.member || a.Agent != "" {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
 	for name, raw := range map[string]string{
 		"changed": strings.Replace(string(signed(t)), "1893456000", "1893456001", 1), "empty": "", "too long": strings.Repeat(" ", 17<<10) + string(signed(t)),
 	} {
-		if a, err := enveloped.Read([]byte(raw)); !errors.Is(err, enveloped.ErrSignature) || a.Agent != "" {
+		if a, err := agreement.Read([]byte(raw)); !errors.Is(err, agreement.ErrSignature) || a.Agent != "" {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 	}
@@ -121,14 +119,14 @@ func TestMessagesThatAgreeToNothing(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(signed(f))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		a, err := enveloped.Read(raw)
+		a, err := agreement.Read(raw)
 		if err != nil {
 			if a.Agent != "" {
 				t.Errorf("%+v, %v", a, err)
 			}
 			return
 		}
-		if _, _, ok := enveloped.KeyInfo(a.Agent); !ok || len(a.ID) != 64 || a.Issuer == "" || a.PolicyDigest == "" {
+		if _, ok := agreement.Key(a.Agent); !ok || len(a.ID) != 64 || a.Issuer == "" || a.PolicyDigest == "" {
 			t.Errorf("%+v", a)
 		}
 	})

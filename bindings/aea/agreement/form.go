@@ -1,0 +1,76 @@
+package agreement
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const form = "aea-1"
+
+// Form is how agents of the framework agree. Their ids are addresses.
+func Form() pat.Form {
+	return pat.Form{
+		Names: []string{form}, IsAddress: IsAddress,
+		Kept: func(a pat.Agreement) pat.Evidence { return kept{a} },
+		Owns: func(id pat.AgentID, key pat.Key) bool {
+			point, written := pat.PointOf(key.SPKI())
+			if !written {
+				return false
+			}
+			_, ok := keyOf(string(id), point)
+			return ok
+		},
+	}
+}
+
+// Evidence is an offer of the gateway that an agent accepts in a negotiation, with its signature. The agent's id is its address, which comes
+// of its key; such a key signs agreements in this form alone. The agreement is fresh, because the nonce is the gateway's own and is used once.
+type Evidence struct {
+	Agreement // PolicySHA256 is of the policy as the agent has read it: pat.Offer.SHA256
+
+	// Until is when the offer ends, at most 15 minutes ahead. The caller has made the offer to this agent, with a nonce that nobody can guess.
+	Until     time.Time
+	Ledger    string // empty: fetchai
+	PublicKey string // as the ledger writes it
+	Signature string // as the ledger writes it
+}
+
+// Verify implements pat.Evidence.
+func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+	public, err := ParseKey(e.Ledger, e.PublicKey)
+	if err != nil {
+		return pat.Signer{}, pat.Accepted{}, pat.UnsupportedKey(err.Error())
+	}
+	text := e.Text()
+	if _, err := Read(text, e.Signature, public.Point()); err != nil {
+		return pat.Signer{}, pat.Accepted{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
+	}
+	if e.PolicySHA256 != offer.SHA256() {
+		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
+	}
+	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: pat.AddressKey(pat.AgentID(e.Agent), public.Point())}
+	return signer, pat.Accepted{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
+}
+
+// kept is an agreement that was kept. When it was made it does not say, nor that the gateway whose address it names was the one of this
+// service.
+type kept struct{ agreement pat.Agreement }
+
+// Verify implements pat.Evidence.
+func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+	point, written := pat.PointOf(k.agreement.PublicKey)
+	if !written {
+		return pat.Signer{}, pat.Accepted{}, pat.UnsupportedKey(ErrKey.Error())
+	}
+	a, err := Read(k.agreement.Signed, string(k.agreement.Signature), point)
+	if err != nil {
+		return pat.Signer{}, pat.Accepted{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
+	}
+	if !offer.HasSHA256(a.PolicySHA256) {
+		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
+	}
+	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: pat.AddressKey(pat.AgentID(a.Agent), point)}
+	return signer, pat.Accepted{Form: form, Signed: k.agreement.Signed, Nonce: a.Nonce}, nil
+}

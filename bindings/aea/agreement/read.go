@@ -1,0 +1,63 @@
+// Package agreement is how agents of the AEA framework agree: in a negotiation they sign a text of five lines that names the gateway, the
+// agent, the policy and an offer of the gateway, with the key that the agent's address comes of. Text, signature and key are all the evidence
+// there is, and can be read again at any time:
+//
+//	a, err := agreement.Read(text, signature, key)
+//
+// Whether the offer was made, and until when it is good, is known to whoever has made it.
+package agreement
+
+import (
+	"errors"
+
+	"github.com/uimgate/uimgate/internal/wire/aea/identity"
+)
+
+// An Agreement is what an agent's key has signed.
+type Agreement = identity.Agreement
+
+// The errors of this package.
+var (
+	// ErrKey is of a text that is no public key as the ledger writes it, or of another ledger than fetchai, cosmos and ethereum.
+	ErrKey = errors.New("it is no public key as the ledger writes it")
+	// ErrSignature is of an agreement that the agent's key has not signed.
+	ErrSignature = errors.New("it is no agreement that the agent's key has signed")
+)
+
+// ParseKey reads a public key as agents of a ledger write it. No ledger is fetchai, the default of the framework. The error is ErrKey.
+func ParseKey(ledger, text string) (identity.PublicKey, error) {
+	if ledger == "" {
+		ledger = string(identity.Fetchai)
+	}
+	key, err := identity.ParsePublicKey(identity.Ledger(ledger), text)
+	if err != nil {
+		return identity.PublicKey{}, ErrKey
+	}
+	return key, nil
+}
+
+// Read verifies the signature of an agreement, and that a point on secp256k1 is the key of the agent. The ledger, which says how both are
+// written, is that of the agent's address. The error is ErrSignature.
+func Read(text []byte, signature string, point []byte) (Agreement, error) {
+	a, ok := identity.ParseAgreement(text)
+	if key, known := keyOf(a.Agent, point); ok && known && a.SignedBy(key, signature) {
+		return a, nil
+	}
+	return Agreement{}, ErrSignature
+}
+
+// keyOf returns the key at a point, if the address comes of it.
+func keyOf(address string, point []byte) (identity.PublicKey, bool) {
+	ledger, known := identity.LedgerOf(address)
+	if !known {
+		return identity.PublicKey{}, false
+	}
+	key, err := identity.ParsePoint(ledger, point)
+	return key, err == nil && key.Address() == address
+}
+
+// IsAddress reports whether a text is the address of an agent.
+func IsAddress(text string) bool {
+	_, ok := identity.LedgerOf(text)
+	return ok
+}

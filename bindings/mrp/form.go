@@ -1,0 +1,24 @@
+package mrp
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+// Form implements door.FormSource: an agent's id is its Ed25519 key. It signs a JWS like every other agent.
+func (d *Door) Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
+
+// isAddress reports whether an id has the form of an address: a key of Ed25519 in base64url. A reader that is not strict takes several
+// spellings of one key, so each of them counts.
+func isAddress(id string) bool {
+	b, err := base64.RawURLEncoding.DecodeString(id)
+	return err == nil && len(b) == ed25519.PublicKeySize && len(id) == base64.RawURLEncoding.EncodedLen(len(b))
+}
+
+// owns reports whether an id is the key itself, or its thumbprint: both have the same form.
+func owns(id pat.AgentID, key pat.Key) bool {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return string(id) == base64.RawURLEncoding.EncodeToString(public) || string(id) == string(key.Thumbprint())
+}

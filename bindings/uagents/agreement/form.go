@@ -1,0 +1,91 @@
+package agreement
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/pat"
+)
+
+const (
+	formEnvelope = "uagents-envelope"
+	// formChat is that of an envelope in which it is said in words; it names the service by its address alone.
+	formChat = "uagents-chat"
+)
+
+// Form is how agents of the protocol agree. Their ids are addresses.
+func Form() pat.Form {
+	return pat.Form{
+		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
+		Kept: func(a pat.Agreement) pat.Evidence { return kept(a.Signature) },
+		Owns: func(id pat.AgentID, key pat.Key) bool {
+			own, ok := Key(string(id))
+			return ok && own.Thumbprint() == key.Thumbprint()
+		},
+	}
+}
+
+// InChat reports whether an agreement was made in words, and so names the service by its address alone.
+func InChat(a pat.Agreement) bool { return a.Form == formChat }
+
+// Evidence is a signed envelope with an agreement. The agent's id is its address, which is its key as well: such a key signs agreements in
+// this form alone, and never a JWS. The nonce is the digest of the envelope, so that it is used once whichever signature it has.
+type Evidence struct {
+	Envelope []byte // as it came
+	Target   string // address of the service
+}
+
+// Verify implements pat.Evidence.
+func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+	return verify(e.Envelope, issuer, offer, func(target string) error {
+		if e.Target == "" || target != e.Target {
+			return &pat.MisdirectedError{Member: "target", Want: e.Target}
+		}
+		return nil
+	})
+}
+
+// kept is an envelope that was kept. Which address the service had then is not known.
+type kept []byte
+
+// Verify implements pat.Evidence.
+func (k kept) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+	return verify(k, issuer, offer, func(string) error { return nil })
+}
+
+func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target string) error) (pat.Signer, pat.Accepted, error) {
+	a, err := Read(raw)
+	if err != nil {
+		if member, ok := errors.AsType[*MemberError](err); ok {
+			err = &pat.AgreementError{Member: member.Member, Reason: member.Reason}
+		} else {
+			err = fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
+		}
+		return pat.Signer{}, pat.Accepted{}, err
+	}
+	key, ok := Key(a.Agent)
+	elsewhere := misdirected(a.Target)
+	switch {
+	case !ok:
+		err = pat.ErrBadSignature
+	case elsewhere != nil:
+		err = elsewhere
+	case a.Issuer != issuer && !a.Chat:
+		err = &pat.MisdirectedError{Member: "issuer", Want: issuer}
+	case a.PolicyDigest != offer.Digest:
+		err = &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest, SignedDigest: a.PolicyDigest}
+	case a.Expires.IsZero():
+		err = pat.ErrAgreementStale
+	}
+	if err != nil {
+		return pat.Signer{}, pat.Accepted{}, err
+	}
+	form := formEnvelope
+	if a.Chat {
+		form = formChat
+	}
+	return pat.Signer{ID: pat.AgentID(a.Agent), Key: key}, pat.Accepted{
+		Form: form, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: a.Scope,
+	}, nil
+}

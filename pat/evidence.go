@@ -1,0 +1,107 @@
+package pat
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// evidenceWindow is how far ahead Evidence may expire.
+const evidenceWindow = 15 * time.Minute
+
+// A Form is how agents of another protocol agree and are named, beside the forms that this package has itself. It is immutable.
+type Form struct {
+	// Names are the values of Agreement.Form that belong to it, each to one Form alone. None: the protocol has addresses only.
+	Names []string
+	// Kept returns the Evidence of an agreement that was kept under one of Names.
+	Kept func(a Agreement) Evidence
+	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the key that Owns names, before that key
+	// has agreed as well, and whether or not a service takes agreements in this form.
+	IsAddress func(id string) bool
+	Owns      func(id AgentID, key Key) bool
+}
+
+// Evidence is an agreement in a Form, as an agent has signed it.
+type Evidence interface {
+	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not look at the time:
+	// Accepted.Expires says until when the agreement is good. Errors are of kind ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected,
+	// ErrPolicyMismatch, ErrUnsupportedKey or ErrAgreementStale.
+	Verify(issuer string, offer Offer) (Signer, Accepted, error)
+}
+
+// A Signer is who signed.
+type Signer struct {
+	ID  AgentID
+	Key Key
+}
+
+// IssueEvidence is Issue for Evidence. scope is IssueRequest.Scope, and admit IssueRequest.Admit. Errors: those of Evidence.Verify, ErrBusy,
+// ErrAgreementStale where the agreement does not expire within 15 minutes or has expired, and those of Issue that follow.
+func (i *Issuer) IssueEvidence(ctx context.Context, e Evidence, scope []string, admit func() error) (Issued, error) {
+	requested, err := normalScope(scope)
+	if err != nil {
+		return Issued{}, err
+	}
+	v := verified{offer: i.terms.Offer()}
+	err = verifying.inTurn(ctx, func() (err error) {
+		var signer Signer
+		signer, v.accepted, err = verifyForm(e, i.rules.Issuer, v.offer)
+		v.agentID, v.key = signer.ID, signer.Key
+		return err
+	})
+	if err != nil {
+		return Issued{}, err
+	}
+	return i.keep(ctx, v, requested, admit)
+}
+
+// verifyForm verifies Evidence, but for its time.
+func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Accepted, error) {
+	signer, accepted, err := e.Verify(issuer, offer)
+	if err != nil {
+		if mismatch, ok := errors.AsType[*PolicyMismatchError](err); ok {
+			mismatch.SignedDigest = bounded(mismatch.SignedDigest)
+		}
+		return Signer{}, Accepted{}, err
+	}
+	if accepted.Scope, err = normalScope(accepted.Scope); err != nil {
+		return Signer{}, Accepted{}, &AgreementError{"scope", err.Error()}
+	}
+	accepted.Assurance, accepted.UID, accepted.Digest = Fresh, offer.UID, offer.Digest
+	return signer, accepted, nil
+}
+
+// verifyKept verifies a kept agreement in a Form again. The error is of kind ErrBadExport.
+func verifyKept(a Agreement, p PolicyDocument, form Form) error {
+	if _, err := offerOf(a, p); err != nil {
+		return err
+	}
+	offer, err := NewOffer(p.Bytes, p.UID)
+	if err != nil {
+		return errorOfKind(ErrBadExport, "%v", err)
+	}
+	signer, accepted, err := verifyForm(form.Kept(a), a.Issuer, offer)
+	switch {
+	case err != nil:
+		return errorOfKind(ErrBadExport, "the agreement: %v", err)
+	case signer.ID != a.AgentID || !bytes.Equal(signer.Key.SPKI(), a.PublicKey) || signer.Key.Thumbprint() != a.KeyID:
+		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
+	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope) ||
+		!bytes.Equal(accepted.Signed, a.Signed):
+		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
+	case !accepted.Expires.IsZero() && accepted.stale(a.CreatedAt):
+		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
+	}
+	return nil
+}
+
+// formOf returns the Form of a value of Agreement.Form, and false where it is one of this package.
+func formOf(forms []Form, name string) (Form, bool) {
+	at := slices.IndexFunc(forms, func(f Form) bool { return slices.Contains(f.Names, name) })
+	if at < 0 {
+		return Form{}, false
+	}
+	return forms[at], true
+}
