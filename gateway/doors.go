@@ -23,7 +23,7 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		c.SetPath(route)
 		v := &door.Visit{
 			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
-			Caller: s.caller(r, x.client), Address: x.address, Later: s.later(route, x),
+			Caller: s.caller(r, x.client), Address: x.address, Executor: s.executor, Later: s.later(route, x),
 		}
 		defer func() { x.Outcome = v.Outcome }()
 		d.Serve(c.Response(), r, v)

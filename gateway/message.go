@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/door"
@@ -72,13 +71,8 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 				return err
 			}
 		}
-		if result, err = s.executor.Execute(x, call); err != nil {
-			return err
-		}
-		output := slices.Clone(result.Output)
-		result.Sent()
-		result.Output = output
-		return nil
+		result, err = (&door.Visit{Executor: s.executor}).Execute(x, call)
+		return err
 	})
 	return result, err
 }

@@ -38,7 +38,7 @@ func (x *exchange) send() {
 func (x *exchange) malformed(fail *fault) {
 	own := reason.MalformedRequest.Refusal(fail.message)
 	x.call.Read = func() (execute.Request, error) { return execute.Request{}, own }
-	_, err := x.d.executor.Execute(x.r.Context(), x.call)
+	_, err := x.Execute(x.r.Context(), x.call)
 	if f := refusalOf(err); f != nil && f != own {
 		x.refuseOrReject(f, "")
 		return
@@ -83,9 +83,8 @@ func (x *exchange) execute(m *message) {
 		x.start(m)
 		return
 	}
-	result, err := x.d.executor.Execute(x.r.Context(), x.call)
+	result, err := x.Execute(x.r.Context(), x.call)
 	x.ended(&result, err, m.contextID)
-	result.Sent()
 }
 
 // prepare completes the call by what stands beside the parameters.

@@ -45,10 +45,9 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	call.Read = func() (execute.Request, error) {
 		return execute.Request{IntentUID: t.UID(name), Parameters: arguments, At: "/arguments"}, nil
 	}
-	result, err := d.executor.Execute(r.Context(), call)
+	result, err := a.Execute(r.Context(), call)
 	if err == nil {
 		a.done(&result)
-		result.Sent()
 		return
 	}
 	f := refusal.For(err)

@@ -26,9 +26,8 @@ const Name = "mcp"
 
 // A Door answers at the MCP path of each service. It is safe for concurrent use.
 type Door struct {
-	executor *execute.Executor
-	version  string
-	tools    tool.Made
+	version string
+	tools   tool.Made
 }
 
 // Name implements door.Module.
@@ -43,7 +42,7 @@ func (d *Door) Blocks() config.Blocks {
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.executor, d.version = p.Executor, cmp.Or(p.Version, "0")
+	d.version = cmp.Or(p.Version, "0")
 	return nil
 }
 
@@ -86,7 +85,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	var err error
 	if q.token, err = wire.Bearer(r.Header); err == nil {
 		call.Token = q.token
-		_, err = d.executor.Identify(r.Context(), call)
+		_, err = v.Identify(r, call)
 	}
 	var held *reason.Refusal
 	if err != nil {
@@ -94,9 +93,6 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 			a.refused(held)
 			return
 		}
-	}
-	if held == nil {
-		door.Accepted(r)
 	}
 	data, err := wire.ReadJSON(r, v.Service.MaxBody)
 	if err != nil {

@@ -118,7 +118,6 @@ func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error)
 		return envelope.Envelope{}, err
 	}
 	answer, err := x.executed(request.IntentUID, &result)
-	result.Sent()
 	return answer, err
 }
 
@@ -128,21 +127,21 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 		return execute.Result{}, err
 	}
 	call := x.Call(Name, x.r)
+	call.Sender = pat.AgentID(x.Sender)
 	var err error
 	if call.Token, err = x.token(named); err != nil {
 		return execute.Result{}, execute.Unsent(err)
 	}
-	if err := x.own(call); err != nil {
+	if _, err := x.Identify(x.r, call); err != nil {
 		return execute.Result{}, err
 	}
 	call.Proved = x.proved()
-	door.Accepted(x.r)
 	var wrong error
 	if call.IdempotencyKey, wrong = execute.ParseIdempotencyKey(key); malformed == nil {
 		malformed = wrong
 	}
 	call.Read = func() (execute.Request, error) { return request, malformed }
-	return x.d.executor.Execute(x.r.Context(), call)
+	return x.Execute(x.r.Context(), call)
 }
 
 // executed answers with UIMResult. An output that is no object is the member output of one, since the model wants an object.

@@ -4,7 +4,6 @@ import (
 	"encoding/hex"
 
 	"github.com/uimgate/uimgate/bindings/uagents/agreement"
-	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
@@ -51,18 +50,6 @@ func (x *exchange) known() error {
 	}
 	return reason.PolicyRequiresVerification.Refusal("A user neither agrees nor calls: nothing proves who it is.").
 		With("suggestion", "Send from an agent, whose address is its key.")
-}
-
-// own refuses a PAT that is not the sender's.
-func (x *exchange) own(call execute.Call) error {
-	claims, err := x.d.executor.Identify(x.r.Context(), call)
-	switch {
-	case err != nil:
-		return err
-	case string(claims.Subject) != string(x.Sender):
-		return reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
-	}
-	return nil
 }
 
 // renew answers UIMRenew: the envelope proves the key of the PAT, so it has to expire, and is good once.

@@ -241,7 +241,6 @@ func (x *exchange) sayResult(m chat.Message, c chat.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer result.Sent()
 	output, err := x.output(&result)
 	if err != nil {
 		return "", err

@@ -54,7 +54,6 @@ func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error
 	w := strictjson.NewWriter(nil)
 	w.Text("result", string(output))
 	answer, err := x.tool("CallToolResponse", w)
-	result.Sent()
 	return answer, err
 }
 

@@ -3,7 +3,9 @@
 package door
 
 import (
+	"context"
 	"net/http"
+	"slices"
 
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
@@ -12,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // A Door answers requests at paths that each service gives it. It is safe for concurrent use.
@@ -31,6 +34,7 @@ type Visit struct {
 	RequestID execute.RequestID
 	Caller    service.Caller
 	Address   string // under which the client is counted, such as at the desk
+	Executor  *execute.Executor
 	// Later writes down what became of an answer that is sent after the request has ended. It is called at most once, then.
 	Later func(Delivery)
 	Outcome
@@ -60,6 +64,28 @@ func (v *Visit) About(f *reason.Refusal) wire.About {
 // Desk is a request of this visit at the desk.
 func (v *Visit) Desk() agree.Call {
 	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}
+}
+
+// Identify returns whose PAT a call carries, before its body is read. Whoever has a PAT that is accepted keeps its connection where there are
+// too many, and has memory for the body. See execute.Executor.Identify.
+func (v *Visit) Identify(r *http.Request, c execute.Call) (*pat.Claims, error) {
+	claims, err := v.Executor.Identify(r.Context(), c)
+	if err == nil {
+		Accepted(r)
+	}
+	return claims, err
+}
+
+// Execute makes a call. The caller owns the output. See execute.Executor.Execute.
+func (v *Visit) Execute(ctx context.Context, c execute.Call) (execute.Result, error) {
+	result, err := v.Executor.Execute(ctx, c)
+	if err != nil {
+		return result, err
+	}
+	output := slices.Clone(result.Output)
+	result.Sent()
+	result.Output = output
+	return result, nil
 }
 
 // Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.
