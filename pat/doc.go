@@ -8,7 +8,7 @@
 //	view := pat.NewView(st, keys, now)                       // go view.Run(ctx)
 //	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: terms, Store: st, Keys: keys, View: view, Now: now})
 //	issued, err := issuer.Issue(ctx, pat.IssueRequest{AgentID: id, SignedPolicy: s, PublicKey: key})
-//	issued, err := issuer.IssueEvidence(ctx, evidence, nil, nil) // in a form of another protocol
+//	issued, err := issuer.Issue(ctx, pat.IssueRequest{Evidence: evidence}) // in a form of another protocol
 //	claims, err := issuer.Verifier().Verify(ctx, token, now())
 //
 // Everything here denies when in doubt, and no error text quotes a token, a key or a signature.

@@ -68,7 +68,7 @@ func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*envelo
 
 func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issued, error) {
 	tb.Helper()
-	return w.issuer.IssueEvidence(tb.Context(), agreement.Evidence{Envelope: raw, Target: string(target(tb))}, nil, nil)
+	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: string(target(tb))}})
 }
 
 func TestAnEnvelopeIsAFreshAgreement(t *testing.T) {
@@ -206,15 +206,15 @@ func TestEnvelopesThatAreNoAgreement(t *testing.T) {
 		}
 	}
 	nowhere := agreement.Evidence{Envelope: w.envelope(t, alice)}
-	if _, err := w.issuer.IssueEvidence(t.Context(), nowhere, nil, nil); !errors.Is(err, pat.ErrAgreementMisdirected) {
+	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: nowhere}); !errors.Is(err, pat.ErrAgreementMisdirected) {
 		t.Errorf("no target: %v", err)
 	}
 	refused := errors.New("refused")
 	request := agreement.Evidence{Envelope: w.envelope(t, alice), Target: string(target(t))}
-	if _, err := w.issuer.IssueEvidence(t.Context(), request, nil, func() error { return refused }); !errors.Is(err, refused) {
+	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request, Admit: func() error { return refused }}); !errors.Is(err, refused) {
 		t.Errorf("not admitted: %v", err)
 	}
-	if _, err := w.issuer.IssueEvidence(t.Context(), request, nil, nil); err != nil {
+	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request}); err != nil {
 		t.Errorf("what was refused is not used up: %v", err)
 	}
 }
@@ -366,7 +366,7 @@ func TestWordsProveAnAgreement(t *testing.T) {
 	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *enveloping) {
 		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, said
 	})
-	if _, err := w.issuer.IssueEvidence(t.Context(), agreement.Evidence{Envelope: raw, Target: "agent1another"}, nil, nil); !errors.Is(err,
+	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: "agent1another"}}); !errors.Is(err,
 		pat.ErrAgreementMisdirected) {
 		t.Errorf("to another agent: %v", err)
 	}

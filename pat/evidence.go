@@ -2,7 +2,6 @@ package pat
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"time"
@@ -37,27 +36,28 @@ type Signer struct {
 	Key Key
 }
 
-// IssueEvidence is Issue for Evidence. scope is IssueRequest.Scope, and admit IssueRequest.Admit. Errors: those of Evidence.Verify, ErrBusy,
-// ErrAgreementStale where the agreement does not expire within 15 minutes or has expired, and those of Issue that follow.
-func (i *Issuer) IssueEvidence(ctx context.Context, e Evidence, scope []string, admit func() error) (Issued, error) {
-	requested, err := normalScope(scope)
-	if err != nil {
-		return Issued{}, err
-	}
-	v := verified{offer: i.terms.Offer()}
-	err = verifying.inTurn(ctx, func() (err error) {
-		var signer Signer
-		signer, v.accepted, err = verifyForm(e, i.rules.Issuer, v.offer)
-		v.agentID, v.key = signer.ID, signer.Key
-		return err
-	})
-	if err != nil {
-		return Issued{}, err
-	}
-	return i.keep(ctx, v, requested, admit)
+// presentedEvidence is an agreement in one of the forms of this package.
+type presentedEvidence struct {
+	Presented
+	to   Recipient
+	past []Offer
 }
 
-// verifyForm verifies Evidence, but for its time.
+// Verify implements Evidence.
+func (p presentedEvidence) Verify(_ string, offer Offer) (Signer, Accepted, error) {
+	accepted, err := verifyPresented(p.Presented, p.to, offer, p.past)
+	return Signer{p.AgentID, p.Key}, accepted, err
+}
+
+// verifyEvidenceOf verifies Evidence, but for its time.
+func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Accepted, error) {
+	if own, ok := e.(presentedEvidence); ok {
+		return own.Verify(issuer, offer)
+	}
+	return verifyForm(e, issuer, offer)
+}
+
+// verifyForm verifies Evidence in a Form, but for its time.
 func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Accepted, error) {
 	signer, accepted, err := e.Verify(issuer, offer)
 	if err != nil {

@@ -72,8 +72,10 @@ func (i *Issuer) Verifier() *Verifier { return i.verifier }
 type IssueRequest struct {
 	AgentID      string // in the form of ParseAgentID
 	SignedPolicy string
-	PublicKey    any      // in the form of ParsePublicKeyValue
-	Scope        []string // nil: what the agreement names, or else all that the policy permits
+	PublicKey    any // in the form of ParsePublicKeyValue
+	// Evidence is an agreement in a form of another protocol, in place of AgentID, SignedPolicy and PublicKey. nil: it is in one of this package.
+	Evidence Evidence
+	Scope    []string // nil: what the agreement names, or else all that the policy permits
 	// Admit is asked once the agreement was verified, and before anything is kept; an error of it ends the request. nil: admitted.
 	Admit func() error
 }
@@ -105,25 +107,28 @@ type Issued struct {
 }
 
 // Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind ErrUnsupportedKey,
-// ErrWeakKey, those of VerifyAgreement, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
+// ErrWeakKey, those of VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
-	key, err := ParsePublicKeyValue(r.PublicKey)
-	if err != nil {
-		return Issued{}, err
+	e := r.Evidence
+	if e == nil {
+		key, err := ParsePublicKeyValue(r.PublicKey)
+		if err != nil {
+			return Issued{}, err
+		}
+		agentID, err := ParseAgentID(r.AgentID)
+		if err != nil {
+			return Issued{}, err
+		}
+		e = presentedEvidence{Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.recipient(), i.terms.Past()}
 	}
 	requested, err := normalScope(r.Scope)
 	if err != nil {
 		return Issued{}, err
 	}
-	agentID, err := ParseAgentID(r.AgentID)
-	if err != nil {
-		return Issued{}, err
-	}
-	v := verified{agentID: agentID, key: key, offer: i.terms.Offer()}
+	v := verified{offer: i.terms.Offer()}
 	err = verifying.inTurn(ctx, func() (err error) {
-		presented := Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}
-		v.accepted, err = verifyPresented(presented, i.rules.recipient(), v.offer, i.terms.Past())
+		v.Signer, v.accepted, err = verifyEvidenceOf(e, i.rules.Issuer, v.offer)
 		return err
 	})
 	if err != nil {
@@ -134,15 +139,15 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 
 // A verified agreement is one whose signature is good, under the policy offered; its time is not yet held.
 type verified struct {
-	agentID  AgentID
-	key      Key
+	Signer
+
 	accepted Accepted
 	offer    Offer
 }
 
 // keep admits the agent of a verified agreement, keeps the agreement, and issues the PAT for it.
 func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit func() error) (Issued, error) {
-	agentID, key, accepted, offer := v.agentID, v.key, v.accepted, v.offer
+	agentID, key, accepted, offer := v.ID, v.Key, v.accepted, v.offer
 	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
 		return Issued{}, ErrFreshRequired
 	}

@@ -34,7 +34,7 @@ type negotiating struct {
 
 func (w *world) issueNegotiated(tb testing.TB, r negotiating) (pat.Issued, error) {
 	tb.Helper()
-	return w.issuer.IssueEvidence(tb.Context(), r.Evidence, r.Scope, r.Admit)
+	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: r.Evidence, Scope: r.Scope, Admit: r.Admit})
 }
 
 // accepted is the acceptance of an offer by an agent, signed once change is done.

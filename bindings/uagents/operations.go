@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/uimgate/uimgate/bindings/uagents/agreement"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -82,10 +81,9 @@ func (x *exchange) issue() (pat.Issued, error) {
 	if err := x.known(); err != nil {
 		return pat.Issued{}, err
 	}
-	signed := func() (agree.Evidence, error) {
-		return agree.Evidence{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
-	}
-	issued, err := x.d.desk.IssueEvidence(x.r.Context(), x.Desk(), signed)
+	issued, err := x.d.desk.Issue(x.r.Context(), x.Desk(), func() (pat.IssueRequest, error) {
+		return pat.IssueRequest{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
+	})
 	if err != nil {
 		return pat.Issued{}, err
 	}

@@ -70,24 +70,6 @@ func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest,
 	})
 }
 
-// Evidence is an agreement in a form of another protocol, and the scope that is asked for; nil: what the agreement names.
-type Evidence struct {
-	pat.Evidence
-
-	Scope []string
-}
-
-// IssueEvidence is Issue for Evidence.
-func (d *Desk) IssueEvidence(ctx context.Context, c Call, read func() (Evidence, error)) (pat.Issued, error) {
-	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
-		e, err := read()
-		if err != nil {
-			return pat.Issued{}, err
-		}
-		return c.Service.Issuance.IssueEvidence(ctx, e.Evidence, e.Scope, d.agreements.keep)
-	})
-}
-
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
 func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {

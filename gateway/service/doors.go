@@ -38,6 +38,7 @@ type Consent struct {
 
 // An Announcer is the settings of a door that announces itself. It is safe for concurrent use.
 type Announcer interface {
+	// Announce is called before the door has prepared the service as well.
 	Announce(d *Definition) Announcement
 }
 

@@ -188,7 +188,7 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	issued, err := t.Desk.IssueEvidence(ctx, t.atDesk(), t.acceptance)
+	issued, err := t.Desk.Issue(ctx, t.atDesk(), t.acceptance)
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
@@ -202,20 +202,20 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 }
 
 // acceptance reads what was signed. The key is judged where the agreement is made.
-func (t *turn) acceptance() (agree.Evidence, error) {
+func (t *turn) acceptance() (pat.IssueRequest, error) {
 	info := t.said.Info
 	o, err := t.open()
 	switch {
 	case err != nil:
-		return agree.Evidence{}, err
+		return pat.IssueRequest{}, err
 	case info["tx_nonce"] != "" && info["tx_nonce"] != o.nonce:
-		return agree.Evidence{}, pat.ErrAgreementStale
+		return pat.IssueRequest{}, pat.ErrAgreementStale
 	}
 	signed := agreement.Evidence{
 		Agreement: identity.Agreement{Gateway: t.Address, Agent: t.Sender, PolicySHA256: info["policy_sha256"], Nonce: o.nonce},
 		Until:     o.until, Ledger: info["ledger_id"], PublicKey: info["public_key"], Signature: info["signature"],
 	}
-	return agree.Evidence{Evidence: signed, Scope: []string{o.intent}}, nil
+	return pat.IssueRequest{Evidence: signed, Scope: []string{o.intent}}, nil
 }
 
 // renewed answers with the successor of a PAT of the sender's own.

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
+	"github.com/uimgate/uimgate/pat"
 )
 
 // AgreedInEnvelope returns a new agent of the uAgents protocol that has agreed with a signed envelope. Its id is its address; Key is
@@ -25,7 +26,7 @@ func (g *Gate) AgreedInEnvelope(seed string) *Agent {
 		Payload: envelope.Pack(message), Expires: &until,
 	}.Sign(key))
 	g.Must(err)
-	issued, err := service.Issuance.IssueEvidence(g.Context(), agreement.Evidence{Envelope: raw, Target: string(key.Address())}, nil, nil)
+	issued, err := service.Issuance.Issue(g.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: string(key.Address())}})
 	g.Must(err)
 	a := g.Stranger(string(key.Address()))
 	a.Token = issued.Token
