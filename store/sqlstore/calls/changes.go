@@ -1,0 +1,88 @@
+package calls
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// Changes are what calls change in the tables, as rows become.
+type Changes struct {
+	At       time.Time // of the transaction; all that happened in it has this time
+	Begun    []Begun
+	Moved    []ledger.Line
+	Lines    []ledger.Line // in their order
+	Counters []Counter     // each once
+	Accounts []ledger.Account
+	Pools    []ledger.Pool
+	Used     []Use
+}
+
+// A Begun is an execution that began, and when it may be deleted once it is settled; 0: never.
+type Begun struct {
+	*store.Execution
+
+	Forget int64
+}
+
+// A Use is the first one of an agreement.
+type Use struct {
+	Service, ID string
+	At          time.Time
+}
+
+// A Counter is a row of counters, as it becomes.
+type Counter struct {
+	CounterKey
+
+	Slot, Dispatch, DispatchSlot int64
+	Counts                       []byte
+}
+
+// A CounterKey names a row of counters.
+type CounterKey struct {
+	Service, AgentID, LimitID string
+	Period                    limit.Period
+}
+
+func (k CounterKey) key() counterKey { return counterKey{k.Service, k.AgentID, k.LimitID, k.Period} }
+
+func (c *Counter) args() []any {
+	return []any{
+		c.Slot, engine.Blob(c.Counts), c.Dispatch, c.DispatchSlot, engine.Nanos(c.Period.Frees(c.Slot)),
+		c.Service, c.AgentID, c.LimitID, string(c.Period),
+	}
+}
+
+// becomes returns the row that a counter becomes.
+func (c *counter) becomes(k counterKey) *Counter {
+	return &Counter{
+		CounterKey: CounterKey{k.service, k.agentID, k.limitID, k.period},
+		Slot:       c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
+	}
+}
+
+// becomes returns what has changed.
+func (w *work) becomes(ctx context.Context) (*Changes, error) {
+	c := &Changes{At: w.t.Now(), Begun: w.changes.Begun, Moved: w.changes.moves, Lines: w.book.Lines()}
+	for k, n := range w.counters {
+		if n.dirty {
+			c.Counters = append(c.Counters, *n.becomes(k))
+		}
+	}
+	for k := range w.used {
+		c.Used = append(c.Used, Use{k.service, k.id, c.At})
+	}
+	var err error
+	c.Accounts, c.Pools, err = w.book.Changed(ctx)
+	return c, err
+}
+
+// Empty reports whether nothing was changed.
+func (c *Changes) Empty() bool {
+	return len(c.Begun)+len(c.Moved)+len(c.Lines)+len(c.Counters)+len(c.Accounts)+len(c.Pools)+len(c.Used) == 0
+}

@@ -1,0 +1,94 @@
+package calls
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// The keys of rows that calls read and change. They have an order, in which all writers lock them.
+type (
+	idempotencyKey struct{ service, agentID, key string }
+	nonceKey       struct{ service, keyID, id string }
+	executionKey   struct{ service, id string }
+)
+
+func (k counterKey) compare(o counterKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID),
+		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
+}
+
+func (k executionKey) compare(o executionKey) int {
+	return cmp.Or(strings.Compare(k.id, o.id), strings.Compare(k.service, o.service))
+}
+
+func (k idempotencyKey) compare(o idempotencyKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID), strings.Compare(k.key, o.key))
+}
+
+func (k nonceKey) compare(o nonceKey) int {
+	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.keyID, o.keyID), strings.Compare(k.id, o.id))
+}
+
+// sorted orders keys and removes duplicates.
+func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
+	if len(keys) > 1 {
+		slices.SortFunc(keys, compare)
+	}
+	return slices.Compact(keys)
+}
+
+// A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
+// order for all writers: so there are no deadlocks.
+type rowSet struct {
+	agentID    string   // of the call
+	begins     []string // the ids of executions that are to begin
+	executions []executionKey
+	presumed   []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
+	keys       []idempotencyKey
+	nonces     []nonceKey
+	counters   []counterKey
+	accounts   []ledger.AccountKey
+	pools      []ledger.PoolKey
+	answers    []agentKey // whose answers are to be kept
+}
+
+// mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
+func mergeRowSets(batch []*call) (all rowSet) {
+	for _, c := range batch {
+		n := &c.rows
+		all.begins = append(all.begins, n.begins...)
+		all.executions = append(all.executions, n.executions...)
+		all.presumed = append(all.presumed, n.presumed...)
+		all.keys = append(all.keys, n.keys...)
+		all.nonces = append(all.nonces, n.nonces...)
+		all.counters = append(all.counters, n.counters...)
+		all.accounts = append(all.accounts, n.accounts...)
+		all.pools = append(all.pools, n.pools...)
+		all.answers = append(all.answers, n.answers...)
+	}
+	all.executions = sorted(all.executions, executionKey.compare)
+	all.keys = sorted(all.keys, idempotencyKey.compare)
+	all.nonces = sorted(all.nonces, nonceKey.compare)
+	all.counters = sorted(all.counters, counterKey.compare)
+	all.accounts = sorted(all.accounts, ledger.AccountKey.Compare)
+	all.pools = sorted(all.pools, ledger.PoolKey.Compare)
+	all.answers = sorted(all.answers, agentKey.compare)
+	return all
+}
+
+// A call settles the execution that it began. Until its deadline nobody else changes that, so that the record is not
+// read before it is changed: the change has to find it as Begin left it. Where it does not, because an operator, the
+// sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again, and reads.
+
+// readPresumed makes a row set read what was presumed before.
+func (n *rowSet) readPresumed() {
+	for _, e := range n.presumed {
+		n.executions = append(n.executions, executionKey{e.Service, e.ID})
+	}
+	n.presumed = nil
+	n.executions = sorted(n.executions, executionKey.compare)
+}

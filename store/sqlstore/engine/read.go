@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+)
+
+// One reads one row outside the writers into dest, and reports whether there is one.
+func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+	found := false
+	err := db.List(ctx, query, args, func(scan Scan) error {
+		if found {
+			return nil
+		}
+		found = true
+		return scan(dest...)
+	})
+	return found && err == nil, err
+}
+
+// List reads rows outside the writers: what was committed before, also where the tables do not have it yet. It repeats the query where
+// an idle connection has ended.
+func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {
+	if d := db.dialect.Patience; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	began := false
+	counted := func(scan Scan) error {
+		began = true
+		return each(scan)
+	}
+	if Touches(query) {
+		if err := db.CatchUp(ctx); err != nil {
+			return err
+		}
+	}
+	err := db.Ask(ctx, query, args, counted)
+	if err != nil && !began && db.dialect.Lost(err) && ctx.Err() == nil {
+		err = db.Ask(ctx, query, args, counted)
+	}
+	if err != nil {
+		return Unavailable(err)
+	}
+	return nil
+}
+
+// Ask reads rows from the tables as they are.
+func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
+	rows, err := db.read.QueryContext(ctx, db.dialect.Rewrite(query), args...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, each)
+}
+
+// Drain calls each with every row, and closes the rows.
+func Drain(rows *sql.Rows, each func(Scan) error) error {
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			_ = rows.Close()
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		_ = rows.Close()
+		return err
+	}
+	return rows.Close()
+}
+
+// Snapshot runs queries that see the tables at one moment, for as long as that takes. Writers go on meanwhile.
+func (db *DB) Snapshot(ctx context.Context, run func(*sql.Tx) error) error {
+	reader, err := db.read.BeginTx(ctx, nil)
+	if err != nil {
+		return Unavailable(err)
+	}
+	defer func() { _ = reader.Rollback() }()
+	for _, q := range db.dialect.unhurried {
+		if _, err := reader.ExecContext(ctx, q); err != nil {
+			return Unavailable(err)
+		}
+	}
+	return run(reader)
+}

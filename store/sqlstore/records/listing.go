@@ -1,0 +1,242 @@
+package records
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// Agents returns agents by id, with their keys.
+func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	if f.Status == pat.AgentBlocked { // as in the partial index
+		q.Add("status = 'blocked'")
+	} else {
+		q.Equal("status", string(f.Status))
+	}
+	if f.Waiting {
+		q.Add(waitingAgents, f.Service)
+	}
+	if f.Approved != nil {
+		q.Add("approved = ?", engine.Flag(*f.Approved))
+	}
+	if f.After != "" {
+		q.Add("id > ?", f.After)
+	}
+	var out []pat.Agent
+	query := q.Query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
+	err := s.db.List(ctx, query, q.Args, func(scan engine.Scan) error {
+		var waiting bool
+		a, err := scanAgent(scan, &waiting)
+		a.Waiting = waiting
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, s.readAllKeys(ctx, out)
+}
+
+var (
+	// agentWaits is whether an agent waits for approval.
+	agentWaits = "(status = 'active' AND EXISTS (SELECT 1 FROM agreements w WHERE w.service = agents.service AND " +
+		"w.agent_id = agents.id AND w.state = 'pending'))"
+	// waitingAgents restricts agents of one service, which is its argument, to those that wait.
+	waitingAgents = "status = 'active' AND id IN (SELECT agent_id FROM agreements WHERE service = ? AND state = 'pending' " +
+		"ORDER BY id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
+)
+
+// Backlog counts what waits for the operator at a service.
+func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog, err error) {
+	waiting := "SELECT COUNT(*) FROM agents WHERE service = ? AND " + waitingAgents
+	if _, err = s.db.One(ctx, waiting, []any{service, service}, &b.Waiting); err != nil {
+		return store.Backlog{}, err
+	}
+	_, err = s.db.One(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM executions WHERE service = ? AND state = 'unresolved' AND amount > 0 LIMIT "+
+		strconv.Itoa(store.MostCounted)+") AS counted", []any{service}, &b.Unresolved)
+	return b, err
+}
+
+// NameAgent sets what the operator calls an agent; "" takes the name away. The error is pat.ErrNotFound.
+func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
+		if err == nil && n == 0 {
+			err = pat.ErrNotFound
+		}
+		return err
+	})
+}
+
+// AgentNames returns the names of those of some agents, at most a page of them, that have one.
+func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
+	names := map[pat.AgentID]string{}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	args := []any{service}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	query := "SELECT id, name FROM agents WHERE service = ? AND name <> '' AND id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	return names, s.db.List(ctx, query, args, func(scan engine.Scan) error {
+		var id pat.AgentID
+		var name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	})
+}
+
+// readAllKeys reads the keys of agents, which are sorted by service and id.
+func (s *Records) readAllKeys(ctx context.Context, agents []pat.Agent) error {
+	type id struct {
+		service string
+		agent   pat.AgentID
+	}
+	at := make(map[id]*pat.Agent, len(agents))
+	for i := range agents {
+		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
+	}
+	for len(agents) > 0 { // in steps: the number of arguments of a statement is bounded
+		n := min(len(agents), 200)
+		args := make([]any, 0, 2*n)
+		for _, a := range agents[:n] {
+			args = append(args, a.Service, a.ID)
+		}
+		agents = agents[n:]
+		query := "SELECT service, agent_id, key_id FROM agent_keys WHERE (service, agent_id) IN (VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?, ?), ", n), ", ") + ") ORDER BY service, agent_id, position"
+		err := s.db.List(ctx, query, args, func(scan engine.Scan) error {
+			var of id
+			var key pat.KeyID
+			err := scan(&of.service, &of.agent, &key)
+			if a := at[of]; a != nil {
+				a.Keys = append(a.Keys, keyOf(key))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Agreements returns agreements, those made last first, without their large members: PublicKey, Signed, Scope and, but for
+// consents, whose record it is, Signature are empty. Agreement returns a whole one.
+func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("policy_digest", f.PolicyDigest)
+	if f.State == pat.AgreementPending { // as in the partial index
+		q.Add("state = 'pending'")
+	} else {
+		q.Equal("state", string(f.State))
+	}
+	if f.After.ID != "" {
+		q.Add("(created_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
+	}
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
+		"CASE WHEN assurance = 'consent' THEN signature END"
+	var out []pat.Agreement
+	query := q.Query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
+	err := s.db.List(ctx, query, q.Args, func(scan engine.Scan) error {
+		var a pat.Agreement
+		var created int64
+		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
+			&created, &a.Signature)
+		a.CreatedAt = engine.FromNanos(created)
+		out = append(out, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end what was issued up to
+// them.
+const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
+	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
+	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
+	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
+
+// Tokens returns records of PATs, the newest first.
+func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("agreement_id", string(f.AgreementID))
+	q.Equal("id", string(f.ID))
+	if !f.ValidAt.IsZero() {
+		at := engine.Nanos(f.ValidAt)
+		q.Add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)
+	}
+	if f.After.ID != "" {
+		q.Add("(issued_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
+	}
+	var out []store.ListedToken
+	err := s.db.List(ctx, q.Query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.Args,
+		func(scan engine.Scan) (err error) {
+			var k store.ListedToken
+			k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
+			out = append(out, k)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// lastOffered is the time of the last offer of a policy, as in the index.
+const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
+
+// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was
+// offered before becomes the newest again and keeps the time of its first offer.
+func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		at := engine.Nanos(p.FirstOffered)
+		if p.FirstOffered.IsZero() {
+			at = engine.Nanos(t.Now())
+		}
+		_, err := t.Exec(ctx, `INSERT INTO policies (service, digest, uid, body, first_offered, offered_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (service, digest) DO UPDATE SET
+			offered_at = CASE WHEN excluded.offered_at > policies.offered_at THEN excluded.offered_at ELSE policies.offered_at END`,
+			p.Service, p.Digest, p.UID, engine.Blob(p.Bytes), at, at)
+		return err
+	})
+}
+
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two
+// offered at the same time the lower digest comes first.
+func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	var q engine.Conditions
+	q.Add("service = ?", service)
+	var out []pat.PolicyDocument
+	err := s.db.List(ctx, q.Query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n),
+		q.Args, func(scan engine.Scan) error {
+			var p pat.PolicyDocument
+			var first int64
+			err := scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
+			p.FirstOffered = engine.FromNanos(first)
+			out = append(out, p)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

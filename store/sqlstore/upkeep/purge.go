@@ -1,0 +1,208 @@
+package upkeep
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock which ran ahead
+// for less than this and is set back finds what was counted.
+const counterKept = 7 * 24 * time.Hour
+
+// steps repeats a step, each in a transaction of its own.
+func steps(ctx context.Context, run transact, step func(context.Context, *engine.Tx) (int, error)) (int, error) {
+	return engine.Steps(engine.StepRows, func() (n int, err error) {
+		err = run(ctx, func(ctx context.Context, t *engine.Tx) error {
+			n, err = step(ctx, t)
+			return err
+		})
+		return n, err
+	})
+}
+
+// unusedKept is how long an agreement without any call is kept.
+const unusedKept = 30 * 24 * time.Hour
+
+// A transact is DB.Update or DB.Aside.
+type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
+
+// An expiry deletes rows that have expired: those for which the condition holds, whose argument is now minus keep. The
+// number of rows and their order are part of the statement: otherwise a planner would read the whole table.
+type expiry struct {
+	query string
+	keep  time.Duration
+}
+
+// Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
+// many records were deleted:
+//   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
+//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
+//   - signing keys whose last PAT has expired;
+//   - settled executions that charged nothing, once their idempotency key is deleted;
+//   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and
+//     agents that were never approved, blocked or charged once their last agreement is deleted, so that ids claimed
+//     and never used become free;
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
+//     forward.
+func (u *Upkeep) Purge(ctx context.Context) (int, error) {
+	total := 0
+	for _, f := range u.expiries() { // and nonces: before what needs the journal written, which on a full disk needs the room they leave
+		n, err := steps(ctx, u.db.Aside, func(ctx context.Context, t *engine.Tx) (int, error) {
+			n, err := t.Exec(ctx, f.query, engine.Nanos(t.Now().Add(-f.keep)))
+			return int(n), err
+		})
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	if err := u.db.KeepWitnesses(ctx); err != nil {
+		return total, err
+	}
+	for _, purge := range []func(context.Context) (int, error){
+		func(ctx context.Context) (int, error) { return steps(ctx, u.db.Aside, u.calls.PurgeNonces) },
+		u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeCharges, u.purgeTopUps,
+		u.purgeAgreements,
+	} {
+		n, err := purge(ctx)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+func (u *Upkeep) expiries() []expiry {
+	return []expiry{
+		{"DELETE FROM answer_sizes WHERE (service, agent_id) IN (SELECT service, agent_id FROM answer_sizes WHERE bytes <= 0 " +
+			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +
+			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", u.tokensKept},
+		{"DELETE FROM consents WHERE (service, handle) IN (SELECT service, handle FROM consents WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM clients WHERE (service, id) IN (SELECT service, id FROM clients WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM almanac WHERE (service, address) IN (SELECT service, address FROM almanac WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM almanac_protocols WHERE (service, protocol, address) IN (SELECT service, protocol, address FROM almanac_protocols " +
+			"WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+		{"DELETE FROM invitations WHERE (service, code) IN (SELECT service, code FROM invitations WHERE until <= ? ORDER BY until " +
+			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+	}
+}
+
+// purgeCounters deletes what is expired on the clock on which limits are counted.
+func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
+	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
+		n, err := t.Exec(ctx, `DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
+			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at `+
+			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, engine.Nanos(t.Counted().Add(-counterKept)))
+		return int(n), err
+	})
+}
+
+// found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row
+// was deleted: it may have changed since it was read. The query has the time as argument, and an order, which is that
+// of an index.
+func (u *Upkeep) found(ctx context.Context, most, columns int, query string, at time.Time,
+	forget func(context.Context, *engine.Tx, []string) (bool, error),
+) (int, error) {
+	query += " LIMIT " + strconv.Itoa(most)
+	return engine.Steps(most, func() (n int, err error) {
+		var rows [][]string
+		err = u.db.List(ctx, query, []any{engine.Nanos(at)}, func(scan engine.Scan) error {
+			row := make([]string, columns)
+			dest := make([]any, columns)
+			for i := range row {
+				dest[i] = &row[i]
+			}
+			rows = append(rows, row)
+			return scan(dest...)
+		})
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		err = u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+			n = 0
+			for _, row := range rows {
+				gone, err := forget(ctx, t, row)
+				if err != nil {
+					return err
+				}
+				n += int(engine.Flag(gone))
+			}
+			return nil
+		})
+		return n, err
+	})
+}
+
+// purgeKeys deletes idempotency keys, and the answers kept for them. The key of an execution that is not settled stays.
+func (u *Upkeep) purgeKeys(ctx context.Context) (int, error) {
+	return u.found(ctx, engine.StepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, u.db.Counted(),
+		func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+			return true, u.calls.ForgetKey(ctx, t, row[0])
+		})
+}
+
+// purgeExecutions deletes settled executions that charged nothing, unless their key is kept.
+func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
+	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
+		n, err := t.Exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
+		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
+			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+
+			`LIMIT 100)`,
+			engine.Nanos(t.Counted()))
+		return int(n), err
+	})
+}
+
+// purgeAgreements deletes agreements under which no call was ever made, once their tokens are deleted. A static agreement
+// that was revoked stays, because it can be sent again.
+func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
+	return u.found(ctx, engine.StepRows, 4,
+		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY `+
+			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
+}
+
+// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if nothing else names it.
+// A policy that was offered stays: agents may still sign it.
+func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+	service, id, agent, digest := row[0], row[1], row[2], row[3]
+	n, err := t.Exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = agreements.service AND t.agreement_id = agreements.id)`, service, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := t.Exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
+		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
+		return false, err
+	}
+	return true, purgeAgent(ctx, t, service, agent)
+}
+
+// purgeAgent deletes an agent without any remaining record, so that its id is free.
+func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
+	var one int
+	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
+		AND NOT EXISTS (SELECT 1 FROM agreements g WHERE g.service = a.service AND g.agent_id = a.id)
+		AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.service = a.service AND c.agent_id = a.id) FOR UPDATE`, []any{service, id}, &one)
+	if err != nil || !idle {
+		return err
+	}
+	if _, err := t.Exec(ctx, "DELETE FROM agent_keys WHERE service = ? AND agent_id = ?", service, id); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, "DELETE FROM agents WHERE service = ? AND id = ?", service, id)
+	return err
+}
