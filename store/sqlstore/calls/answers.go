@@ -1,22 +1,14 @@
 package calls
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
-
-type agentKey struct{ service, id string }
-
-func (k agentKey) compare(o agentKey) int {
-	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.id, o.id))
-}
 
 const (
 	selectAnswerSize = "SELECT bytes FROM answer_sizes WHERE service = ? AND agent_id = ?"
@@ -29,9 +21,9 @@ const (
 
 // answerSizes is what a transaction knows of the answers that are kept.
 type answerSizes struct {
-	kept  map[agentKey]int64 // as it was read, and what the transaction added
+	kept  map[ref]int64 // as it was read, and what the transaction added
 	all   int64
-	added map[agentKey]int64 // to be written
+	added map[ref]int64 // to be written
 }
 
 const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
@@ -77,13 +69,13 @@ func (w *work) readAnswerSizes() []engine.Command {
 }
 
 // keeps reports whether there is room for an answer.
-func (w *work) keeps(k agentKey, a *store.Answer) bool {
+func (w *work) keeps(k ref, a *store.Answer) bool {
 	size, most := int64(a.Size()), &w.calls.Bounds
 	return size <= store.MaxAnswer && w.answers.kept[k]+size <= most.AnswersOfAgent && w.answers.all+size <= most.Answers
 }
 
 // addAnswer counts an answer that is kept; one that is deleted has a negative size.
-func (w *work) addAnswer(k agentKey, size int64) {
+func (w *work) addAnswer(k ref, size int64) {
 	w.answers.kept[k] += size
 	w.answers.added[k] += size
 	w.answers.all += size
@@ -93,7 +85,7 @@ func (w *work) addAnswer(k agentKey, size int64) {
 func (w *work) writeAnswerSizes() []engine.Command {
 	var list []engine.Command
 	var all int64
-	for _, k := range slices.SortedFunc(maps.Keys(w.answers.added), agentKey.compare) {
+	for _, k := range slices.SortedFunc(maps.Keys(w.answers.added), ref.compare) {
 		list = append(list, engine.Command{Query: addToAnswers, Args: []any{k.service, k.id, w.answers.added[k]}})
 		all += w.answers.added[k]
 	}
@@ -107,10 +99,10 @@ func (w *work) writeAnswerSizes() []engine.Command {
 func (w *work) forgetAnswer(ctx context.Context, id string) error {
 	if e := w.executions[id]; e != nil && w.mode != single {
 		if e.Answer != nil {
-			w.addAnswer(agentKey{e.Service, string(e.AgentID)}, -int64(e.Answer.Size()))
+			w.addAnswer(ref{e.Service, string(e.AgentID)}, -int64(e.Answer.Size()))
 		}
 	} else {
-		var k agentKey
+		var k ref
 		var size int64
 		found, err := w.t.Row(ctx, "SELECT e.service, e.agent_id, a.size FROM answers a JOIN executions e ON e.id = a.execution_id "+
 			"WHERE a.execution_id = ?", []any{id}, &k.service, &k.id, &size)

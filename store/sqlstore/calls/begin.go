@@ -108,8 +108,8 @@ func (b *beginning) takesNothing() bool {
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
 }
 
-func (b *beginning) agreement() agreementKey {
-	return agreementKey{b.Execution.Service, string(b.Execution.AgreementID)}
+func (b *beginning) agreement() ref {
+	return ref{b.Execution.Service, string(b.Execution.AgreementID)}
 }
 
 // run checks everything before it changes anything.
@@ -245,7 +245,7 @@ func (b *beginning) admit(w *work, winner int) {
 	for _, r := range b.reservations[winner] {
 		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
 		// is the earlier of the two.
-		p := r.key.period
+		p := r.key.Period
 		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
 			if d := w.t.Since(b.asked, ends); b.result.Expires == 0 || d < b.result.Expires {
 				b.result.Expires = d

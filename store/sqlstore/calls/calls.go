@@ -107,12 +107,12 @@ type work struct {
 	book  *ledger.Book
 
 	// What has been read, in the state it will have when the transaction ends.
-	counters   map[counterKey]*counter
+	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
-	used       map[agreementKey]bool // first used now
+	used       map[ref]bool // first used now
 
 	changes pending
 }
@@ -150,9 +150,9 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	}
 	return &work{
 		t: t, calls: c, mode: m, book: ledger.NewBook(t, c.db.Sharing(), known),
-		counters: map[counterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
-		nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[agentKey]int64{}, added: map[agentKey]int64{}},
-		used: map[agreementKey]bool{},
+		counters: map[CounterKey]*counter{}, executions: map[string]*store.Execution{}, keys: map[idempotencyKey]keyedExecution{},
+		nonces: map[nonceKey]bool{}, answers: answerSizes{kept: map[ref]int64{}, added: map[ref]int64{}},
+		used: map[ref]bool{},
 	}
 }
 

@@ -43,13 +43,12 @@ type Counter struct {
 	Counts                       []byte
 }
 
-// A CounterKey names a row of counters.
+// A CounterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
+// starts a window of its own instead of misreading the old one.
 type CounterKey struct {
 	Service, AgentID, LimitID string
 	Period                    limit.Period
 }
-
-func (k CounterKey) key() counterKey { return counterKey{k.Service, k.AgentID, k.LimitID, k.Period} }
 
 func (c *Counter) args() []any {
 	return []any{
@@ -59,10 +58,9 @@ func (c *Counter) args() []any {
 }
 
 // becomes returns the row that a counter becomes.
-func (c *counter) becomes(k counterKey) *Counter {
+func (c *counter) becomes(k CounterKey) *Counter {
 	return &Counter{
-		CounterKey: CounterKey{k.service, k.agentID, k.limitID, k.period},
-		Slot:       c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
+		CounterKey: k, Slot: c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
 	}
 }
 

@@ -11,20 +11,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// A counterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
-// starts a window of its own instead of misreading the old one.
-type counterKey struct {
-	service, agentID, limitID string
-	period                    limit.Period
-}
-
 // A counter is a window inside a transaction.
 type counter struct {
 	window.Window
 	found bool // the row exists
 	dirty bool
 	err   error // the stored counts are invalid
-	was   counterRow
+	was   Counter
 
 	// The most dispatch slots that were used lately, and the slot in which they were.
 	dispatch, dispatchSlot int64
@@ -33,7 +26,7 @@ type counter struct {
 
 // A reservation is one unit of one counter, with its limit.
 type reservation struct {
-	key   counterKey
+	key   CounterKey
 	limit limit.Limit
 }
 
@@ -45,7 +38,7 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
 				return nil, fmt.Errorf("limit %s: %s is no rate", r.ID, r.Rate)
 			}
-			k := counterKey{service, string(r.Principal), r.ID, r.Period}
+			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {
 				out[i].limit.Max = min(out[i].limit.Max, r.Max)
 				continue
@@ -68,7 +61,7 @@ func (w *work) fit(rs []reservation) error {
 		if c.Sum() < r.limit.Max {
 			continue
 		}
-		e := &store.LimitError{Standing: w.standing(r), Principal: pat.Principal(r.key.agentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
+		e := &store.LimitError{Standing: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}
@@ -87,7 +80,7 @@ func (w *work) take(rs []reservation) []store.CounterSlot {
 		c.Take(1)
 		c.dispatched()
 		c.dirty = true
-		out[i] = store.CounterSlot{Principal: pat.Principal(r.key.agentID), LimitID: r.key.limitID, Period: r.key.period, Slot: c.Slot}
+		out[i] = store.CounterSlot{Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot}
 	}
 	return out
 }
@@ -95,7 +88,7 @@ func (w *work) take(rs []reservation) []store.CounterSlot {
 // give gives units back, where they still count.
 func (w *work) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
-		c := w.counters[counterKey{service, string(s.Principal), s.LimitID, s.Period}]
+		c := w.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
 		if c.err == nil && c.Give(s.Slot, 1) {
 			c.dirty = true
 		}

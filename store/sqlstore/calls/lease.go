@@ -51,7 +51,7 @@ type leasing struct {
 // prepare checks the request and lists all counters that it may change.
 func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
 	l.demands = demands
-	n := rowSet{counters: make([]counterKey, 0, len(demands)+len(l.returns))}
+	n := rowSet{counters: make([]CounterKey, 0, len(demands)+len(l.returns))}
 	reservations := make([]store.Reservation, 0, len(demands))
 	for _, a := range demands {
 		if !a.Period.Rolling() {
@@ -73,10 +73,10 @@ func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
 		if b.Units < 1 || b.Units > limit.MaxCount {
 			return rowSet{}, fmt.Errorf("limit %s, %d units: %w", b.LimitID, b.Units, errReturn)
 		}
-		n.counters = append(n.counters, counterKey{l.service, string(b.Principal), b.LimitID, b.Period})
+		n.counters = append(n.counters, CounterKey{l.service, string(b.Principal), b.LimitID, b.Period})
 	}
 	if len(n.counters) > 0 {
-		n.agentID = n.counters[0].agentID
+		n.agentID = n.counters[0].AgentID
 	}
 	return n, nil
 }
@@ -92,7 +92,7 @@ func (l *leasing) run(_ context.Context, w *work) error {
 		}
 	}
 	for _, b := range l.returns {
-		c := w.counters[counterKey{l.service, string(b.Principal), b.LimitID, b.Period}]
+		c := w.counters[CounterKey{l.service, string(b.Principal), b.LimitID, b.Period}]
 		if c.err == nil && c.Give(b.Slot, b.Units) {
 			c.dirty = true
 		}
@@ -101,9 +101,9 @@ func (l *leasing) run(_ context.Context, w *work) error {
 	refused := false
 	for i, r := range l.reservations {
 		c := w.counters[r.key]
-		clock := r.key.period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
+		clock := r.key.Period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
-			Slot: c.Slot, Ends: w.t.Since(l.asked, r.key.period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.period.Ends(clock+c.own)),
+			Slot: c.Slot, Ends: w.t.Since(l.asked, r.key.Period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.Period.Ends(clock+c.own)),
 		}
 		if err := w.fit(l.reservations[i : i+1]); err != nil {
 			refused = true

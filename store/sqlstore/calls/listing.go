@@ -25,18 +25,10 @@ func (c *Calls) Call(ctx context.Context, s store.CallScope, id string) (store.E
 }
 
 func (c *Calls) execution(ctx context.Context, q engine.Conditions) (store.Execution, error) {
-	var e store.Execution
-	found := false
-	err := c.db.List(ctx, q.Query("SELECT "+executionColumns+" FROM executions", "", 1), q.Args, func(scan engine.Scan) (err error) {
-		found = true
-		e, err = scanExecution(scan)
-		return err
-	})
+	query := q.Query("SELECT "+executionColumns+" FROM executions", "", 1)
+	e, err := engine.First(ctx, c.db, store.ErrNotFound, query, q.Args, scanExecution)
 	if err != nil {
 		return store.Execution{}, err
-	}
-	if !found {
-		return store.Execution{}, store.ErrNotFound
 	}
 	var a answer
 	if _, err = c.db.One(ctx, selectAnswer, []any{e.ID}, &a.output, &a.reason, &a.code, &a.message, &a.details); err != nil {
@@ -60,16 +52,8 @@ func (c *Calls) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	if f.After != "" {
 		q.Add("id < ?", f.After)
 	}
-	var out []store.Execution
-	err := c.db.List(ctx, q.Query("SELECT "+executionColumns+" FROM executions", "ORDER BY id DESC", f.Limit), q.Args, func(scan engine.Scan) error {
-		e, err := scanExecution(scan)
-		out = append(out, e)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	query := q.Query("SELECT "+executionColumns+" FROM executions", "ORDER BY id DESC", f.Limit)
+	return engine.All(ctx, c.db, query, q.Args, scanExecution)
 }
 
 // Calls returns the calls of an agent, within the scope, that are part of a conversation, those first that reached their status last,
@@ -100,17 +84,13 @@ func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Exe
 	const refused = ", a.reason, a.code, a.message, a.details"
 	query := "SELECT " + executionColumns + refused + " FROM executions LEFT JOIN answers a ON a.execution_id = id"
 	query = q.Query(query, "ORDER BY "+statusSince+" DESC, id DESC", f.Limit)
-	err = c.db.List(ctx, query, q.Args, func(scan engine.Scan) error {
+	list, err = engine.All(ctx, c.db, query, q.Args, func(scan engine.Scan) (store.Execution, error) {
 		var a answer
 		e, err := scanExecution(func(dest ...any) error { return scan(append(dest, &a.reason, &a.code, &a.message, &a.details)...) })
 		e.Answer = a.stored()
-		list = append(list, e)
-		return err
+		return e, err
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return list, total, nil
+	return list, total, err
 }
 
 // statusSince is when an execution reached its status, as in the indexes. See store.Execution.Status.

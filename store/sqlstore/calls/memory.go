@@ -44,24 +44,12 @@ type Unwritten struct {
 // reads nothing.
 type memory struct {
 	journal  Journal // may be nil
-	counters map[counterKey]counterRow
+	counters map[CounterKey]Counter
 	accounts ledger.Cache
-}
-
-// A counterRow is a counter as it was read.
-type counterRow struct {
-	slot, dispatch, dispatchSlot int64
-	counts                       []byte
 }
 
 // mostKnown bounds the counters and the accounts: then the writer begins anew.
 const mostKnown = 8 << 10
-
-// counter returns a counter that need not be read.
-func (m *memory) counter(k counterKey) (counterRow, bool) {
-	c, found := m.counters[k]
-	return c, found
-}
 
 // learn keeps what a transaction has read and written, once it is committed. What a journal holds back stays known.
 func (m *memory) learn(w *work, changes *Changes) {
@@ -71,7 +59,7 @@ func (m *memory) learn(w *work, changes *Changes) {
 		}
 	}
 	if m.counters == nil {
-		m.counters = map[counterKey]counterRow{}
+		m.counters = map[CounterKey]Counter{}
 	}
 	for k, c := range w.counters {
 		if c.found {
@@ -79,8 +67,7 @@ func (m *memory) learn(w *work, changes *Changes) {
 		}
 	}
 	for i := range changes.Counters {
-		c := &changes.Counters[i]
-		m.counters[c.key()] = counterRow{slot: c.Slot, counts: c.Counts, dispatch: c.Dispatch, dispatchSlot: c.DispatchSlot}
+		m.counters[changes.Counters[i].CounterKey] = changes.Counters[i]
 	}
 	m.accounts.Learn(w.book, changes.Pools)
 }

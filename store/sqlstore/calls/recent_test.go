@@ -7,10 +7,10 @@ import (
 
 func TestRecentIsBoundedAndKeepsWhatIsUsed(t *testing.T) {
 	r := newRecent(10)
-	hot := agreementKey{"s", "hot"}
+	hot := ref{"s", "hot"}
 	r.add(hot)
 	for i := range 1000 {
-		r.add(agreementKey{"s", strconv.Itoa(i)})
+		r.add(ref{"s", strconv.Itoa(i)})
 		if !r.has(hot) {
 			t.Fatalf("what is in use was forgotten after %d others", i)
 		}
@@ -18,7 +18,7 @@ func TestRecentIsBoundedAndKeepsWhatIsUsed(t *testing.T) {
 			t.Fatalf("%d are remembered; want at most 20", n)
 		}
 	}
-	if r.has(agreementKey{"s", "0"}) || r.has(agreementKey{"t", "hot"}) || !r.has(agreementKey{"s", "999"}) {
+	if r.has(ref{"s", "0"}) || r.has(ref{"t", "hot"}) || !r.has(ref{"s", "999"}) {
 		t.Fatal("remembers the wrong ones")
 	}
 }

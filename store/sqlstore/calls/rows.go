@@ -13,15 +13,15 @@ import (
 type (
 	idempotencyKey struct{ service, agentID, key string }
 	nonceKey       struct{ service, keyID, id string }
-	executionKey   struct{ service, id string }
+	ref            struct{ service, id string } // of an execution, an agent or an agreement
 )
 
-func (k counterKey) compare(o counterKey) int {
-	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.agentID, o.agentID),
-		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
+func (k CounterKey) compare(o CounterKey) int {
+	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID),
+		strings.Compare(k.LimitID, o.LimitID), strings.Compare(string(k.Period), string(o.Period)))
 }
 
-func (k executionKey) compare(o executionKey) int {
+func (k ref) compare(o ref) int {
 	return cmp.Or(strings.Compare(k.id, o.id), strings.Compare(k.service, o.service))
 }
 
@@ -46,14 +46,14 @@ func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
 type rowSet struct {
 	agentID    string   // of the call
 	begins     []string // the ids of executions that are to begin
-	executions []executionKey
+	executions []ref
 	presumed   []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
 	keys       []idempotencyKey
 	nonces     []nonceKey
-	counters   []counterKey
+	counters   []CounterKey
 	accounts   []ledger.AccountKey
 	pools      []ledger.PoolKey
-	answers    []agentKey // whose answers are to be kept
+	answers    []ref // whose answers are to be kept
 }
 
 // mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
@@ -70,13 +70,13 @@ func mergeRowSets(batch []*call) (all rowSet) {
 		all.pools = append(all.pools, n.pools...)
 		all.answers = append(all.answers, n.answers...)
 	}
-	all.executions = sorted(all.executions, executionKey.compare)
+	all.executions = sorted(all.executions, ref.compare)
 	all.keys = sorted(all.keys, idempotencyKey.compare)
 	all.nonces = sorted(all.nonces, nonceKey.compare)
-	all.counters = sorted(all.counters, counterKey.compare)
+	all.counters = sorted(all.counters, CounterKey.compare)
 	all.accounts = sorted(all.accounts, ledger.AccountKey.Compare)
 	all.pools = sorted(all.pools, ledger.PoolKey.Compare)
-	all.answers = sorted(all.answers, agentKey.compare)
+	all.answers = sorted(all.answers, ref.compare)
 	return all
 }
 
@@ -87,8 +87,8 @@ func mergeRowSets(batch []*call) (all rowSet) {
 // readPresumed makes a row set read what was presumed before.
 func (n *rowSet) readPresumed() {
 	for _, e := range n.presumed {
-		n.executions = append(n.executions, executionKey{e.Service, e.ID})
+		n.executions = append(n.executions, ref{e.Service, e.ID})
 	}
 	n.presumed = nil
-	n.executions = sorted(n.executions, executionKey.compare)
+	n.executions = sorted(n.executions, ref.compare)
 }

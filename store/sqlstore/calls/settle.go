@@ -36,7 +36,7 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	}
 	n := rowSet{agentID: string(e.AgentID)}
 	for _, slot := range back {
-		n.counters = append(n.counters, counterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
+		n.counters = append(n.counters, CounterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
 	}
 	if !b.Recorded {
 		return e, c.call(ctx, n, func(_ context.Context, w *work) error {
@@ -47,13 +47,13 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	if e.State == store.Held && e.Deadline.After(c.db.Counted()) {
 		n.presumed = append(n.presumed, &e)
 	} else {
-		n.executions = []executionKey{{e.Service, e.ID}}
+		n.executions = []ref{{e.Service, e.ID}}
 	}
 	if e.Charge.Nano > 0 {
 		n.accounts = append(n.accounts, ledger.AccountKey{Service: e.Service, AgentID: string(e.AgentID), Currency: e.Charge.Currency})
 	}
 	if e.IdempotencyKey != "" && to.Answer != nil {
-		n.answers = []agentKey{{e.Service, string(e.AgentID)}}
+		n.answers = []ref{{e.Service, string(e.AgentID)}}
 	}
 	var result store.Execution
 	err := c.call(ctx, n, func(ctx context.Context, w *work) (err error) {
@@ -88,7 +88,7 @@ func (w *work) settle(ctx context.Context, service, id string, to store.Settleme
 	if to.Answer == nil || e.IdempotencyKey == "" || to.State == store.Unresolved {
 		return e, nil
 	}
-	a, of := *to.Answer, agentKey{e.Service, string(e.AgentID)}
+	a, of := *to.Answer, ref{e.Service, string(e.AgentID)}
 	a.Message, a.Details = strings.ToValidUTF8(a.Message, ""), []byte(strings.ToValidUTF8(string(a.Details), ""))
 	if !w.keeps(of, &a) {
 		return e, nil

@@ -89,15 +89,15 @@ func (w *work) readExecutions() []engine.Command {
 // readCounters reads counters, but for those that are known.
 func (w *work) readCounters() (list []engine.Command) {
 	for _, k := range w.need.counters {
-		c := &counter{Window: window.Window{Period: k.period}}
+		c := &counter{Window: window.Window{Period: k.Period}}
 		w.counters[k] = c
-		if c.was, c.found = w.calls.memory.counter(k); c.found {
+		if c.was, c.found = w.calls.memory.counters[k]; c.found {
 			continue
 		}
-		key := []any{k.service, k.agentID, k.limitID, string(k.period)}
+		key := []any{k.Service, k.AgentID, k.LimitID, string(k.Period)}
 		list = append(list, engine.Command{Query: selectCounter, Args: key, Row: func(scan engine.Scan) error {
 			c.found = true
-			return scan(&c.was.slot, &c.was.counts, &c.was.dispatch, &c.was.dispatchSlot)
+			return scan(&c.was.Slot, &c.was.Counts, &c.was.Dispatch, &c.was.DispatchSlot)
 		}})
 	}
 	return list
@@ -108,11 +108,11 @@ func (w *work) openCounters() {
 	slots, stepped, floor := w.t.Slots(), w.t.Step(), w.calls.db.Floor()
 	for _, k := range w.need.counters {
 		c := w.counters[k]
-		c.Slot, c.dispatch, c.dispatchSlot = c.was.slot, c.was.dispatch, c.was.dispatchSlot
-		c.Counts, c.err = window.Decode(c.was.counts)
+		c.Slot, c.dispatch, c.dispatchSlot = c.was.Slot, c.was.Dispatch, c.was.DispatchSlot
+		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
-		if limit.KindOf(k.limitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
+		if limit.KindOf(k.LimitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
 			c.Restore(floor)
 		}
 		c.Hold(stepped, w.t.Counted())
@@ -124,21 +124,21 @@ func (w *work) openCounters() {
 func (w *work) statements() []engine.Command {
 	list := append(writeBegun(w.changes.Begun), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
-	for _, k := range slices.SortedFunc(maps.Keys(w.counters), counterKey.compare) {
+	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
 		if c := w.counters[k]; c.dirty {
 			list = append(list, w.writeCounter(k, c))
 		}
 	}
 	list = append(list, w.book.WriteAccounts()...)
 	list = append(list, w.book.WritePools()...)
-	for _, k := range slices.SortedFunc(maps.Keys(w.used), agreementKey.compare) {
+	for _, k := range slices.SortedFunc(maps.Keys(w.used), ref.compare) {
 		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(w.t.Now()), k.service, k.id}})
 	}
 	list = append(list, w.writeAnswerSizes()...)
 	return append(list, ledger.WriteLines(w.book.Lines())...)
 }
 
-func (w *work) writeCounter(k counterKey, c *counter) engine.Command {
+func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 	args := c.becomes(k).args()
 	switch {
 	case !c.found:
@@ -147,7 +147,7 @@ func (w *work) writeCounter(k counterKey, c *counter) engine.Command {
 		return engine.Command{Query: updateCounter, Args: args}
 	}
 	was := c.was
-	return engine.Command{Query: updateCounterFrom, Args: append(args, was.slot, was.counts, was.dispatch, was.dispatchSlot), Must: 1}
+	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
 }
 
 // Statements returns the statements that write changes where no other process writes; between are those that come after the executions
@@ -156,7 +156,7 @@ func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	list := append(writeBegun(c.Begun), engine.Together(between)...)
 	list = append(list, writeMoves(c.Moved)...)
 	var rows []engine.Command
-	for _, n := range slices.SortedFunc(slices.Values(c.Counters), func(a, b Counter) int { return a.key().compare(b.key()) }) {
+	for _, n := range slices.SortedFunc(slices.Values(c.Counters), func(a, b Counter) int { return a.compare(b.CounterKey) }) {
 		rows = append(rows, engine.Command{Query: insertCounter + orUpdateCounter, Args: n.args()})
 	}
 	for _, a := range slices.SortedFunc(slices.Values(c.Accounts), func(a, b ledger.Account) int { return a.Compare(b.AccountKey) }) {

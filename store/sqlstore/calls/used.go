@@ -1,8 +1,6 @@
 package calls
 
 import (
-	"cmp"
-	"strings"
 	"sync"
 
 	"github.com/uimgate/uimgate/pat"
@@ -11,26 +9,20 @@ import (
 // Used reports whether this process has seen that a call under the agreement is on record; it is true for the empty id.
 // The first call has to go through Begin, which records it, so that the agreement is kept.
 func (c *Calls) Used(service string, id pat.AgreementID) bool {
-	return c.used.has(agreementKey{service, string(id)})
-}
-
-type agreementKey struct{ service, id string }
-
-func (k agreementKey) compare(o agreementKey) int {
-	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.id, o.id))
+	return c.used.has(ref{service, string(id)})
 }
 
 // recent keeps the agreements seen lately, at least most of them and at most twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex
-	now, old map[agreementKey]struct{}
+	now, old map[ref]struct{}
 }
 
-func newRecent(most int) *recent { return &recent{most: most, now: map[agreementKey]struct{}{}} }
+func newRecent(most int) *recent { return &recent{most: most, now: map[ref]struct{}{}} }
 
 // has is true for the empty id, which is never stored.
-func (r *recent) has(k agreementKey) bool {
+func (r *recent) has(k ref) bool {
 	if k.id == "" {
 		return true
 	}
@@ -44,11 +36,11 @@ func (r *recent) has(k agreementKey) bool {
 	return young || old
 }
 
-func (r *recent) add(k agreementKey) {
+func (r *recent) add(k ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.now) >= r.most {
-		r.now, r.old = map[agreementKey]struct{}{}, r.now
+		r.now, r.old = map[ref]struct{}{}, r.now
 	}
 	r.now[k] = struct{}{}
 }

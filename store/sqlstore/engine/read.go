@@ -46,6 +46,32 @@ func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan
 	return nil
 }
 
+// All returns the rows of a query outside the writers, each as scan reads it.
+func All[T any](ctx context.Context, db *DB, query string, args []any, scan func(Scan) (T, error)) ([]T, error) {
+	var all []T
+	err := db.List(ctx, query, args, func(row Scan) error {
+		one, err := scan(row)
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// First returns the first row of a query outside the writers, as scan reads it, or the error missing if there is none.
+func First[T any](ctx context.Context, db *DB, missing error, query string, args []any, scan func(Scan) (T, error)) (first T, err error) {
+	all, err := All(ctx, db, query, args, scan)
+	switch {
+	case err != nil:
+		return first, err
+	case len(all) == 0:
+		return first, missing
+	}
+	return all[0], nil
+}
+
 // Ask reads rows from the tables as they are.
 func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	rows, err := db.read.QueryContext(ctx, db.dialect.Rewrite(query), args...)

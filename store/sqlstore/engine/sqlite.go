@@ -45,7 +45,7 @@ func oneByOne(ctx context.Context, w *Writer, list []Command) error {
 			}
 			continue
 		}
-		switch n, err := w.direct.Exec(ctx, w.conn, w.db.dialect.Rewrite, c.Query, c.Args); {
+		switch n, err := w.exec(ctx, c.Query, c.Args...); {
 		case err != nil:
 			return err
 		case c.Must > 0 && n != int64(c.Must):

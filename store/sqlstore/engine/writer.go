@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"time"
-
-	"github.com/uimgate/uimgate/store/sqlstore/engine/internal/direct"
 )
 
 // A Writer owns one connection and runs queued operations in transactions.
@@ -20,7 +18,6 @@ type Writer struct {
 	conn     *sql.Conn
 	settings string // that prepare the connection; empty: there are none
 	stmts    map[string]*sql.Stmt
-	direct   direct.Runner
 	version  int64 // of an Exclusive database, as other connections have changed it
 	last     batchOf
 	late     *time.Timer // until what is pending is written into the tables; nil: nothing is
@@ -359,7 +356,6 @@ func (w *Writer) release() {
 	for _, s := range w.stmts {
 		_ = s.Close()
 	}
-	w.direct.Close()
 	w.stmts = nil
 }
 

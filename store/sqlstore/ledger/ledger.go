@@ -50,21 +50,15 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 			q.Add("seq < ?", seq)
 		}
 	}
-	var out []store.Entry
 	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
-	err := l.db.List(ctx, q.Query("SELECT "+columns+" FROM ledger", last, f.Limit), q.Args, func(scan engine.Scan) error {
-		var e store.Entry
+	query := q.Query("SELECT "+columns+" FROM ledger", last, f.Limit)
+	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (e store.Entry, err error) {
 		var at int64
-		err := scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
+		err = scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
 			&e.By, &e.Reference)
 		e.At = engine.FromNanos(at)
-		out = append(out, e)
-		return err
+		return e, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
@@ -148,17 +142,11 @@ func (l *Ledger) Accounts(ctx context.Context, f store.Filter) ([]store.Account,
 	} else if agent != "" {
 		q.Add("agent_id > ?", agent)
 	}
-	var out []store.Account
 	const sums = "SELECT agent_id, currency, SUM(topped_up), SUM(held), SUM(captured) FROM accounts"
-	err := l.db.List(ctx, q.Query(sums, "GROUP BY agent_id, currency ORDER BY agent_id, currency", f.Limit), q.Args, func(scan engine.Scan) error {
-		var a store.Account
-		err := scan(&a.AgentID, &a.Currency, &a.ToppedUp.Nano, &a.Held.Nano, &a.Captured.Nano)
+	query := q.Query(sums, "GROUP BY agent_id, currency ORDER BY agent_id, currency", f.Limit)
+	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (a store.Account, err error) {
+		err = scan(&a.AgentID, &a.Currency, &a.ToppedUp.Nano, &a.Held.Nano, &a.Captured.Nano)
 		a.ToppedUp.Currency, a.Held.Currency, a.Captured.Currency = a.Currency, a.Currency, a.Currency
-		out = append(out, a)
-		return err
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }

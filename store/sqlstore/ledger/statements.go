@@ -92,15 +92,13 @@ func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]s
 	if err != nil {
 		return nil, err
 	}
-	var out []store.ChargedCalls
-	err = l.db.List(ctx, selectCharged, []any{f.Service, f.AgentID, from, to}, func(scan engine.Scan) error {
-		var c store.ChargedCalls
-		var agreement, policy sql.NullString
-		err := scan(&c.Price.Currency, &c.Intent, &c.Rule, &c.Price.Nano, &agreement, &policy, &c.Calls)
-		c.AgreementID, c.PolicyDigest = pat.AgreementID(agreement.String), policy.String
-		out = append(out, c)
-		return err
-	})
+	out, err := engine.All(ctx, l.db, selectCharged, []any{f.Service, f.AgentID, from, to},
+		func(scan engine.Scan) (c store.ChargedCalls, err error) {
+			var agreement, policy sql.NullString
+			err = scan(&c.Price.Currency, &c.Intent, &c.Rule, &c.Price.Nano, &agreement, &policy, &c.Calls)
+			c.AgreementID, c.PolicyDigest = pat.AgreementID(agreement.String), policy.String
+			return c, err
+		})
 	slices.SortFunc(out, func(a, b store.ChargedCalls) int {
 		return cmp.Or(strings.Compare(a.Price.Currency, b.Price.Currency), strings.Compare(a.Intent, b.Intent),
 			strings.Compare(a.Rule, b.Rule), cmp.Compare(a.Price.Nano, b.Price.Nano), cmp.Compare(a.AgreementID, b.AgreementID),
@@ -139,14 +137,10 @@ func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to
 
 func (l *Ledger) sums(ctx context.Context, service string, agentID pat.AgentID, from, to int64) ([]sum, error) {
 	args := []any{service, agentID, service, agentID, service, agentID, service, agentID, service, agentID, from, to, service, agentID, to}
-	var out []sum
-	err := l.db.List(ctx, selectSums, args, func(scan engine.Scan) error {
-		var n sum
-		err := scan(&n.kind, &n.currency, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
-		out = append(out, n)
-		return err
+	return engine.All(ctx, l.db, selectSums, args, func(scan engine.Scan) (n sum, err error) {
+		err = scan(&n.kind, &n.currency, &n.intent, &n.rule, &n.from, &n.to, &n.calls, &n.nano)
+		return n, err
 	})
-	return out, err
 }
 
 // statement makes one from the sums of one currency.

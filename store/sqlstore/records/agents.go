@@ -21,34 +21,22 @@ func scanAgent(scan engine.Scan, more ...any) (a pat.Agent, err error) {
 
 // Agent implements pat.Agents.
 func (s *Records) Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error) {
-	var a pat.Agent
-	found := false
 	query := "SELECT " + agentColumns + ", " + agentWaits + " FROM agents WHERE service = ? AND id = ?"
-	err := s.db.List(ctx, query, []any{service, id}, func(scan engine.Scan) (err error) {
-		found = true
-		var waiting bool
-		a, err = scanAgent(scan, &waiting)
-		a.Waiting = waiting
-		return err
-	})
+	a, err := engine.First(ctx, s.db, pat.ErrNotFound, query, []any{service, id}, scanListed)
 	if err != nil {
 		return pat.Agent{}, err
 	}
-	if !found {
-		return pat.Agent{}, pat.ErrNotFound
-	}
-	return a, s.readKeys(ctx, &a)
+	one := []pat.Agent{a}
+	err = s.readKeys(ctx, one)
+	return one[0], err
 }
 
-// readKeys reads the keys of an agent.
-func (s *Records) readKeys(ctx context.Context, a *pat.Agent) error {
-	return s.db.List(ctx, "SELECT key_id FROM agent_keys WHERE service = ? AND agent_id = ? ORDER BY position", []any{a.Service, a.ID},
-		func(scan engine.Scan) error {
-			var key pat.KeyID
-			err := scan(&key)
-			a.Keys = append(a.Keys, keyOf(key))
-			return err
-		})
+// scanListed reads an agent with whether it waits for approval.
+func scanListed(scan engine.Scan) (pat.Agent, error) {
+	var waiting bool
+	a, err := scanAgent(scan, &waiting)
+	a.Waiting = waiting
+	return a, err
 }
 
 // KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.

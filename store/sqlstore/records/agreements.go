@@ -161,21 +161,8 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 
 // Agreement implements pat.Agreements.
 func (s *Records) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
-	var a pat.Agreement
-	found := false
-	err := s.db.List(ctx, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?", []any{service, id},
-		func(scan engine.Scan) (err error) {
-			found = true
-			a, err = scanAgreement(scan)
-			return err
-		})
-	switch {
-	case err != nil:
-		return pat.Agreement{}, err
-	case !found:
-		return pat.Agreement{}, pat.ErrNotFound
-	}
-	return a, nil
+	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?",
+		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
 }
 
 // Policy returns the document of a digest, or pat.ErrNotFound.

@@ -115,31 +115,16 @@ func (s *Records) SetActive(ctx context.Context, service, address string, active
 
 // Registration returns where an agent is, or store.ErrNotFound; without its protocols.
 func (s *Records) Registration(ctx context.Context, service, address string) (store.Registration, error) {
-	list, err := s.registrations(ctx, "SELECT "+registrationColumns+" FROM almanac a WHERE a.service = ? AND a.address = ? AND a.until > ?",
-		service, address, engine.Nanos(s.db.Now()))
-	if err == nil && len(list) == 0 {
-		return store.Registration{}, store.ErrNotFound
-	}
-	if err != nil {
-		return store.Registration{}, err
-	}
-	return list[0], nil
+	return engine.First(ctx, s.db, store.ErrNotFound,
+		"SELECT "+registrationColumns+" FROM almanac a WHERE a.service = ? AND a.address = ? AND a.until > ?",
+		[]any{service, address, engine.Nanos(s.db.Now())}, scanRegistration)
 }
 
 // Registrations lists who speaks a protocol, by its digest: at most limit from the address after on, in the order of addresses;
 // without their protocols.
 func (s *Records) Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error) {
-	return s.registrations(ctx, "SELECT "+registrationColumns+` FROM almanac_protocols p
+	return engine.All(ctx, s.db, "SELECT "+registrationColumns+` FROM almanac_protocols p
 		JOIN almanac a ON a.service = p.service AND a.address = p.address
 		WHERE p.service = ? AND p.protocol = ? AND p.address > ? AND a.until > ? ORDER BY p.address LIMIT ?`,
-		service, protocol, after, engine.Nanos(s.db.Now()), limit)
-}
-
-func (s *Records) registrations(ctx context.Context, query string, args ...any) (list []store.Registration, err error) {
-	err = s.db.List(ctx, query, args, func(scan engine.Scan) error {
-		r, err := scanRegistration(scan)
-		list = append(list, r)
-		return err
-	})
-	return list, err
+		[]any{service, protocol, after, engine.Nanos(s.db.Now()), limit}, scanRegistration)
 }

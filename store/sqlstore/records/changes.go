@@ -129,18 +129,8 @@ func scanKey(scan engine.Scan, more ...any) (k pat.SigningKey, err error) {
 
 // SigningKeys implements pat.KeyStore, the oldest first.
 func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
-	var out []pat.SigningKey
-	err := s.db.List(ctx, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
-		[]any{engine.Nanos(now)},
-		func(scan engine.Scan) error {
-			k, err := scanKey(scan)
-			out = append(out, k)
-			return err
-		})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return engine.All(ctx, s.db, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
+		[]any{engine.Nanos(now)}, func(scan engine.Scan) (pat.SigningKey, error) { return scanKey(scan) })
 }
 
 // Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
@@ -196,7 +186,7 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 		return err
 	})
 	if err == nil {
-		err = s.readAllKeys(ctx, changed)
+		err = s.readKeys(ctx, changed)
 	}
 	if err != nil {
 		return nil, 0, err

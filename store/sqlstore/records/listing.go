@@ -28,19 +28,12 @@ func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent,
 	if f.After != "" {
 		q.Add("id > ?", f.After)
 	}
-	var out []pat.Agent
 	query := q.Query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
-	err := s.db.List(ctx, query, q.Args, func(scan engine.Scan) error {
-		var waiting bool
-		a, err := scanAgent(scan, &waiting)
-		a.Waiting = waiting
-		out = append(out, a)
-		return err
-	})
+	out, err := engine.All(ctx, s.db, query, q.Args, scanListed)
 	if err != nil {
 		return nil, err
 	}
-	return out, s.readAllKeys(ctx, out)
+	return out, s.readKeys(ctx, out)
 }
 
 var (
@@ -94,8 +87,8 @@ func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.Agen
 	})
 }
 
-// readAllKeys reads the keys of agents, which are sorted by service and id.
-func (s *Records) readAllKeys(ctx context.Context, agents []pat.Agent) error {
+// readKeys reads the keys of agents, which are sorted by service and id.
+func (s *Records) readKeys(ctx context.Context, agents []pat.Agent) error {
 	type id struct {
 		service string
 		agent   pat.AgentID
@@ -146,21 +139,14 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 	}
 	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
 		"CASE WHEN assurance = 'consent' THEN signature END"
-	var out []pat.Agreement
 	query := q.Query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
-	err := s.db.List(ctx, query, q.Args, func(scan engine.Scan) error {
-		var a pat.Agreement
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (a pat.Agreement, err error) {
 		var created int64
-		err := scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
+		err = scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
 			&created, &a.Signature)
 		a.CreatedAt = engine.FromNanos(created)
-		out = append(out, a)
-		return err
+		return a, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end what was issued up to
@@ -184,18 +170,11 @@ func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.List
 	if f.After.ID != "" {
 		q.Add("(issued_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
 	}
-	var out []store.ListedToken
-	err := s.db.List(ctx, q.Query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit), q.Args,
-		func(scan engine.Scan) (err error) {
-			var k store.ListedToken
-			k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
-			out = append(out, k)
-			return err
-		})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	query := q.Query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit)
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (k store.ListedToken, err error) {
+		k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
+		return k, err
+	})
 }
 
 // lastOffered is the time of the last offer of a policy, as in the index.
@@ -225,18 +204,11 @@ func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]
 	}
 	var q engine.Conditions
 	q.Add("service = ?", service)
-	var out []pat.PolicyDocument
-	err := s.db.List(ctx, q.Query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n),
-		q.Args, func(scan engine.Scan) error {
-			var p pat.PolicyDocument
-			var first int64
-			err := scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
-			p.FirstOffered = engine.FromNanos(first)
-			out = append(out, p)
-			return err
-		})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	query := q.Query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n)
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (p pat.PolicyDocument, err error) {
+		var first int64
+		err = scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
+		p.FirstOffered = engine.FromNanos(first)
+		return p, err
+	})
 }

@@ -74,6 +74,6 @@ func (s *Records) Holders(ctx context.Context, service string, ids []pat.AgentID
 	for i, id := range ids {
 		agents[i] = pat.Agent{Service: service, ID: id}
 	}
-	err := s.readAllKeys(ctx, agents)
+	err := s.readKeys(ctx, agents)
 	return slices.DeleteFunc(agents, func(a pat.Agent) bool { return len(a.Keys) == 0 }), err
 }

@@ -104,31 +104,14 @@ func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (time
 
 // Token implements pat.Tokens.
 func (s *Records) Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error) {
-	var k pat.Token
-	found := false
-	err := s.db.List(ctx, selectToken, []any{service, jti}, func(scan engine.Scan) (err error) {
-		found = true
-		k, err = scanToken(scan)
-		return err
-	})
-	switch {
-	case err != nil:
-		return pat.Token{}, err
-	case !found:
-		return pat.Token{}, pat.ErrNotFound
-	}
-	return k, nil
+	return engine.First(ctx, s.db, pat.ErrNotFound, selectToken, []any{service, jti}, scanToken)
 }
 
 // Newest implements pat.Tokens.
-func (s *Records) Newest(ctx context.Context, service string, agent pat.AgentID, at time.Time, n int) (tokens []pat.Token, err error) {
-	err = s.db.List(ctx, "SELECT "+patColumns+` FROM tokens WHERE service = ? AND agent_id = ? AND expires_at > ? AND (ends_at = 0 OR ends_at > ?)
-		ORDER BY issued_at DESC, id DESC LIMIT ?`, []any{service, agent, engine.Nanos(at), engine.Nanos(at), n}, func(scan engine.Scan) error {
-		k, err := scanToken(scan)
-		tokens = append(tokens, k)
-		return err
-	})
-	return tokens, err
+func (s *Records) Newest(ctx context.Context, service string, agent pat.AgentID, at time.Time, n int) ([]pat.Token, error) {
+	return engine.All(ctx, s.db, "SELECT "+patColumns+` FROM tokens WHERE service = ? AND agent_id = ? AND expires_at > ?
+		AND (ends_at = 0 OR ends_at > ?) ORDER BY issued_at DESC, id DESC LIMIT ?`,
+		[]any{service, agent, engine.Nanos(at), engine.Nanos(at), n}, scanToken)
 }
 
 const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"

@@ -29,13 +29,6 @@ const unusedKept = 30 * 24 * time.Hour
 // A transact is DB.Update or DB.Aside.
 type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
 
-// An expiry deletes rows that have expired: those for which the condition holds, whose argument is now minus keep. The
-// number of rows and their order are part of the statement: otherwise a planner would read the whole table.
-type expiry struct {
-	query string
-	keep  time.Duration
-}
-
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
 // many records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
@@ -48,16 +41,10 @@ type expiry struct {
 //   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
 //     forward.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
-	total := 0
-	for _, f := range u.expiries() { // and nonces: before what needs the journal written, which on a full disk needs the room they leave
-		n, err := steps(ctx, u.db.Aside, func(ctx context.Context, t *engine.Tx) (int, error) {
-			n, err := t.Exec(ctx, f.query, engine.Nanos(t.Now().Add(-f.keep)))
-			return int(n), err
-		})
-		total += n
-		if err != nil {
-			return total, err
-		}
+	// First what does not need the journal written, which on a full disk needs the room that this leaves.
+	total, err := u.purgeExpired(ctx)
+	if err != nil {
+		return total, err
 	}
 	if err := u.db.KeepWitnesses(ctx); err != nil {
 		return total, err
@@ -76,35 +63,57 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-func (u *Upkeep) expiries() []expiry {
-	return []expiry{
-		{"DELETE FROM answer_sizes WHERE (service, agent_id) IN (SELECT service, agent_id FROM answer_sizes WHERE bytes <= 0 " +
-			"AND CAST(? AS BIGINT) > 0 ORDER BY service, agent_id LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM revocations WHERE (service, kind, subject) IN (SELECT service, kind, subject FROM revocations WHERE until <= ? " +
-			"ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM signing_keys WHERE id IN (SELECT id FROM signing_keys WHERE not_after > 0 AND not_after <= ? ORDER BY not_after " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM tokens WHERE (service, id) IN (SELECT service, id FROM tokens WHERE expires_at <= ? ORDER BY expires_at " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", u.tokensKept},
-		{"DELETE FROM consents WHERE (service, handle) IN (SELECT service, handle FROM consents WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM clients WHERE (service, id) IN (SELECT service, id FROM clients WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM almanac WHERE (service, address) IN (SELECT service, address FROM almanac WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM almanac_protocols WHERE (service, protocol, address) IN (SELECT service, protocol, address FROM almanac_protocols " +
-			"WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
-		{"DELETE FROM invitations WHERE (service, code) IN (SELECT service, code FROM invitations WHERE until <= ? ORDER BY until " +
-			"LIMIT 100 FOR UPDATE SKIP LOCKED)", 0},
+// expiries are the tables whose rows end at a time of their own, which an index has.
+var expiries = []struct{ table, key, until string }{
+	{"revocations", "service, kind, subject", "until"},
+	{"signing_keys", "id", "not_after"},
+	{"tokens", "service, id", "expires_at"},
+	{"consents", "service, handle", "until"},
+	{"clients", "service, id", "until"},
+	{"almanac", "service, address", "until"},
+	{"almanac_protocols", "service, protocol, address", "until"},
+	{"invitations", "service, code", "until"},
+}
+
+// expired returns the statement that deletes rows for which a condition holds, whose argument is a time. The number of rows and their
+// order are part of the statement: otherwise a planner would read the whole table.
+func expired(table, key, condition, order string) string {
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + condition +
+		" ORDER BY " + order + " LIMIT 100 FOR UPDATE SKIP LOCKED)"
+}
+
+// purgeExpired deletes the rows that have expired.
+func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
+	purge := func(query string, keep time.Duration) {
+		if err != nil {
+			return
+		}
+		var n int
+		n, err = steps(ctx, u.db.Aside, func(ctx context.Context, t *engine.Tx) (int, error) {
+			n, err := t.Exec(ctx, query, engine.Nanos(t.Now().Add(-keep)))
+			return int(n), err
+		})
+		total += n
 	}
+	purge(expired("answer_sizes", "service, agent_id", "bytes <= 0 AND CAST(? AS BIGINT) > 0", "service, agent_id"), 0)
+	for _, e := range expiries {
+		condition, keep := e.until+" <= ?", time.Duration(0)
+		switch e.table {
+		case "signing_keys": // 0: it signs
+			condition = "not_after > 0 AND " + condition
+		case "tokens":
+			keep = u.tokensKept
+		}
+		purge(expired(e.table, e.key, condition, e.until), keep)
+	}
+	return total, err
 }
 
 // purgeCounters deletes what is expired on the clock on which limits are counted.
 func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
-		n, err := t.Exec(ctx, `DELETE FROM counters WHERE (service, agent_id, limit_id, period) IN
-			(SELECT service, agent_id, limit_id, period FROM counters WHERE frees_at > 0 AND frees_at <= ? ORDER BY frees_at `+
-			`LIMIT 100 FOR UPDATE SKIP LOCKED)`, engine.Nanos(t.Counted().Add(-counterKept)))
+		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
+		n, err := t.Exec(ctx, query, engine.Nanos(t.Counted().Add(-counterKept)))
 		return int(n), err
 	})
 }
