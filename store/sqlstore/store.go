@@ -42,7 +42,7 @@ type Options struct {
 	TokensKept time.Duration
 	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic readings.
 	Elapsed func() time.Duration
-	// Stepped is told when the clock of a PostgreSQL server was set, and by how much; below zero it was set back. Limits
+	// Stepped is called when the clock of a PostgreSQL server was set, with by how much; below zero it was set back. Limits
 	// are then held back, each for up to its period. May be nil; it must be quick.
 	Stepped func(by time.Duration)
 	// Services are those of the configuration. Opening compares them with those in the database, and carries the state of those that
@@ -158,8 +158,8 @@ func (s *Store) connect(ctx context.Context, place string) error {
 	return nil
 }
 
-// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also tells where the last charges could
-// not be written into their tables; nothing is lost then.
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
+// could not be written into their tables; nothing is lost then.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Contents counts the records of a database.

@@ -19,13 +19,6 @@ const (
 	insertAnswer    = "INSERT INTO answers (execution_id, output, reason, code, message, details, size) VALUES (?, ?, ?, ?, ?, ?, ?)"
 )
 
-// answerSizes is what a transaction knows of the answers that are kept.
-type answerSizes struct {
-	kept  map[ref]int64 // as it was read, and what the transaction added
-	all   int64
-	added map[ref]int64 // to be written
-}
-
 const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
 
 // An answer is a row of answers that may be missing.

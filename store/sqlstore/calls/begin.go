@@ -121,7 +121,7 @@ func (b *beginning) run(ctx context.Context, w *work) error {
 		return err
 	}
 	if b.result.Replay != nil {
-		b.tellStanding(w)
+		b.showStanding(w)
 		return nil
 	}
 	if err := w.t.Moved(); err != nil {
@@ -197,8 +197,8 @@ func (b *beginning) earlier(w *work) (forgotten string, err error) {
 	return "", nil
 }
 
-// tellStanding tells how the limits stand which the earlier execution took, or would take under the first candidate.
-func (b *beginning) tellStanding(w *work) {
+// showStanding returns how the limits stand that the earlier execution took, or would take under the first candidate.
+func (b *beginning) showStanding(w *work) {
 	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
 	for _, r := range b.reservations[was] {
 		b.result.Standing = append(b.result.Standing, w.standing(r))
@@ -227,7 +227,7 @@ func (b *beginning) record(ctx context.Context, w *work, winner int) error {
 		w.changes.plain = false
 	}
 	w.executions[e.ID] = &e
-	w.changes.Begun = append(w.changes.Begun, Begun{&e, forget})
+	w.changes.begun = append(w.changes.begun, Begun{&e, forget})
 	var err error
 	if e.IdempotencyKey != "" {
 		w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}] = keyedExecution{e.ID, engine.Nanos(keyUntil)}

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"context"
 	"time"
 
 	"github.com/uimgate/uimgate/internal/limit"
@@ -55,29 +54,6 @@ func (c *Counter) args() []any {
 		c.Slot, engine.Blob(c.Counts), c.Dispatch, c.DispatchSlot, engine.Nanos(c.Period.Frees(c.Slot)),
 		c.Service, c.AgentID, c.LimitID, string(c.Period),
 	}
-}
-
-// becomes returns the row that a counter becomes.
-func (c *counter) becomes(k CounterKey) *Counter {
-	return &Counter{
-		CounterKey: k, Slot: c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
-	}
-}
-
-// becomes returns what has changed.
-func (w *work) becomes(ctx context.Context) (*Changes, error) {
-	c := &Changes{At: w.t.Now(), Begun: w.changes.Begun, Moved: w.changes.moves, Lines: w.book.Lines()}
-	for k, n := range w.counters {
-		if n.dirty {
-			c.Counters = append(c.Counters, *n.becomes(k))
-		}
-	}
-	for k := range w.used {
-		c.Used = append(c.Used, Use{k.service, k.id, c.At})
-	}
-	var err error
-	c.Accounts, c.Pools, err = w.book.Changed(ctx)
-	return c, err
 }
 
 // Empty reports whether nothing was changed.

@@ -8,21 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
-	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
-
-// A counter is a window inside a transaction.
-type counter struct {
-	window.Window
-	found bool // the row exists
-	dirty bool
-	err   error // the stored counts are invalid
-	was   Counter
-
-	// The most dispatch slots that were used lately, and the slot in which they were.
-	dispatch, dispatchSlot int64
-	own                    int64 // the dispatch slots of this transaction's admissions
-}
 
 // A reservation is one unit of one counter, with its limit.
 type reservation struct {

@@ -2,51 +2,9 @@ package calls
 
 import (
 	"context"
-	"database/sql"
-	"time"
 
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
-	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
-
-// A Journal holds back what calls changed before it is written into the tables. The writer of an Exclusive database calls it, but for
-// Pending and Check, which may be called at any time.
-type Journal interface {
-	// Before is called when a transaction has begun. Where that reads the tables, they then have everything.
-	Before(ctx context.Context, t *engine.Tx, reads bool) error
-	// Find returns the statements that look whether an execution which is about to begin is there already, and calls found if so.
-	Find(id string, found func()) []engine.Command
-	// Began reports whether an execution is known to be as it began.
-	Began(id string) bool
-	// Moved is called before an execution changes.
-	Moved(id string)
-	// Keep returns the statement that holds changes back, or false if they have to be written into the tables now.
-	Keep(t *engine.Tx, c *Changes) (engine.Command, bool)
-	// Apply writes what was held back into the tables, before changes that are written there.
-	Apply(ctx context.Context, t *engine.Tx, c *Changes) error
-	// Forget drops what is known.
-	Forget()
-	// Behind reports whether the tables may lack something.
-	Behind() bool
-	// Pending reads whether the tables lack something.
-	Pending(ctx context.Context) (bool, error)
-	// Check checks that what is held back fits the tables, and counts it.
-	Check(ctx context.Context, reader *sql.Tx) (Unwritten, error)
-}
-
-// Unwritten counts what a Journal holds back.
-type Unwritten struct {
-	Executions, Unresolved, Entries int64
-	Latest                          time.Time
-}
-
-// memory is what the only writer of a database knows of it: as its last transaction left it. So a call of an agent that called lately
-// reads nothing.
-type memory struct {
-	journal  Journal // may be nil
-	counters map[CounterKey]Counter
-	accounts ledger.Cache
-}
 
 // mostKnown bounds the counters and the accounts: then the writer begins anew.
 const mostKnown = 8 << 10
@@ -70,11 +28,6 @@ func (m *memory) learn(w *work, changes *Changes) {
 		m.counters[changes.Counters[i].CounterKey] = changes.Counters[i]
 	}
 	m.accounts.Learn(w.book, changes.Pools)
-}
-
-func (m *memory) drop() {
-	m.counters = nil
-	m.accounts.Forget()
 }
 
 // write returns the statements that make changes durable.

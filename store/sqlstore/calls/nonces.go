@@ -14,25 +14,6 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
-// Where several processes share a database a used nonce is a row of the table nonces. Where one has it for itself, its writer knows in
-// memory which nonces are used, and writes those of a transaction of calls to one row of nonce_batches, from which they are read again.
-
-// usedNonces is what the only writer knows of used nonces: all that the database held, and what it committed since then.
-type usedNonces struct {
-	set   nonces.Set
-	read  bool
-	taken []takenNonce // in the present transaction
-}
-
-// A takenNonce is one that an operation of the transaction uses.
-type takenNonce struct {
-	digest nonces.Digest
-	until  int64
-}
-
-// mostNonces bounds the memory for nonces in use: 60 MB. Further ones are refused until some have ended.
-const mostNonces = 4 << 20
-
 const (
 	selectNonce  = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
 	insertNonce  = "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)"
@@ -50,8 +31,6 @@ const (
 
 // ErrManyNonces means that Bounds.Nonces are in use.
 var ErrManyNonces = errors.New("too many nonces are in use")
-
-func (n *usedNonces) forget() { *n = usedNonces{} }
 
 // readNonces reads which nonces have been used where several processes share the database.
 func (w *work) readNonces() []engine.Command {

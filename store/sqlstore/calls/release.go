@@ -3,27 +3,11 @@ package calls
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
-
-// A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown
-// whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
-type releaseQueue struct {
-	mu    sync.Mutex
-	calls []unsettled
-	busy  bool // a goroutine works on it
-}
-
-// An unsettled call has to be released.
-type unsettled struct {
-	store.Admission
-
-	tries int
-}
 
 // How often, a second apart, a release is tried. After releaseTries the sweeper resolves what was held. A commit that hung may become
 // visible after its connection was given up, so a call that is not found is looked for again, visibleTries times in all.

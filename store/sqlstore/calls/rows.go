@@ -56,35 +56,10 @@ type rowSet struct {
 	answers    []ref // whose answers are to be kept
 }
 
-// mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
-func mergeRowSets(batch []*call) (all rowSet) {
-	for _, c := range batch {
-		n := &c.rows
-		all.begins = append(all.begins, n.begins...)
-		all.executions = append(all.executions, n.executions...)
-		all.presumed = append(all.presumed, n.presumed...)
-		all.keys = append(all.keys, n.keys...)
-		all.nonces = append(all.nonces, n.nonces...)
-		all.counters = append(all.counters, n.counters...)
-		all.accounts = append(all.accounts, n.accounts...)
-		all.pools = append(all.pools, n.pools...)
-		all.answers = append(all.answers, n.answers...)
-	}
-	all.executions = sorted(all.executions, ref.compare)
-	all.keys = sorted(all.keys, idempotencyKey.compare)
-	all.nonces = sorted(all.nonces, nonceKey.compare)
-	all.counters = sorted(all.counters, CounterKey.compare)
-	all.accounts = sorted(all.accounts, ledger.AccountKey.Compare)
-	all.pools = sorted(all.pools, ledger.PoolKey.Compare)
-	all.answers = sorted(all.answers, ref.compare)
-	return all
-}
-
-// A call settles the execution that it began. Until its deadline nobody else changes that, so that the record is not
-// read before it is changed: the change has to find it as Begin left it. Where it does not, because an operator, the
-// sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again, and reads.
-
-// readPresumed makes a row set read what was presumed before.
+// readPresumed makes a row set read what was presumed before. A call settles the execution that it began. Until its deadline nobody
+// else changes that, so the record is not read before it is changed: the change has to find it as Begin left it. Where it does not,
+// because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried
+// again, and reads.
 func (n *rowSet) readPresumed() {
 	for _, e := range n.presumed {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

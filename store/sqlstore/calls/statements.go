@@ -2,6 +2,7 @@ package calls
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,30 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// The SQL by which calls begin, settle and lease. That of what they charge is in ledger/book.go, that of nonces in nonces.go, that of
+// becomes returns the row that a counter becomes.
+func (c *counter) becomes(k CounterKey) *Counter {
+	return &Counter{
+		CounterKey: k, Slot: c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
+	}
+}
+
+// becomes returns what has changed.
+func (w *work) becomes(ctx context.Context) (*Changes, error) {
+	c := &Changes{At: w.t.Now(), Begun: w.changes.begun, Moved: w.changes.moves, Lines: w.book.Lines()}
+	for k, n := range w.counters {
+		if n.dirty {
+			c.Counters = append(c.Counters, *n.becomes(k))
+		}
+	}
+	for k := range w.used {
+		c.Used = append(c.Used, Use{k.service, k.id, c.At})
+	}
+	var err error
+	c.Accounts, c.Pools, err = w.book.Changed(ctx)
+	return c, err
+}
+
+// The SQL of Begin, Settle and Lease. That of what they charge is in ledger/book.go, that of nonces in nonces.go, that of
 // answers in answers.go.
 const (
 	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
@@ -122,7 +146,7 @@ func (w *work) openCounters() {
 // statements returns the statements that write what has changed where others write, too; the rows that all writers use come last. A row
 // that was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (w *work) statements() []engine.Command {
-	list := append(writeBegun(w.changes.Begun), engine.Together(w.changes.writes)...)
+	list := append(writeBegun(w.changes.begun), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
 	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
 		if c := w.counters[k]; c.dirty {

@@ -1,36 +1,12 @@
 package engine
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
-
-// clocks are those that a database is used by.
-type clocks struct {
-	clock   clock
-	elapsed func() time.Duration
-	anchor  *anchor // limits are counted on it; nil: on the database's clock
-	steps   stepWatch
-	pace    pace
-}
-
-// Now returns the time of the store's clock, on which tokens and revocations expire: that of the database where several
-// processes share it, from the last reading and the time since. Times that are compared with those of other processes must be
-// read from it. Limits and deadlines have the clock of Counted.
-func (db *DB) Now() time.Time { return db.clocks.clock.now().UTC().Round(0) }
-
-// Local returns the time of the process's own clock.
-func (db *DB) Local() time.Time { return db.opts.Now() }
-
-// Step returns by how much the clock of the server was set lately.
-func (t *Tx) Step() window.Step { return t.w.db.clocks.steps.step() }
-
-// Slots returns how many dispatch slots a call needs under a limit per second.
-func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.asked) }
 
 // A clock is the clock of the process, or that of the database: read now and then, and continued with the clock of the
 // process.
@@ -140,25 +116,4 @@ func (w *stepWatch) step() window.Step {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
-}
-
-// seenClock takes a reading of the database's clock, reports a step, and stores it for processes that start later.
-func (db *DB) seenClock(ctx context.Context, asked, answered time.Duration, at time.Time) {
-	if by := db.clocks.steps.see(timed{asked, answered, at}); by != 0 {
-		p := db.clocks.steps.step()
-		db.Note(map[string]int64{"stepped": Nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)})
-		if db.opts.Stepped != nil {
-			db.opts.Stepped(by)
-		}
-	}
-	db.writeNotes(ctx)
-}
-
-// readStep reads the step that other processes have seen.
-func (db *DB) readStep(ctx context.Context) error {
-	read, err := db.sequences(ctx, "stepped", "step_forward", "step_back")
-	db.clocks.steps.last = window.Step{
-		At: FromNanos(read["stepped"]), Forward: time.Duration(read["step_forward"]), Back: time.Duration(read["step_back"]),
-	}
-	return err
 }

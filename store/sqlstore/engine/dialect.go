@@ -12,7 +12,7 @@ import (
 type Sharing int
 
 const (
-	// Exclusive means that nobody else writes while a transaction is open: a row need not be as it was read to be written, and one writer
+	// Exclusive means that no other process writes while a transaction is open: a row need not be as it was read to be written, and one writer
 	// runs all operations.
 	Exclusive Sharing = iota
 	// Shared means that several processes write at the same time. Calls lock nothing between reading and writing, and their changes are
@@ -84,11 +84,3 @@ type Dialect struct {
 // A Migration brings a database up to date. Before it does what other processes could not go on after, it calls alone, which returns
 // ErrInUse where there are any.
 type Migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error
-
-// DialectOf returns the dialect of the database at a place.
-func DialectOf(place string) *Dialect {
-	if IsPostgres(place) {
-		return Postgres()
-	}
-	return SQLite()
-}

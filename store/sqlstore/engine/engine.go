@@ -8,81 +8,19 @@ package engine
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// Options of New.
-type Options struct {
-	// Now is the process's clock. Required.
-	Now func() time.Time
-	// Elapsed is a clock that only moves forward. Required.
-	Elapsed func() time.Duration
-	// Stepped is called when the clock of a PostgreSQL server was set, with by how much; below zero it was set back. May be nil.
-	Stepped func(by time.Duration)
-	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least. May be nil.
-	SetBack func(missing int64)
-	// Moved is called when a PostgreSQL database has another server, or another timeline, than before. May be nil.
-	Moved func()
-}
-
-// readers is how many connections read, at most.
-const readers = 4
-
-// A Layer lies between calls and their tables: what calls changed may not be in the tables yet. An Exclusive database calls it in its
-// transactions, one after another, but for Pending.
-type Layer interface {
-	// Forget drops what is known of the database: another connection has written to it, or a transaction failed.
-	Forget()
-	// CatchUp writes into the tables what they lack, in a transaction that may read and change them.
-	CatchUp(ctx context.Context, t *Tx) error
-	// Behind reports whether the tables may lack something.
-	Behind() bool
-	// Pending reads whether the tables lack something. It may be called at any time.
-	Pending(ctx context.Context) (bool, error)
-}
-
-// A DB is one database. It is safe for concurrent use once it is started.
-type DB struct {
-	dialect *Dialect
-	opts    Options
-	write   *sql.DB
-	read    *sql.DB
-
-	// Restore records in a transaction that the state was set back to an earlier one. Required before Connect.
-	Restore func(ctx context.Context, t *Tx) error
-	// Layer may be nil.
-	Layer Layer
-
-	queues  queues
-	life    life
-	clocks  clocks
-	notes   notes
-	server  serverWatch
-	commits commits
-	changes signal
-	floor   atomic.Int64 // when the database was last set back to an earlier state; 0: never
-}
-
-// The life of a database, from its start to its end.
-type life struct {
-	closing sync.RWMutex // held for reading while an op is queued
-	closed  bool
-	started bool
-	ending  chan struct{}
-	work    sync.WaitGroup // writers, and what Go runs
-	stop    context.CancelFunc
-}
-
-// New returns a database that is not connected yet.
-func New(d *Dialect, opts Options) *DB {
-	return &DB{
-		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed}, life: life{ending: make(chan struct{})},
+// DialectOf returns the dialect of the database at a place.
+func DialectOf(place string) *Dialect {
+	if IsPostgres(place) {
+		return Postgres()
 	}
+	return SQLite()
 }
 
 // Connect opens the connections of a database.
@@ -90,9 +28,6 @@ func (db *DB) Connect(ctx context.Context, place string) (err error) {
 	db.write, db.read, err = db.dialect.Open(ctx, place)
 	return err
 }
-
-// ReadOnly makes a database of connections that only read, which the caller closes.
-func ReadOnly(d *Dialect, read *sql.DB) *DB { return &DB{dialect: d, read: read} }
 
 // Upgrade runs a migration while no other process does.
 func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) error {
@@ -118,6 +53,35 @@ func (db *DB) ReadState(ctx context.Context) error {
 		return err
 	}
 	return db.readServer(ctx)
+}
+
+// readStep reads the step that other processes have seen.
+func (db *DB) readStep(ctx context.Context) error {
+	read, err := db.sequences(ctx, "stepped", "step_forward", "step_back")
+	db.clocks.steps.last = window.Step{
+		At: FromNanos(read["stepped"]), Forward: time.Duration(read["step_forward"]), Back: time.Duration(read["step_back"]),
+	}
+	return err
+}
+
+// readServer starts with the server that the database has, and looks whether it is the one that it had when it was last open. Where
+// the server hides it, nothing is compared.
+func (db *DB) readServer(ctx context.Context) error {
+	found, err := db.sequences(ctx, systemNote, timelineNote)
+	if err != nil {
+		return err
+	}
+	var is server
+	was := server{found[systemNote], found[timelineNote]}
+	if db.read.QueryRowContext(ctx, selectServer).Scan(&is.system, &is.timeline) != nil {
+		return nil //nolint:nilerr // a server that hides it, such as a managed one
+	}
+	db.server.is.Store(&is)
+	if was != is {
+		db.server.moved.Store(was != server{})
+		db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
+	}
+	return nil
 }
 
 // Disconnect closes the connections of a database that was not started.
@@ -153,24 +117,10 @@ func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
 	db.life.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 
-// Go runs background work that Close waits for, and reports whether the database is open.
-func (db *DB) Go(work func()) bool {
-	db.life.closing.RLock()
-	defer db.life.closing.RUnlock()
-	if db.life.closed || !db.life.started {
-		return false
-	}
-	db.life.work.Go(work)
-	return true
-}
-
-// Ending is closed when the database is about to close.
-func (db *DB) Ending() <-chan struct{} { return db.life.ending }
-
 // ErrLeft means that a database was closed before the tables had what the journal has.
 var ErrLeft = errors.New("the last charges are in the journal only: whoever opens the database next writes them into the tables")
 
-// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also tells where the last charges
+// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
 // could not be written into their tables; nothing is lost then.
 func (db *DB) Close() error {
 	db.life.closing.Lock()
@@ -193,24 +143,6 @@ func (db *DB) Close() error {
 	return errors.Join(err, db.writeLastNotes(ctx), db.read.Close(), db.write.Close())
 }
 
-// Sharing returns who may write to the database.
-func (db *DB) Sharing() Sharing { return db.dialect.Sharing }
-
-// Dialect returns the dialect of the database.
-func (db *DB) Dialect() *Dialect { return db.dialect }
-
-// CatchUp waits until the tables have everything that was committed before.
-func (db *DB) CatchUp(ctx context.Context) error {
-	if db.Layer == nil || db.dialect.Sharing != Exclusive || len(db.queues.lanes) == 0 {
-		return nil
-	}
-	pending, err := db.Layer.Pending(ctx)
-	if err == nil && pending {
-		err = db.Update(ctx, nothing)
-	}
-	return err
-}
-
 // CatchUpAlone is CatchUp while no writer is at work: it writes what a process before left, and what this one leaves.
 func (db *DB) CatchUpAlone(ctx context.Context) error {
 	if db.Layer == nil || db.dialect.Sharing != Exclusive {
@@ -223,47 +155,17 @@ func (db *DB) CatchUpAlone(ctx context.Context) error {
 	return db.Alone(ctx, nothing)
 }
 
-// Alone runs one operation in a transaction while no writer is at work.
-func (db *DB) Alone(ctx context.Context, run func(context.Context, *Tx) error) error {
-	return db.alone(ctx, update, run)
-}
-
-func (db *DB) alone(ctx context.Context, k kind, run func(context.Context, *Tx) error) error {
-	w := &Writer{db: db}
-	defer w.drop()
-	o := &op{kind: k, run: run}
-	if _, err := w.try(ctx, []*op{o}, 1); err != nil {
-		return err
+// writeLastNotes writes what is pending when no writer is at work any more. The pool may have connections that ended when the server
+// restarted, so it is tried once on each, and on a new one: a note may be written twice.
+func (db *DB) writeLastNotes(ctx context.Context) error {
+	rows := db.notes.rows()
+	if len(rows) == 0 {
+		return nil
 	}
-	return o.err
-}
-
-// nothing is an operation that only has what is pending written.
-func nothing(context.Context, *Tx) error { return nil }
-
-// Changed returns a channel that is closed when this process next commits something that others have to read, or hears of one.
-func (db *DB) Changed() <-chan struct{} { return db.changes.next() }
-
-// A signal wakes any number of waiters.
-type signal struct {
-	mu sync.Mutex
-	ch chan struct{}
-}
-
-func (s *signal) next() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch == nil {
-		s.ch = make(chan struct{})
-	}
-	return s.ch
-}
-
-func (s *signal) raise() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch != nil {
-		close(s.ch)
-		s.ch = nil
+	for tries := db.write.Stats().OpenConnections; ; tries-- {
+		err := db.alone(ctx, aside, func(ctx context.Context, t *Tx) error { return t.Note(ctx, rows) })
+		if tries == 0 || !db.dialect.Lost(err) {
+			return err
+		}
 	}
 }

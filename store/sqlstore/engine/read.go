@@ -3,7 +3,51 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"strings"
 )
+
+// CatchUp waits until the tables have everything that was committed before.
+func (db *DB) CatchUp(ctx context.Context) error {
+	if db.Layer == nil || db.dialect.Sharing != Exclusive || len(db.queues.lanes) == 0 {
+		return nil
+	}
+	pending, err := db.Layer.Pending(ctx)
+	if err == nil && pending {
+		err = db.Update(ctx, nothing)
+	}
+	return err
+}
+
+// ReadFloor reads when the database was last set back to an earlier state.
+func (db *DB) ReadFloor(ctx context.Context) error {
+	read, err := db.sequences(ctx, "restored")
+	if err == nil {
+		db.floor.Store(read["restored"])
+	}
+	return err
+}
+
+// sequences reads rows of the table sequences.
+func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64, error) {
+	args := make([]any, len(names))
+	for i, name := range names {
+		args[i] = name
+	}
+	found := map[string]int64{}
+	err := db.List(ctx, selectSequences("", len(names)), args, func(scan Scan) error {
+		var name string
+		var n int64
+		err := scan(&name, &n)
+		found[name] = n
+		return err
+	})
+	return found, err
+}
+
+// selectSequences reads rows of the table sequences by their names; what is the expression beside them.
+func selectSequences(what string, names int) string {
+	return "SELECT name, n" + what + " FROM sequences WHERE name IN (?" + strings.Repeat(", ?", names-1) + ")"
+}
 
 // One reads one row outside the writers into dest, and reports whether there is one.
 func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
@@ -79,21 +123,6 @@ func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan)
 		return err
 	}
 	return Drain(rows, each)
-}
-
-// Drain calls each with every row, and closes the rows.
-func Drain(rows *sql.Rows, each func(Scan) error) error {
-	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			_ = rows.Close()
-			return err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		_ = rows.Close()
-		return err
-	}
-	return rows.Close()
 }
 
 // Snapshot runs queries that see the tables at one moment, for as long as that takes. Writers go on meanwhile.

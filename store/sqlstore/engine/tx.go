@@ -4,74 +4,42 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
-	"time"
 )
 
-// A Tx is one transaction, shared by the operations of a batch, which run one after another. Statements are written with ? for each
-// argument, and FOR UPDATE where a row is read to be changed.
-type Tx struct {
-	w       *Writer
-	scope   scope
-	locking Locking
-	times   times
-	seen    seen
-	op      running
-	closing []Command // of a group, after all others
-	after   []func()  // once it is committed
-	changed bool      // something that others have to read
-	ending  ending
+// NextChange returns the next number of the feed of changes. The row stays locked until the transaction ends, so that the numbers
+// become visible in the order of commits.
+func (t *Tx) NextChange(ctx context.Context) (int64, error) {
+	if _, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
+		return 0, err
+	}
+	var n int64
+	_, err := t.Row(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+	t.changed = true
+	return n, err
 }
 
-// Locking is what a transaction locks between reading and writing.
-type Locking int
-
-const (
-	// Pessimistic transactions lock what they read to change it.
-	Pessimistic Locking = iota
-	// Optimistic transactions lock nothing. They send their changes in one round trip, which is the whole transaction. Each change there
-	// is conditional on the row being as it was read.
-	Optimistic
-)
-
-// times are those of a transaction.
-type times struct {
-	now     time.Time // of the whole transaction
-	counted time.Time // on the clock on which limits are counted
-	asked   time.Time // when the process asked for that, on its own clock
+// MarkRestored records that the state was set back to an earlier one.
+func (t *Tx) MarkRestored(ctx context.Context) error {
+	floor := Nanos(t.times.counted)
+	if _, err := t.Exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
+		return err
+	}
+	t.After(func() { t.w.db.floor.Store(floor) })
+	return t.w.db.Restore(ctx, t)
 }
 
-// running is the state of the operation that is running.
-type running struct {
-	shared    bool // the transaction, with others
-	savepoint bool
-	undone    bool // it failed
-	undo      []func()
-	fatal     error // the transaction cannot go on
-}
-
-// ending is whether a transaction is committed.
-type ending int
-
-const (
-	whenWritten ending = iota // where it has written something
-	always
-	never
-)
-
-// Now returns the time of the store's clock at which the transaction takes place.
-func (t *Tx) Now() time.Time { return t.times.now }
-
-// Counted returns the time of the transaction on the clock on which limits are counted.
-func (t *Tx) Counted() time.Time { return t.times.counted }
-
-// Asked returns when the process asked for these times, on its own clock.
-func (t *Tx) Asked() time.Time { return t.times.asked }
-
-// Since returns the time from a moment of the process's clock, at which an operation was requested, to a moment of the
-// clock on which limits are counted. It is never too long: that clock was read after the process asked for it.
-func (t *Tx) Since(requested, at time.Time) time.Duration {
-	return max(0, t.times.asked.Sub(requested)) + at.Sub(t.times.counted)
+// Note writes rows of the table sequences, in one order: several processes write the same ones.
+func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		const write = "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n"
+		if _, err := t.Exec(ctx, write, name, rows[name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Locking returns what the transaction locks.
@@ -260,92 +228,4 @@ func (t *Tx) Last(list []Command) {
 		}
 	}
 	t.closing = append(t.closing, list...)
-}
-
-// load begins the transaction, reads and locks what its operations need, and then, when nothing more can block, reads the
-// clock. An optimistic transaction does not begin yet, and locks nothing.
-func (t *Tx) load(ctx context.Context, work work) error {
-	db := t.w.db
-	var list []Command
-	if db.dialect.Sharing == Exclusive {
-		if err := t.w.beginAlone(ctx); err != nil {
-			return err
-		}
-	} else if t.locking == Pessimistic {
-		list = append(list, Command{Query: db.dialect.begin})
-	}
-	reads, err := work.read(ctx)
-	if err != nil {
-		return err
-	}
-	list = append(list, reads...)
-	var clock int64
-	if db.dialect.Clock != "" {
-		list = append(list, t.readState(&clock))
-	}
-	if t.locking == Optimistic {
-		list = withoutLocks(list)
-	}
-	durable := true
-	if q := db.dialect.durable; q != "" {
-		list = append(list, Command{Query: q, Row: func(scan Scan) error { return scan(&durable) }})
-	}
-	t.times.asked = db.opts.Now()
-	from := db.clocks.elapsed()
-	if err := t.w.send(ctx, list); err != nil {
-		return err
-	}
-	if !durable {
-		return errNotDurable
-	}
-	if db.dialect.Clock == "" {
-		t.times.now, t.times.counted = db.times(ctx)
-		return nil
-	}
-	t.times.now = time.UnixMicro(clock).UTC()
-	t.times.counted = t.times.now
-	db.seenClock(ctx, from, db.clocks.elapsed(), t.times.now)
-	return t.verify()
-}
-
-// end writes what was changed and commits.
-func (t *Tx) end(ctx context.Context, work work) error {
-	d := t.w.db.dialect
-	list, err := work.write(ctx)
-	if err != nil {
-		return err
-	}
-	if t.changed && d.notify != "" {
-		list = append(list, Command{Query: d.notify})
-	}
-	if t.locking == Optimistic { // sent together, they are one transaction
-		if len(list) > 0 {
-			list = append(list, t.testify()...)
-		}
-		err := t.w.send(ctx, list)
-		switch {
-		case err == nil:
-			return nil
-		case d.Lost(err):
-			return unsure{err}
-		case d.constraint(err):
-			return overtaken{conflict{err}}
-		default:
-			return err
-		}
-	}
-	if t.ending == never || t.ending == whenWritten && len(list) == 0 {
-		return t.w.send(ctx, []Command{{Query: "ROLLBACK"}})
-	}
-	err = t.w.send(ctx, append(append(list, t.testify()...), Command{Query: "COMMIT"}))
-	switch {
-	case err == nil:
-		return nil
-	case d.Lost(err):
-		return unsure{err}
-	case d.constraint(err):
-		return conflict{err}
-	default:
-		return err
-	}
 }

@@ -2,33 +2,10 @@ package engine
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"runtime"
-	"slices"
 	"time"
 )
-
-// A Writer owns one connection and runs queued operations in transactions.
-type Writer struct {
-	db       *DB
-	lane     chan *op
-	next     *op // taken from the lane already
-	conn     *sql.Conn
-	settings string // that prepare the connection; empty: there are none
-	stmts    map[string]*sql.Stmt
-	version  int64 // of an Exclusive database, as other connections have changed it
-	last     batchOf
-	late     *time.Timer // until what is pending is written into the tables; nil: nothing is
-	witness  *witness    // nil: its transactions are not counted
-}
-
-// batchOf is the previous batch of a writer.
-type batchOf struct {
-	size int
-	took time.Duration
-}
 
 // run works until the lane is closed and empty.
 func (w *Writer) run(ctx context.Context) {
@@ -88,7 +65,7 @@ func (w *Writer) schedule() {
 }
 
 // A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: each page and each
-// flush is then shared by more. Few callers wait for nobody.
+// flush is then shared by more. Few callers do not wait.
 const (
 	manyCallers   = 16
 	longestGather = 4 * time.Millisecond
@@ -147,7 +124,7 @@ const (
 )
 
 // linger lets those whose operations were in the last batch of a group come again: otherwise callers come in two halves, which take
-// turns, and each waits for the flush of the other. Who is alone waits for nobody.
+// turns, and each waits for the flush of the other. A single caller does not wait.
 func (w *Writer) linger(b *batch) {
 	most, pause := min(batchSize, w.last.size+len(b.ops)), min(w.last.took/lingerShare, longestLinger)
 	if w.next != nil || w.last.size < 2 || pause <= 0 || w.db.dialect.Sharing == Exclusive && w.last.size > manyCallers {
@@ -240,176 +217,4 @@ func (w *Writer) fail(err error) {
 			return
 		}
 	}
-}
-
-// try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
-// error is unsure.
-func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
-	d := w.db.dialect
-	if p := batch[0].kind.patience(d); p > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, p)
-		defer cancel()
-	}
-	reused := w.conn != nil
-	defer func() {
-		if err != nil && !is[overtaken](err) {
-			w.abort(ctx, err)
-		}
-		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = unansweredError{err}
-		}
-	}()
-	if err := w.connect(ctx); err != nil {
-		return nil, unreachable{err}
-	}
-	t := &Tx{w: w}
-	work := batch[0].kind.begin(t, batch, n)
-	if err := t.load(ctx, work); err != nil {
-		switch {
-		case reused && d.Lost(err) && ctx.Err() == nil:
-			err = stale{err}
-		case d.constraint(err):
-			err = conflict{err}
-		}
-		return nil, err
-	}
-	// From here on nothing waits for others: every operation that was not abandoned runs.
-	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
-		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
-	})
-	if len(batch) > 0 {
-		if err := work.run(ctx, batch); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.end(ctx, work); err != nil {
-		return t, err
-	}
-	t.acknowledge()
-	for _, f := range t.after {
-		f()
-	}
-	return t, nil
-}
-
-func (w *Writer) connect(ctx context.Context) error {
-	if w.conn != nil {
-		return nil
-	}
-	conn, err := w.db.write.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	w.conn, w.stmts, w.version = conn, map[string]*sql.Stmt{}, 0
-	if w.settings != "" {
-		if _, err := conn.ExecContext(ctx, w.settings); err != nil {
-			return err
-		}
-	}
-	if w.witness != nil {
-		w.db.compareServer(ctx, conn)
-	}
-	return nil
-}
-
-// selectVersion changes with every transaction of another connection, and with none of this one:
-// https://sqlite.org/pragma.html#pragma_data_version
-const selectVersion = "PRAGMA data_version"
-
-// beginAlone starts a transaction on an Exclusive database. From then on nobody else writes, and what was known is forgotten if others
-// have written before.
-func (w *Writer) beginAlone(ctx context.Context) error {
-	var version int64
-	err := w.send(ctx, []Command{
-		{Query: w.db.dialect.begin},
-		{Query: selectVersion, Row: func(scan Scan) error { return scan(&version) }},
-	})
-	if version != w.version && w.db.Layer != nil {
-		w.db.Layer.Forget()
-	}
-	w.version = version
-	return err
-}
-
-// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has
-// rolled back by itself, and a statement run then would be a transaction of its own.
-func (w *Writer) abort(ctx context.Context, why error) {
-	if w.db.Layer != nil && w.db.dialect.Sharing == Exclusive {
-		w.db.Layer.Forget()
-	}
-	if w.conn == nil {
-		return
-	}
-	if !w.db.dialect.Lost(why) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database has done it already
-	}
-	w.release()
-	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
-	w.drop()
-}
-
-// release ends the prepared statements of the connection.
-func (w *Writer) release() {
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
-	w.stmts = nil
-}
-
-func (w *Writer) drop() {
-	if w.conn != nil {
-		w.release()
-		_ = w.conn.Close()
-		w.conn = nil
-	}
-}
-
-// send runs statements in the way of the dialect.
-func (w *Writer) send(ctx context.Context, list []Command) error {
-	if len(list) == 0 {
-		return nil
-	}
-	return w.db.dialect.Send(ctx, w, list)
-}
-
-// stmt prepares each statement once per connection.
-func (w *Writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := w.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(ctx, w.db.dialect.Rewrite(query))
-	if err != nil {
-		return nil, err
-	}
-	w.stmts[query] = s
-	return s, nil
-}
-
-// exec runs a statement and returns how many rows it changed.
-func (w *Writer) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	s, err := w.stmt(ctx, query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
-}
-
-// query calls each with every row.
-func (w *Writer) query(ctx context.Context, query string, args []any, each func(Scan) error) error {
-	s, err := w.stmt(ctx, query)
-	if err != nil {
-		return err
-	}
-	rows, err := s.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	return Drain(rows, each)
 }

@@ -2,7 +2,6 @@ package journal
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
@@ -15,22 +14,6 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
-
-// MaxRecord bounds a record, in bytes. What a larger one would say is written into the tables at once.
-const MaxRecord = 1 << 20
-
-// Errors of Decode.
-var (
-	// ErrDamaged means that bytes are no record, or are not those that were written.
-	ErrDamaged error = damaged("a record of the journal is damaged")
-	// ErrVersion means that a record was written by another version of this program.
-	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
-)
-
-// damaged is an engine.ErrDamaged.
-type damaged string
-
-func (d damaged) Error() string { return string(d) }
 
 func (damaged) Is(target error) bool { return target == engine.ErrDamaged }
 
@@ -221,58 +204,4 @@ func (d *decoder) time() time.Time {
 		return time.Time{}
 	}
 	return d.moment()
-}
-
-func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
-
-// valid reports whether a record makes sense: only such are written, and only such are read.
-func valid(r *calls.Changes) bool {
-	for _, l := range r.Lines {
-		if !validLine(l, r.At) {
-			return false
-		}
-	}
-	for i := range r.Counters {
-		if p := r.Counters[i].Period; !p.Rolling() && !p.Calendar() && p != limit.Lifetime {
-			return false
-		}
-	}
-	for i := range r.Accounts {
-		if a := &r.Accounts[i]; a.ToppedUp < 0 || a.Held < 0 || a.Captured < 0 || a.Currency == "" {
-			return false
-		}
-	}
-	for i := range r.Pools {
-		if p := &r.Pools[i]; p.Owed < 0 || p.Faded < 0 || p.Currency == "" {
-			return false
-		}
-	}
-	return true
-}
-
-func validLine(l ledger.Line, at time.Time) bool {
-	e := l.Execution
-	if e.ID == "" || e.Charge.Nano <= 0 || e.Charge.Currency == "" {
-		return false
-	}
-	now := nanos(at)
-	if l.From == "" {
-		return e.State == store.Held && e.Outcome == "" && e.IdempotencyKey == "" && nanos(e.BegunAt) == now &&
-			e.SettledAt.IsZero() && e.UnresolvedAt.IsZero()
-	}
-	switch e.Outcome {
-	case store.NotSent, store.Failed, store.Done, store.Unknown:
-	default:
-		return false
-	}
-	settled, unresolved := !e.SettledAt.IsZero(), !e.UnresolvedAt.IsZero()
-	switch e.State {
-	case store.Captured, store.Released:
-		known := l.From == store.Held && !unresolved || l.From == store.Unresolved && unresolved
-		return known && settled && nanos(e.SettledAt) == now
-	case store.Unresolved:
-		return l.From == store.Held && !settled && unresolved && nanos(e.UnresolvedAt) == now
-	default:
-		return false
-	}
 }

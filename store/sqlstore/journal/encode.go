@@ -3,29 +3,10 @@ package journal
 import (
 	"encoding/binary"
 	"hash/crc32"
-	"math"
 	"time"
 
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
-)
-
-// A record begins with its version and the checksum (CRC-32C, big endian) of what follows: the time, the lines, the counters, the
-// accounts, the pools and the agreements, each list after its length. Numbers are varints of encoding/binary. A string is the number of
-// an earlier string of the record, from 1 on, or 0 and the string itself, which then has the next number; ids of executions are strings
-// without a number. Times are nanoseconds: that of the record since 1970 UTC, all others since that of the record, modulo 2^64; but that
-// of a pool as in its table.
-const (
-	version   = 1
-	headerLen = 1 + crc32.Size
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// The kinds of a line.
-const (
-	lineBegan byte = 1 + iota
-	lineMoved
 )
 
 // An Encoder writes records. It is not safe for concurrent use; the zero value is ready.
@@ -138,7 +119,7 @@ func (e *Encoder) uint(n int) { e.out = binary.AppendUvarint(e.out, uint64(n)) }
 
 func (e *Encoder) int(n int64) { e.out = binary.AppendVarint(e.out, n) }
 
-// time writes a time that may be none: 0, else 1 and the time.
+// time writes a time that may be missing: 0, or 1 and the time.
 func (e *Encoder) time(t time.Time) {
 	if t.IsZero() {
 		e.out = append(e.out, 0)
@@ -161,16 +142,4 @@ func (e *Encoder) text(s string) {
 	e.known[s] = uint64(len(e.known) + 1)
 	e.out = append(e.out, 0)
 	e.literal(s)
-}
-
-// nanos converts a time, the nearest that has such a number.
-func nanos(t time.Time) int64 {
-	switch {
-	case t.Before(time.Unix(0, math.MinInt64)):
-		return math.MinInt64
-	case t.After(time.Unix(0, math.MaxInt64)):
-		return math.MaxInt64
-	default:
-		return t.UnixNano()
-	}
 }

@@ -20,12 +20,12 @@ type Journal struct {
 	pending Pending // what the journal has and the tables do not
 	applied *engine.Tx
 	newest  string // no execution in the table has a higher id
-	// began has the executions that this writer began and that nobody else has changed since.
+	// began has the executions that this writer began and that no other operation has changed since.
 	began   map[string]struct{}
 	encoder Encoder
 }
 
-// state is whether the pending changes are known. They are as long as nobody else has written and no transaction has failed, after
+// state is whether the pending changes are known. They are as long as no other process has written and no transaction has failed, after
 // which it is unknown whether it was committed.
 type state int
 

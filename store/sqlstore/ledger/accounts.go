@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"cmp"
 	"math"
+	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
@@ -18,6 +21,11 @@ type Account struct {
 
 // An AccountKey names an account.
 type AccountKey struct{ Service, AgentID, Currency string }
+
+// Compare orders keys as all writers lock them.
+func (k AccountKey) Compare(o AccountKey) int {
+	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
+}
 
 // owes returns what was used beyond what was paid in.
 func (a Account) owes() int64 { return max(0, a.Held+a.Captured-a.ToppedUp) }
@@ -59,4 +67,46 @@ func credit(currency string, b store.Billing) int64 {
 		return 0
 	}
 	return max(0, b.Credit.Nano)
+}
+
+// Compare orders keys as all writers lock them.
+func (k PoolKey) Compare(o PoolKey) int {
+	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.Currency, o.Currency))
+}
+
+// A Pool is a row of pools, as it becomes; amounts are billionths of a unit.
+type Pool struct {
+	PoolKey
+
+	Owed, Faded int64
+	FadedAt     int64 // as in the table: nanoseconds since 1970 UTC, 0: never
+}
+
+// A PoolKey names a pool.
+type PoolKey struct{ Service, Currency string }
+
+// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but
+// counts no longer.
+type pool struct {
+	owed, faded int64     // as they were read; faded is part of owed
+	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
+	// charged means that something was charged since: faded and fadedAt are then to be written. The pool may have most at
+	// that moment, faded included.
+	charged bool
+	most    int64
+
+	storedFaded, storedAt int64 // as they were read, without what has faded
+}
+
+// fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
+func (p *pool) fade(now time.Time, credit int64) {
+	past, part := now.Sub(p.fadedAt), int64(0)
+	switch {
+	case p.fadedAt.IsZero(), past < 0: // the clock was set back
+	case past >= store.PoolFades:
+		part = credit
+	default:
+		part = int64(float64(credit) * (float64(past) / float64(store.PoolFades)))
+	}
+	p.faded, p.fadedAt = min(p.owed, p.faded+min(part, math.MaxInt64-p.faded)), now
 }

@@ -1,16 +1,13 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -22,7 +19,7 @@ type Book struct {
 	cache    *Cache // nil: everything is read
 	accounts map[AccountKey]*row
 	pools    map[PoolKey]*pool
-	owed     map[PoolKey]int64 // what is to be added to a pool
+	owed     map[PoolKey]int64 // what the transaction adds to a pool
 	lines    []Line
 }
 
@@ -82,18 +79,6 @@ const (
 		"VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// Read returns the statements that read accounts and pools, but for those that are known.
-func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
-	list := make([]engine.Command, 0, len(accounts)+len(pools))
-	for _, k := range accounts {
-		list = append(list, b.readAccount(k)...)
-	}
-	for _, k := range pools {
-		list = append(list, b.readPool(k)...)
-	}
-	return list
-}
-
 func (b *Book) readAccount(k AccountKey) []engine.Command {
 	a := &row{now: Account{AccountKey: k}}
 	b.accounts[k] = a
@@ -136,63 +121,6 @@ func (b *Book) set(before, after Account) error {
 	return nil
 }
 
-// A Charge is an account before and after it.
-type Charge struct{ before, after Account }
-
-// Price checks that an amount can be charged to an agent: store.ErrCredit if it cannot. It changes nothing.
-func (b *Book) Price(ctx context.Context, service, agentID string, amount money.Amount, billing store.Billing) (Charge, error) {
-	before, err := b.account(ctx, AccountKey{service, agentID, amount.Currency})
-	if err != nil {
-		return Charge{}, err
-	}
-	after, ok := before.hold(amount, billing)
-	if !ok {
-		return Charge{}, store.ErrCredit
-	}
-	if more := after.inPool() - before.inPool(); more > 0 {
-		err = b.enterPool(ctx, PoolKey{service, amount.Currency}, more, credit(amount.Currency, billing))
-	}
-	return Charge{before, after}, err
-}
-
-// Hold charges.
-func (b *Book) Hold(c Charge) error {
-	if c.before == c.after {
-		return nil
-	}
-	return b.set(c.before, c.after)
-}
-
-// Move ends what an execution holds, unless it became unresolved, and enters the change.
-func (b *Book) Move(ctx context.Context, l Line) error {
-	if l.Charge.Nano > 0 && l.State != store.Unresolved {
-		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})
-		if err != nil {
-			return err
-		}
-		after := before
-		after.Held -= l.Charge.Nano
-		if l.State == store.Captured {
-			after.Captured += l.Charge.Nano
-		}
-		if err := b.set(before, after); err != nil {
-			return err
-		}
-	}
-	b.Enter(l)
-	return nil
-}
-
-// Enter adds a line to the ledger; calls without a charge have none.
-func (b *Book) Enter(l Line) {
-	if l.Charge.Nano != 0 {
-		b.lines = append(b.lines, l)
-	}
-}
-
-// Lines returns what was entered.
-func (b *Book) Lines() []Line { return b.lines }
-
 // WriteAccounts returns the statements that write the accounts that have changed, in the order in which all writers lock them. A row that
 // was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (b *Book) WriteAccounts() (list []engine.Command) {
@@ -222,14 +150,6 @@ func (b *Book) writeAccount(a *row) engine.Command {
 	}
 }
 
-// WritePools returns the statements that write what pools owe more or less.
-func (b *Book) WritePools() (list []engine.Command) {
-	for _, k := range slices.SortedFunc(maps.Keys(b.owed), PoolKey.Compare) {
-		list = append(list, b.writePool(k))
-	}
-	return list
-}
-
 // Upsert returns the statement that writes an account where no other process writes.
 func (a Account) Upsert() engine.Command {
 	return engine.Command{Query: insertAccount + orUpdateAccount, Args: []any{
@@ -250,30 +170,6 @@ func WriteLines(lines []Line) []engine.Command {
 		}}
 	}
 	return append([]engine.Command{{Query: engine.BumpLedger, Args: []any{len(lines)}}}, engine.Together(rows)...)
-}
-
-// Write writes everything that has changed, at the end of an operation.
-func (b *Book) Write(ctx context.Context) error {
-	list := append(b.WriteAccounts(), b.WritePools()...)
-	return b.t.Write(ctx, append(list, WriteLines(b.lines)...))
-}
-
-// Changed returns the accounts and pools that have changed, as they will be.
-func (b *Book) Changed(ctx context.Context) (accounts []Account, pools []Pool, err error) {
-	for _, a := range b.accounts {
-		if a.dirty {
-			accounts = append(accounts, a.now)
-		}
-	}
-	for k := range b.owed {
-		if b.pools[k] == nil {
-			if err := b.t.Send(ctx, b.readPool(k)); err != nil {
-				return nil, nil, err
-			}
-		}
-		pools = append(pools, b.becomes(k))
-	}
-	return accounts, pools, nil
 }
 
 // A Cache is what the only writer of a database knows of its accounts and pools: as its last transaction left them. The nil Cache knows
@@ -317,13 +213,3 @@ func (c *Cache) Learn(b *Book, pools []Pool) {
 
 // Forget drops everything.
 func (c *Cache) Forget() { *c = Cache{} }
-
-// Compare orders keys as all writers lock them.
-func (k AccountKey) Compare(o AccountKey) int {
-	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
-}
-
-// Compare orders keys as all writers lock them.
-func (k PoolKey) Compare(o PoolKey) int {
-	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.Currency, o.Currency))
-}

@@ -3,49 +3,11 @@ package ledger
 import (
 	"context"
 	"math"
-	"time"
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
-
-// A Pool is a row of pools, as it becomes; amounts are billionths of a unit.
-type Pool struct {
-	PoolKey
-
-	Owed, Faded int64
-	FadedAt     int64 // as in the table: nanoseconds since 1970 UTC, 0: never
-}
-
-// A PoolKey names a pool.
-type PoolKey struct{ Service, Currency string }
-
-// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but
-// counts no longer.
-type pool struct {
-	owed, faded int64     // as they were read; faded is part of owed
-	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
-	// charged means that something was charged since: faded and fadedAt are then to be written. The pool may have most at
-	// that moment, faded included.
-	charged bool
-	most    int64
-
-	storedFaded, storedAt int64 // as they were read, without what has faded
-}
-
-// fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
-func (p *pool) fade(now time.Time, credit int64) {
-	past, part := now.Sub(p.fadedAt), int64(0)
-	switch {
-	case p.fadedAt.IsZero(), past < 0: // the clock was set back
-	case past >= store.PoolFades:
-		part = credit
-	default:
-		part = int64(float64(credit) * (float64(past) / float64(store.PoolFades)))
-	}
-	p.faded, p.fadedAt = min(p.owed, p.faded+min(part, math.MaxInt64-p.faded)), now
-}
 
 // enterPool checks that more may be owed by unapproved agents, who may owe credit together: store.ErrCredit.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {

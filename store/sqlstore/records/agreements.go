@@ -3,9 +3,6 @@ package records
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
@@ -27,31 +24,6 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	}
 	a.Scope, a.CreatedAt, a.AgentID = scope, engine.FromNanos(created), agentOf(a.AgentID, a.Assurance)
 	return a, err
-}
-
-// recordOf returns the column agent_id of what belongs to an agent's agreement: that of the principal.
-func recordOf(id pat.AgentID, a pat.Assurance) pat.AgentID { return pat.PrincipalOf(id, a).Record() }
-
-// agentOf is the inverse of recordOf.
-func agentOf(record pat.AgentID, a pat.Assurance) pat.AgentID {
-	return pat.AgentID(strings.TrimSuffix(string(record), string(pat.PrincipalOf("", a))))
-}
-
-// A list of strings is stored as JSON.
-type list []string
-
-// Scan implements sql.Scanner.
-func (l *list) Scan(src any) error {
-	text, ok := src.(string)
-	if !ok {
-		return fmt.Errorf("a list is stored as text, not %T", src)
-	}
-	return json.Unmarshal([]byte(text), (*[]string)(l))
-}
-
-func (l list) text() (string, error) {
-	out, err := json.Marshal([]string(l))
-	return string(out), err
 }
 
 // Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the

@@ -95,7 +95,7 @@ func after(prefix string) string {
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// SetActive notes whether an agent says that it is active, as of the moment at which it signed that; what is older than what is
+// SetActive records whether an agent is active, as of the moment at which it signed that; what is older than what is
 // there changes nothing; of two of one moment the last holds. store.ErrNotFound where it has not registered.
 func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

@@ -218,26 +218,6 @@ func (s *Records) MarkRestored(ctx context.Context) error {
 	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
 }
 
-// endAll ends every PAT and signing key in a transaction that marks the state as restored.
-func (s *Records) endAll(ctx context.Context, t *engine.Tx) error {
-	seq, err := t.NextChange(ctx)
-	if err != nil {
-		return err
-	}
-	now := engine.Nanos(t.Now())
-	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
-		now); err != nil {
-		return err
-	}
-	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
-			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
-		`WHERE true
-			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
-		`excluded.seq`,
-		string(pat.RevokedPolicy), now, engine.Nanos(t.Now().Add(pat.MaxTTL+s.tokensKept)), "the state was restored", seq)
-	return err
-}
-
 // errCarriedOver means that another process carried the state of a service over to another id.
 var errCarriedOver = errors.New("the state of a service was carried over to another id: restart uimgate with the configuration that names it")
 

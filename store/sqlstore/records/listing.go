@@ -36,15 +36,6 @@ func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent,
 	return out, s.readKeys(ctx, out)
 }
 
-var (
-	// agentWaits is whether an agent waits for approval.
-	agentWaits = "(status = 'active' AND EXISTS (SELECT 1 FROM agreements w WHERE w.service = agents.service AND " +
-		"w.agent_id = agents.id AND w.state = 'pending'))"
-	// waitingAgents restricts agents of one service, which is its argument, to those that wait.
-	waitingAgents = "status = 'active' AND id IN (SELECT agent_id FROM agreements WHERE service = ? AND state = 'pending' " +
-		"ORDER BY id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
-)
-
 // Backlog counts what waits for the operator at a service.
 func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog, err error) {
 	waiting := "SELECT COUNT(*) FROM agents WHERE service = ? AND " + waitingAgents
@@ -85,41 +76,6 @@ func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.Agen
 		names[id] = name
 		return err
 	})
-}
-
-// readKeys reads the keys of agents, which are sorted by service and id.
-func (s *Records) readKeys(ctx context.Context, agents []pat.Agent) error {
-	type id struct {
-		service string
-		agent   pat.AgentID
-	}
-	at := make(map[id]*pat.Agent, len(agents))
-	for i := range agents {
-		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
-	}
-	for len(agents) > 0 { // in steps: the number of arguments of a statement is bounded
-		n := min(len(agents), 200)
-		args := make([]any, 0, 2*n)
-		for _, a := range agents[:n] {
-			args = append(args, a.Service, a.ID)
-		}
-		agents = agents[n:]
-		query := "SELECT service, agent_id, key_id FROM agent_keys WHERE (service, agent_id) IN (VALUES " +
-			strings.TrimSuffix(strings.Repeat("(?, ?), ", n), ", ") + ") ORDER BY service, agent_id, position"
-		err := s.db.List(ctx, query, args, func(scan engine.Scan) error {
-			var of id
-			var key pat.KeyID
-			err := scan(&of.service, &of.agent, &key)
-			if a := at[of]; a != nil {
-				a.Keys = append(a.Keys, keyOf(key))
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Agreements returns agreements, those made last first, without their large members: PublicKey, Signed, Scope and, but for

@@ -4,6 +4,8 @@ package records
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -57,4 +59,41 @@ func (s *Records) unless(approved bool) func(context.Context, func(context.Conte
 		return s.db.Update
 	}
 	return s.db.Aside
+}
+
+// A list of strings is stored as JSON.
+type list []string
+
+// Scan implements sql.Scanner.
+func (l *list) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok {
+		return fmt.Errorf("a list is stored as text, not %T", src)
+	}
+	return json.Unmarshal([]byte(text), (*[]string)(l))
+}
+
+func (l list) text() (string, error) {
+	out, err := json.Marshal([]string(l))
+	return string(out), err
+}
+
+// endAll ends every PAT and signing key in a transaction that marks the state as restored.
+func (s *Records) endAll(ctx context.Context, t *engine.Tx) error {
+	seq, err := t.NextChange(ctx)
+	if err != nil {
+		return err
+	}
+	now := engine.Nanos(t.Now())
+	if _, err := t.Exec(ctx, "UPDATE signing_keys SET not_after = ?, seq = ? WHERE not_after = 0 OR not_after > ?", now, seq,
+		now); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq)
+			SELECT service, CAST(? AS TEXT), digest, CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT) FROM policies `+
+		`WHERE true
+			ON CONFLICT (service, kind, subject) DO UPDATE SET at = excluded.at, until = excluded.until, reason = excluded.reason, seq = `+
+		`excluded.seq`,
+		string(pat.RevokedPolicy), now, engine.Nanos(t.Now().Add(pat.MaxTTL+s.tokensKept)), "the state was restored", seq)
+	return err
 }

@@ -14,12 +14,6 @@ import (
 // chargeRows bounds one step of the deletions below: each row is several statements.
 const chargeRows = 10
 
-// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay.
-// Without a call Purge keeps them all.
-func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
-
-func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
-
 // purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its
 // entries, and carries their sums forward. A call with an unknown outcome has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
@@ -54,7 +48,7 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 }
 
 // removeEntries deletes the entries of an execution, which were made at the times in its record. One of an earlier version may have
-// been unresolved at a time that its record does not tell.
+// been unresolved at a time that its record does not have.
 func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BegunAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
 	if e.UnresolvedAt.IsZero() {

@@ -4,7 +4,6 @@ package upkeep
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
-	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
 // NewJournal makes the journal of a database; it returns nil if there is none.
@@ -44,24 +42,13 @@ func New(db *engine.DB, c *calls.Calls, journal calls.Journal, o Options) *Upkee
 	return u
 }
 
-// Upgrade brings the schema up to date and carries over what services had under other ids. A migration finds in the tables what the
-// journal has. Where that cannot be written, the version that left it can still be started.
-func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
-	d := u.db.Dialect()
-	before := func(ctx context.Context, version int64) error {
-		if version < schema.Journal {
-			return nil
-		}
-		return u.db.CatchUpAlone(ctx)
-	}
-	err := schema.Migrate(ctx, db, schema.Options{Dialect: d.Goose, Rewrite: d.Schema, Before: before, Alone: alone})
-	if err != nil || u.services == nil {
-		return err
-	}
-	return u.claimServices(ctx, db, alone)
-}
+// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay.
+// Without a call Purge keeps them all.
+func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 
-// Ready writes one row, and what calls have changed into their tables: where that does not fit them the error says so. A full disk on
+func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
+
+// Ready writes one row, and what calls have changed into their tables: an error reports that it does not fit them. A full disk on
 // which only the row can be written is no error, as much goes on there. It takes at most two seconds, less where ctx ends sooner.
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
