@@ -118,7 +118,7 @@ type Tx struct {
 	times   times
 	seen    seen
 	op      running
-	closing []Command // of a group, after all others
+	closing []Command // to be run after all others
 	after   []func()  // once it is committed
 	changed bool      // something that others have to read
 	ending  ending

@@ -64,4 +64,4 @@ func (g groupWork) run(ctx context.Context, batch []*op) error {
 	return err
 }
 
-func (g groupWork) write(context.Context) ([]Command, error) { return g.t.closing, nil }
+func (groupWork) write(context.Context) ([]Command, error) { return nil, nil }

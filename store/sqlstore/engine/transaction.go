@@ -75,6 +75,7 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	if err != nil {
 		return err
 	}
+	list = append(list, t.closing...)
 	if t.changed && d.notify != "" {
 		list = append(list, Command{Query: d.notify})
 	}

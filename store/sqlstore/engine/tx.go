@@ -220,7 +220,7 @@ func (t *Tx) Write(ctx context.Context, list []Command) error {
 	return t.failed(err)
 }
 
-// Last runs statements of a group with the end of the transaction, after all others.
+// Last runs statements with the end of the transaction, after all others.
 func (t *Tx) Last(list []Command) {
 	for _, c := range list {
 		if err := t.permit(c.Query); err != nil {
