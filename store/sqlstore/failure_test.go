@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
@@ -137,7 +135,8 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 		t.Fatalf("%d begun, %d denied: the disk was not full", begun, denied)
 	}
 	pending := rowsIn(t, filepath.Join(dir, "state.db"), "journal") > 0
-	if err := s.Close(); errors.Is(err, engine.ErrLeft) != pending || pending != (engine.SQLiteCode(err) == sqlite3.SQLITE_FULL) || !pending && err != nil {
+	err := s.Close()
+	if errors.Is(err, engine.ErrLeft) != pending || pending != engine.DiskFull(err) || !pending && err != nil {
 		t.Fatalf("closed with charges in the journal: %v; %v", pending, err)
 	}
 	s = openWithPragma(t, dir, "")

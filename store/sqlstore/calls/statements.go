@@ -37,8 +37,8 @@ func (w *work) becomes(ctx context.Context) (*Changes, error) {
 	return c, err
 }
 
-// The SQL of Begin, Settle and Lease. That of what they charge is in ledger/book.go, that of nonces in nonces.go, that of
-// answers in answers.go.
+// The SQL of Begin, Settle and Lease. What they charge is in ledger/book.go and ledger/pools.go, nonces are in nonces.go, and answers in
+// answers.go.
 const (
 	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`

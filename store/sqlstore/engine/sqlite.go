@@ -15,8 +15,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// SQLite is the dialect of SQLite. It has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that right
-// before it reads, so that nothing changes between its reads and writes.
+// SQLite is the dialect of SQLite. It has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that
+// // right before it reads, so that nothing changes between its reads and writes.
 func SQLite() *Dialect {
 	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber, "{whole}", "OR ROLLBACK ")
 	return &Dialect{

@@ -48,9 +48,10 @@ func (t *Tx) readState(micros *int64) Command {
 		name = t.w.witness.name
 	}
 	return Command{
-		Query: "SELECT (" + d.Clock + "), COALESCE((SELECT n FROM sequences WHERE name = ?), 0), (SELECT n FROM sequences WHERE name = 'restored')",
-		Args:  []any{name},
-		Row:   func(scan Scan) error { return scan(micros, &t.seen.witnessed, &t.seen.floor) },
+		Query: "SELECT (" + d.Clock + "), COALESCE((SELECT n FROM sequences WHERE name = ?), 0), " +
+			"(SELECT n FROM sequences WHERE name = 'restored')",
+		Args: []any{name},
+		Row:  func(scan Scan) error { return scan(micros, &t.seen.witnessed, &t.seen.floor) },
 	}
 }
 

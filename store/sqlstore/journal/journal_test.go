@@ -42,6 +42,10 @@ func unresolved(id string) *store.Execution {
 	return e
 }
 
+func line(e *store.Execution, from store.State) ledger.Line {
+	return ledger.Line{Execution: e, From: from, By: ledger.ByAgent}
+}
+
 func accountKey(agent string) ledger.AccountKey {
 	return ledger.AccountKey{Service: "s", AgentID: agent, Currency: "EUR"}
 }
@@ -146,7 +150,7 @@ func TestARecordThatMakesNoSenseIsNotWritten(t *testing.T) {
 		"with a key":       func(e *store.Execution) { e.IdempotencyKey = "k"; e.State = store.Held },
 		"large":            func(e *store.Execution) { e.Intent = strings.Repeat("x", MaxRecord) },
 	} {
-		for _, l := range []ledger.Line{{Execution: begun("1"), By: ledger.ByAgent}, {Execution: ended("2", now), From: store.Held, By: ledger.ByAgent}} {
+		for _, l := range []ledger.Line{line(begun("1"), ""), line(ended("2", now), store.Held)} {
 			change(l.Execution)
 			if _, fits := new(Encoder).Encode(&calls.Changes{At: now, Lines: []ledger.Line{l}}); fits {
 				t.Errorf("%s: written (from %q)", name, l.From)
@@ -184,13 +188,13 @@ func TestRecordsAreMerged(t *testing.T) {
 	next := counter
 	next.Slot = 2
 	p.Add(&calls.Changes{
-		At: now, Lines: []ledger.Line{{Execution: begun("1"), By: ledger.ByAgent}, {Execution: begun("2"), By: ledger.ByAgent}, {Execution: unresolved("0"), From: store.Held, By: ledger.ByAgent}},
+		At: now, Lines: []ledger.Line{line(begun("1"), ""), line(begun("2"), ""), line(unresolved("0"), store.Held)},
 		Accounts: []ledger.Account{account}, Counters: []calls.Counter{counter}, Used: []calls.Use{{Service: "s", ID: "g", At: now}}, Pools: []ledger.Pool{pool},
 	})
 	resolved := unresolved("0")
 	resolved.State, resolved.SettledAt = store.Captured, later
 	p.Add(&calls.Changes{
-		At: later, Lines: []ledger.Line{{Execution: ended("1", later), From: store.Held, By: ledger.ByAgent}, {Execution: resolved, From: store.Unresolved, By: ledger.ByAgent}},
+		At: later, Lines: []ledger.Line{line(ended("1", later), store.Held), line(resolved, store.Unresolved)},
 		Accounts: []ledger.Account{after}, Counters: []calls.Counter{next}, Used: []calls.Use{{Service: "s", ID: "g", At: later}}, Pools: []ledger.Pool{more},
 	})
 	if p.Empty() || !p.Began("1") || p.Began("0") || len(p.Lines) != 5 || p.Records != 2 {

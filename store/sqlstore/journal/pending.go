@@ -46,7 +46,8 @@ func (p *Pending) Began(id string) bool {
 func (p *Pending) Add(r *calls.Changes) {
 	if p.begun == nil {
 		*p = Pending{
-			Counters: map[calls.CounterKey]calls.Counter{}, Accounts: map[ledger.AccountKey]ledger.Account{}, Pools: map[ledger.PoolKey]ledger.Pool{}, Used: map[agreement]time.Time{},
+			Counters: map[calls.CounterKey]calls.Counter{}, Accounts: map[ledger.AccountKey]ledger.Account{},
+			Pools: map[ledger.PoolKey]ledger.Pool{}, Used: map[agreement]time.Time{},
 			begun: map[string]int{}, moved: map[string]int{},
 		}
 	}

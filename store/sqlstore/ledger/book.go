@@ -73,10 +73,11 @@ const (
 	insertAccount   = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
 	orUpdateAccount = ` ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
 		captured = excluded.captured, pooled = excluded.pooled`
-	updateAccount     = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? WHERE service = ? AND agent_id = ? AND currency = ?"
+	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? " +
+		"WHERE service = ? AND agent_id = ? AND currency = ?"
 	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ?"
-	insertEntry       = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor) " +
-		"VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	insertEntry       = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
+		"from_state, to_state, actor) VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 func (b *Book) readAccount(k AccountKey) []engine.Command {
