@@ -41,8 +41,8 @@ const sessionSettings = "SET synchronous_commit = 'on'; " +
 // idle_in_transaction_session_timeout ends its transaction.
 const callSettings = "SET statement_timeout = '1900ms'; SET lock_timeout = '1800ms'"
 
-// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is the same for
-// all writers.
+// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is the
+// same for all writers.
 func Postgres() *Dialect {
 	var rewritten sync.Map
 	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")

@@ -189,13 +189,15 @@ func TestRecordsAreMerged(t *testing.T) {
 	next.Slot = 2
 	p.Add(&calls.Changes{
 		At: now, Lines: []ledger.Line{line(begun("1"), ""), line(begun("2"), ""), line(unresolved("0"), store.Held)},
-		Accounts: []ledger.Account{account}, Counters: []calls.Counter{counter}, Used: []calls.Use{{Service: "s", ID: "g", At: now}}, Pools: []ledger.Pool{pool},
+		Accounts: []ledger.Account{account}, Counters: []calls.Counter{counter},
+		Used: []calls.Use{{Service: "s", ID: "g", At: now}}, Pools: []ledger.Pool{pool},
 	})
 	resolved := unresolved("0")
 	resolved.State, resolved.SettledAt = store.Captured, later
 	p.Add(&calls.Changes{
 		At: later, Lines: []ledger.Line{line(ended("1", later), store.Held), line(resolved, store.Unresolved)},
-		Accounts: []ledger.Account{after}, Counters: []calls.Counter{next}, Used: []calls.Use{{Service: "s", ID: "g", At: later}}, Pools: []ledger.Pool{more},
+		Accounts: []ledger.Account{after}, Counters: []calls.Counter{next},
+		Used: []calls.Use{{Service: "s", ID: "g", At: later}}, Pools: []ledger.Pool{more},
 	})
 	if p.Empty() || !p.Began("1") || p.Began("0") || len(p.Lines) != 5 || p.Records != 2 {
 		t.Errorf("%+v", p)

@@ -110,7 +110,8 @@ func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]s
 // period sets what the filter leaves open, and rejects a period that begins where the ledger is no longer complete.
 func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
 	var until int64
-	if _, err := l.db.One(ctx, "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1", []any{f.Service}, &until); err != nil {
+	const last = "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1"
+	if _, err := l.db.One(ctx, last, []any{f.Service}, &until); err != nil {
 		return 0, 0, err
 	}
 	if f.From.IsZero() && until > 0 {

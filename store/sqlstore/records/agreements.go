@@ -125,7 +125,8 @@ func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agree
 	_, err = t.Exec(ctx, "INSERT INTO agreements ("+agreementColumns+
 		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, engine.Blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
-		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope, string(a.State),
+		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope,
+		string(a.State),
 		engine.Nanos(a.CreatedAt),
 		engine.Flag(a.State == pat.AgreementPending))
 	return err
@@ -141,8 +142,8 @@ func (s *Records) Agreement(ctx context.Context, service string, id pat.Agreemen
 func (s *Records) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
 	var offered int64
-	found, err := s.db.One(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest}, &p.UID,
-		&p.Bytes, &offered)
+	found, err := s.db.One(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest},
+		&p.UID, &p.Bytes, &offered)
 	switch {
 	case err != nil:
 		return pat.PolicyDocument{}, err

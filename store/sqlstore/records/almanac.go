@@ -44,7 +44,8 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 			active = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.active ELSE excluded.active END,
 			status_at = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.status_at ELSE excluded.status_at END
 			WHERE almanac.attested_at < excluded.attested_at`,
-			r.Service, r.Address, r.Network, r.Record, r.Source, engine.Flag(r.Active), engine.Nanos(r.AttestedAt), engine.Nanos(r.AttestedAt), engine.Nanos(r.Until))
+			r.Service, r.Address, r.Network, r.Record, r.Source, engine.Flag(r.Active), engine.Nanos(r.AttestedAt),
+			engine.Nanos(r.AttestedAt), engine.Nanos(r.Until))
 		switch {
 		case err != nil:
 			return err

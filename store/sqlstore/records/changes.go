@@ -219,7 +219,8 @@ func (s *Records) MarkRestored(ctx context.Context) error {
 }
 
 // errCarriedOver means that another process carried the state of a service over to another id.
-var errCarriedOver = errors.New("the state of a service was carried over to another id: restart uimgate with the configuration that names it")
+var errCarriedOver = errors.New("the state of a service was carried over to another id: " +
+	"restart uimgate with the configuration that names it")
 
 // current returns an error where another process changed the database so that this one cannot go on.
 func (s *Records) current(ctx context.Context) error {
@@ -227,8 +228,8 @@ func (s *Records) current(ctx context.Context) error {
 		return nil
 	}
 	var needs, moves int64
-	_, err := s.db.One(ctx, "SELECT COALESCE(MAX(CASE WHEN name = 'needs' THEN n END), 0), COALESCE(MAX(CASE WHEN name = 'moves' THEN n END), 0) "+
-		"FROM sequences", nil, &needs, &moves)
+	_, err := s.db.One(ctx, "SELECT COALESCE(MAX(CASE WHEN name = 'needs' THEN n END), 0), "+
+		"COALESCE(MAX(CASE WHEN name = 'moves' THEN n END), 0) FROM sequences", nil, &needs, &moves)
 	switch {
 	case err != nil:
 		return err

@@ -72,7 +72,9 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 }
 
 // claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim it again.
-func (s *Records) claimRecord(ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID, approved bool) (made bool, err error) {
+func (s *Records) claimRecord(
+	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID, approved bool,
+) (made bool, err error) {
 	var owner pat.AgentID
 	if key != "" {
 		if owner, err = s.keyOwner(ctx, t, service, key); err != nil {

@@ -132,7 +132,8 @@ func (s *Records) Client(ctx context.Context, service, id string) (store.Client,
 // KeepClient keeps a client until a time at least. One that is not there is no error.
 func (s *Records) KeepClient(ctx context.Context, service, id string, until time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
-		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?", engine.Nanos(until), service, id, engine.Nanos(until))
+		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
+			engine.Nanos(until), service, id, engine.Nanos(until))
 		return err
 	})
 }

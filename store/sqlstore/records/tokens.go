@@ -21,7 +21,8 @@ func scanToken(scan engine.Scan) (k pat.Token, err error) {
 	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
 		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed, &k.Family)
 	k.Scope, k.AgentID = scope, agentOf(k.AgentID, k.Assurance)
-	k.IssuedAt, k.ExpiresAt, k.EndsAt, k.RenewedAt = engine.FromNanos(issued), engine.FromNanos(expires), engine.FromNanos(ends), engine.FromNanos(renewed)
+	k.IssuedAt, k.ExpiresAt = engine.FromNanos(issued), engine.FromNanos(expires)
+	k.EndsAt, k.RenewedAt = engine.FromNanos(ends), engine.FromNanos(renewed)
 	return k, err
 }
 
@@ -32,7 +33,8 @@ func (s *Records) insertToken(ctx context.Context, t *engine.Tx, k pat.Token) er
 	}
 	_, err = t.Exec(ctx, newToken,
 		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod,
-		string(k.Assurance), k.SigningKeyID, engine.Nanos(k.IssuedAt), engine.Nanos(k.ExpiresAt), engine.Nanos(k.EndsAt), k.RenewedTo, engine.Nanos(k.RenewedAt), k.Family)
+		string(k.Assurance), k.SigningKeyID, engine.Nanos(k.IssuedAt), engine.Nanos(k.ExpiresAt), engine.Nanos(k.EndsAt),
+		k.RenewedTo, engine.Nanos(k.RenewedAt), k.Family)
 	return err
 }
 

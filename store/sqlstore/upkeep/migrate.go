@@ -85,7 +85,9 @@ func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
 		}
 		return nil
 	}
-	tables := slices.DeleteFunc(slices.Clone(ServiceTables), func(table string) bool { return table == "nonces" && u.db.Sharing() == engine.Exclusive })
+	tables := slices.DeleteFunc(slices.Clone(ServiceTables), func(table string) bool {
+		return table == "nonces" && u.db.Sharing() == engine.Exclusive
+	})
 	for _, table := range slices.Backward(tables) {
 		if err := run("DELETE FROM "+table+" WHERE service = ?", to); err != nil {
 			return err

@@ -123,7 +123,8 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 	switch {
 	case !recorded:
 		c.writes = append(c.writes, engine.Command{
-			Query: "INSERT INTO services (id, issuer) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer", Args: []any{s.ID, s.Issuer},
+			Query: "INSERT INTO services (id, issuer) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer",
+			Args:  []any{s.ID, s.Issuer},
 		})
 		return nil
 	case was == s.Issuer:
