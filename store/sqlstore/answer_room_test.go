@@ -11,15 +11,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An engine is a test on a new database, whose clock is that of the test.
-type engine struct {
+// An engineTest is a test on a new database, whose clock is that of the test.
+type engineTest struct {
 	*testing.T
 	store *Store
 	clock *storetest.Clock
 }
 
 // onEachEngine runs a test on a database of each kind.
-func onEachEngine(t *testing.T, at time.Time, run func(engine)) {
+func onEachEngine(t *testing.T, at time.Time, run func(engineTest)) {
 	t.Helper()
 	for name, place := range map[string]func() string{
 		"SQLite":     func() string { return filepath.Join(t.TempDir(), "state.db") },
@@ -37,16 +37,16 @@ func onEachEngine(t *testing.T, at time.Time, run func(engine)) {
 					t.Error(err)
 				}
 			}()
-			run(engine{t, s, clock})
+			run(engineTest{t, s, clock})
 		})
 	}
 }
 
 func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, time.Now(), func(on engine) {
+	onEachEngine(t, time.Now(), func(on engineTest) {
 		t, s, clock := on.T, on.store, on.clock
-		s.room = answerRoom{agent: 250, all: 600}
+		s.callsRoom.Bounds.AnswersOfAgent, s.callsRoom.Bounds.Answers = 250, 600
 		n := 0
 		kept := func(agent, key string) bool {
 			t.Helper()

@@ -10,21 +10,20 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // slowDisk opens a database whose commits take a time of the clock.
-func slowDisk(t *testing.T, clock *storetest.Clock, took *time.Duration) *Store {
+func slowDisk(t *testing.T, path string, clock *storetest.Clock, took *time.Duration) *Store {
 	t.Helper()
-	d := sqliteDialect()
-	send := d.send
-	d.send = func(ctx context.Context, w *writer, list []command) error {
-		if list[len(list)-1].query == "COMMIT" {
+	d := engine.SQLite()
+	send := d.Send
+	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
+		if list[len(list)-1].Query == "COMMIT" {
 			clock.Advance(*took)
 		}
 		return send(ctx, w, list)
 	}
-	path := filepath.Join(t.TempDir(), "state.db")
-	Empty.Copy(t, path)
 	return opened(t, path, clock.Now, d)
 }
 
@@ -37,7 +36,7 @@ func TestALimitPerSecondOnASlowDisk(t *testing.T) {
 			t.Parallel()
 			clock := storetest.NewClock(time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC))
 			slow := time.Millisecond
-			s := slowDisk(t, clock, &slow)
+			s := slowDisk(t, filepath.Join(t.TempDir(), "state.db"), clock, &slow)
 			began := clock.Now()
 			var sent []time.Time
 			for clock.Now().Before(began.Add(seconds * time.Second)) {
@@ -79,7 +78,8 @@ func TestTheMostDispatchSlotsCountForAll(t *testing.T) {
 	start := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	clock := storetest.NewClock(start)
 	var took time.Duration
-	s := slowDisk(t, clock, &took)
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := slowDisk(t, path, clock, &took)
 	begin := func() store.Admission {
 		a, err := s.Begin(t.Context(), freeCall("shop", 100))
 		if err != nil {
@@ -87,42 +87,22 @@ func TestTheMostDispatchSlotsCountForAll(t *testing.T) {
 		}
 		return a
 	}
-	s.pace.took(start, start.Add(300*time.Millisecond))
-	s.pace.took(start, start.Add(300*time.Millisecond))
+	took = 300 * time.Millisecond
+	for range 2 {
+		if _, err := s.Begin(t.Context(), freeCall("another", 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	took = 0
 	if a := begin(); a.Expires != 700*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
 		t.Errorf("six dispatch slots: %v, %v", a.Expires, a.Standing[0].Resets)
 	}
-	s.pace.last, s.pace.now, s.pace.before = 0, 0, 0 // as another process
+	s = slowDisk(t, path, clock, &took) // another process
 	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
 		t.Errorf("one of six: %v, %v", a.Expires, a.Standing[0].Resets)
 	}
 	clock.Advance(time.Minute)
 	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1200*time.Millisecond {
 		t.Errorf("a minute later: %v, %v", a.Expires, a.Standing[0].Resets)
-	}
-}
-
-func TestOneSlowCommitIsNoPace(t *testing.T) {
-	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	var p pace
-	took := func(d time.Duration) { p.took(at, at.Add(d)) }
-	for i, c := range []struct {
-		took time.Duration
-		want int64
-	}{
-		{0, 1},
-		{3 * time.Second, 1},
-		{40 * time.Millisecond, 1},
-		{60 * time.Millisecond, 1},
-		{60 * time.Millisecond, 2},
-		{time.Minute, 2},
-		{time.Minute, 50},
-	} {
-		if took(c.took); p.slots(at) != c.want {
-			t.Errorf("%d: %d slots, want %d", i, p.slots(at), c.want)
-		}
-	}
-	if n := p.slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
-		t.Errorf("later: %d", n)
 	}
 }

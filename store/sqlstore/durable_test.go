@@ -102,7 +102,7 @@ func TestAStoreClosesThoughItsConnectionsEnded(t *testing.T) {
 	if err := c.Exec(t.Context(), database, end); err != nil {
 		t.Fatal(err)
 	}
-	s.notes.set(map[string]int64{"left": 1}) // which is written last
+	s.db.Note(map[string]int64{"left": 1}) // which is written last
 	if err := s.Close(); err != nil {
 		t.Errorf("closed with connections that had ended: %v", err)
 	}

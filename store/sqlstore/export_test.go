@@ -13,7 +13,9 @@ import (
 	"time"
 
 	storetest "github.com/uimgate/uimgate/internal/test/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
 // Empty is a new SQLite database.
@@ -30,20 +32,20 @@ const slow = time.Minute
 
 // OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
-	d := sqliteDialect()
-	d.anchored = false
-	if isPostgres(place) {
-		d = postgresDialect()
-		d.clock, d.patience, d.callPatience = "", slow, slow
+	d := engine.DialectOf(place)
+	d.Counting = engine.ByClock
+	if engine.IsPostgres(place) {
+		d.Clock, d.Patience, d.CallPatience = "", slow, slow
 		place += "&connect_timeout=" + strconv.Itoa(int(slow.Seconds()))
 	}
-	return open(ctx, place, opts, d)
+	return open(ctx, place, opts, d, newJournal)
 }
 
 // RoundTrips counts the round trips of the writers of a store, which is not in use yet, from now on.
 func RoundTrips(s *Store) *atomic.Int64 {
-	n, send := new(atomic.Int64), s.dialect.send
-	s.dialect.send = func(ctx context.Context, w *writer, list []command) error {
+	d := s.db.Dialect()
+	n, send := new(atomic.Int64), d.Send
+	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
 		n.Add(1)
 		return send(ctx, w, list)
 	}
@@ -54,8 +56,9 @@ func RoundTrips(s *Store) *atomic.Int64 {
 func Statements(s *Store) (seen func() []string) {
 	var mu sync.Mutex
 	all := map[string]bool{}
-	rewrite := s.dialect.rewrite
-	s.dialect.rewrite = func(query string) string {
+	d := s.db.Dialect()
+	rewrite := d.Rewrite
+	d.Rewrite = func(query string) string {
 		query = rewrite(query)
 		mu.Lock()
 		defer mu.Unlock()
@@ -71,7 +74,10 @@ func Statements(s *Store) (seen func() []string) {
 
 // AwaitQueued returns once so many operations of groups wait behind one that runs.
 func AwaitQueued(s *Store, n int) {
-	for len(s.groups) < n {
+	for {
+		if _, _, groups := s.db.Queued(); groups >= n {
+			return
+		}
 		runtime.Gosched()
 	}
 }
@@ -79,15 +85,15 @@ func AwaitQueued(s *Store, n int) {
 // AtVersion makes a database with the schema of an earlier version.
 func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 	t.Helper()
-	d, driver, source := sqliteDialect(), "sqlite", sqliteSource(place, false)
-	if isPostgres(place) {
-		d, driver, source = postgresDialect(), "pgx", place
+	d, driver, source := engine.DialectOf(place), "sqlite", engine.SQLiteSource(place, false)
+	if engine.IsPostgres(place) {
+		driver, source = "pgx", place
 	}
 	db, err := sql.Open(driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := schema.Provider(db, d.goose, d.schema)
+	p, err := schema.Provider(db, d.Goose, d.Schema)
 	if err == nil {
 		_, err = p.UpTo(t.Context(), version)
 	}
@@ -98,15 +104,15 @@ func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 }
 
 // ServiceTables are the tables whose rows follow a service to another id.
-func ServiceTables() []string { return slices.Clone(serviceTables) }
+func ServiceTables() []string { return slices.Clone(upkeep.ServiceTables) }
 
 // TablesWithService returns the tables with a column service, in order.
 func TablesWithService(ctx context.Context, s *Store) (tables []string, err error) {
 	query := "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND c.name = 'service' ORDER BY t.name"
-	if !s.dialect.sole {
+	if s.db.Sharing() == engine.Shared {
 		query = "SELECT table_name FROM information_schema.columns WHERE column_name = 'service' AND table_schema = current_schema() ORDER BY 1"
 	}
-	err = s.ask(ctx, query, nil, func(scan scan) error {
+	err = s.db.Ask(ctx, query, nil, func(scan engine.Scan) error {
 		var name string
 		err := scan(&name)
 		tables = append(tables, name)

@@ -5,20 +5,21 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
+	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
 // openWithPragma opens a database whose writer connections have one more pragma.
@@ -30,32 +31,42 @@ func openWithPragma(t *testing.T, dir, pragma string) *Store {
 // openAs is openWithPragma, with a journal or without.
 func openAs(t *testing.T, dir, pragma string, journals bool) *Store {
 	t.Helper()
-	d := sqliteDialect()
-	d.journals = journals
-	d.open = func(ctx context.Context, path string) (write, read *sql.DB, err error) {
-		write, read, err = openSQLite(ctx, path)
+	d := engine.SQLite()
+	connect := d.Open
+	d.Open = func(ctx context.Context, path string) (write, read *sql.DB, err error) {
+		write, read, err = connect(ctx, path)
 		if err != nil || pragma == "" {
 			return write, read, err
 		}
 		if err := write.Close(); err != nil {
 			return nil, nil, err
 		}
-		write, err = sql.Open("sqlite", sqliteSource(path, false)+"&_pragma="+pragma)
+		write, err = sql.Open("sqlite", engine.SQLiteSource(path, false)+"&_pragma="+pragma)
 		return write, read, err
 	}
 	path := filepath.Join(dir, "state.db")
 	Empty.Copy(t, path)
+	if !journals {
+		return openedWith(t, path, time.Now, d, noJournal)
+	}
 	return opened(t, path, time.Now, d)
 }
 
+func noJournal(*engine.DB) calls.Journal { return nil }
+
 // opened opens a store for as long as the test runs.
-func opened(t *testing.T, dsn string, now func() time.Time, d *dialect) *Store {
+func opened(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect) *Store {
+	t.Helper()
+	return openedWith(t, dsn, now, d, newJournal)
+}
+
+func openedWith(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect, journal upkeep.NewJournal) *Store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), slow)
 	defer cancel()
-	s, err := open(ctx, dsn, Options{Now: now}, d)
+	s, err := open(ctx, dsn, Options{Now: now}, d, journal)
 	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil { // a test that has little patience, on a busy machine
-		s, err = open(ctx, dsn, Options{Now: now}, d)
+		s, err = open(ctx, dsn, Options{Now: now}, d, journal)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +121,7 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 			begun++
 		case errors.Is(err, store.ErrUnavailable):
 			denied++
-			if sqliteCode(err) == 0 || strings.Contains(err.Error(), "INSERT") {
+			if engine.SQLiteCode(err) == 0 || strings.Contains(err.Error(), "INSERT") {
 				t.Fatalf("%v: want the cause, and no SQL", err)
 			}
 		default:
@@ -124,7 +135,8 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 		t.Fatalf("%d begun, %d denied: the disk was not full", begun, denied)
 	}
 	pending := rowsIn(t, filepath.Join(dir, "state.db"), "journal") > 0
-	if err := s.Close(); errors.Is(err, errLeft) != pending || pending != (sqliteCode(err) == sqlite3.SQLITE_FULL) || !pending && err != nil {
+	err := s.Close()
+	if errors.Is(err, engine.ErrLeft) != pending || pending != engine.DiskFull(err) || !pending && err != nil {
 		t.Fatalf("closed with charges in the journal: %v; %v", pending, err)
 	}
 	s = openWithPragma(t, dir, "")
@@ -160,65 +172,71 @@ func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
 	}
 }
 
-// unserved returns a store whose queue no writer reads.
-func unserved(size int) (*Store, chan *op) {
-	queue := make(chan *op, size)
-	return &Store{
-		dialect: sqliteDialect(), opts: Options{Now: time.Now}, lanes: []chan *op{queue}, others: queue, seed: maphash.MakeSeed(),
-		used: newRecent(1),
-	}, queue
+// unserved returns a store whose queue no writer reads, and how many operations are in it.
+func unserved(t *testing.T) (s *Store, step *engine.Stepper, queued func() int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	s, err := connect(t.Context(), path, Options{Now: time.Now}, engine.SQLite(), newJournal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step = s.db.Step()
+	t.Cleanup(func() {
+		if err := step.Kill(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s, step, func() int { n, _, _ := s.db.Queued(); return n }
 }
 
-// New calls are rejected before those in progress can no longer be settled.
+// New calls are rejected before those in progress can no longer be settled, and what is given up does not run.
 func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
-	s, queue := unserved(8)
-	for range 6 {
-		queue <- &op{done: make(chan struct{})}
-	}
-	if _, err := s.Begin(t.Context(), paidCall(1)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
-		t.Errorf("a new call: %v", err)
-	}
+	t.Parallel()
+	const most, all = 192, 256 // three quarters
+	s, step, queued := unserved(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	settled := make(chan error, 1)
-	go func() {
-		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}},
-			store.Settlement{State: store.Captured, Outcome: store.Done})
-		settled <- err
-	}()
-	for len(queue) == 6 {
+	var waiting sync.WaitGroup
+	for i := range most {
+		waiting.Go(func() {
+			if _, err := s.Begin(ctx, paidCall(i)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+				t.Errorf("%v; want ErrUnavailable", err)
+			}
+		})
+	}
+	for queued() < most {
 		runtime.Gosched()
 	}
-	cancel()
-	if err := <-settled; errors.Is(err, store.ErrQueueFull) {
-		t.Errorf("the end of a call: %v", err)
+	if _, err := s.Begin(t.Context(), paidCall(most)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
+		t.Errorf("a new call: %v", err)
 	}
-}
-
-func TestAFullQueueDenies(t *testing.T) {
-	s, queue := unserved(1)
-	first := make(chan error, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		_, err := s.Begin(ctx, paidCall(1))
-		first <- err
-	}()
-	for len(queue) == 0 {
-		select {
-		case err := <-first:
-			t.Fatal(err)
-		default:
+	settle := func(ctx context.Context) error {
+		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}},
+			store.Settlement{State: store.Captured, Outcome: store.Done})
+		return err
+	}
+	for range all - most {
+		waiting.Go(func() {
+			if err := settle(ctx); errors.Is(err, store.ErrQueueFull) {
+				t.Errorf("the end of a call: %v", err)
+			}
+		})
+	}
+	for queued() < all {
+		runtime.Gosched()
+	}
+	if err := settle(t.Context()); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
+		t.Errorf("a full queue: %v", err)
+	}
+	cancel()
+	waiting.Wait()
+	step.Drain(t.Context())
+	step.Together(t.Context(), func() {
+		got, err := s.Begin(t.Context(), paidCall(most))
+		if err != nil || got.Standing[0].Left != 999_999 {
+			t.Errorf("%+v, %v; a call that was given up was counted", got.Standing, err)
 		}
-	}
-	if _, err := s.Begin(t.Context(), paidCall(2)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
-		t.Fatalf("%v; want ErrUnavailable", err)
-	}
-	cancel()
-	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v; want ErrUnavailable", err)
-	}
-	if o := <-queue; o.state.Load() != opAbandoned {
-		t.Fatal("a call that was given up would still run")
-	}
+	})
 }
 
 // A caller waits for another process no longer than its context permits, and takes nothing then.
@@ -230,7 +248,7 @@ func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
 	locked, release := make(chan struct{}), make(chan struct{})
 	held := make(chan error, 1)
 	go func() {
-		held <- other.update(t.Context(), func(context.Context, *tx) error {
+		held <- other.db.Update(t.Context(), func(context.Context, *engine.Tx) error {
 			close(locked)
 			<-release
 			return nil
@@ -300,8 +318,8 @@ func TestAnInvalidCounterDenies(t *testing.T) {
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
 	}
-	err := s.update(t.Context(), func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, "UPDATE counters SET counts = ?", []byte{0xff})
+	err := s.db.Update(t.Context(), func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, "UPDATE counters SET counts = ?", []byte{0xff})
 		return err
 	})
 	if err != nil {

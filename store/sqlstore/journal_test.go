@@ -13,8 +13,9 @@ import (
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+	"github.com/uimgate/uimgate/store/sqlstore/journal"
 )
 
 // beside runs a statement on a database beside its stores.
@@ -68,7 +69,7 @@ func left(t *testing.T) (path string) {
 	call(0, "")
 	call(1, "")
 	call(0, store.Captured)
-	p.w.catchUp(t.Context())
+	p.step.CatchUp(t.Context())
 	in.pass(time.Second)
 	call(1, store.Captured)
 	call(2, "")
@@ -105,7 +106,7 @@ func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
 	if found, err := Restore(t.Context(), copied, Options{Now: time.Now}); err != nil || !same(found) {
 		t.Errorf("restored: %+v, %v", found, err)
 	}
-	s := opened(t, path, time.Now, sqliteDialect())
+	s := opened(t, path, time.Now, engine.SQLite())
 	for _, path := range []string{path, copied} {
 		if n, m, k := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"), rowsIn(t, path, "ledger"); n != 0 || m != 3 || k != 6 {
 			t.Errorf("%d records in the journal, %d executions, %d entries", n, m, k)
@@ -139,7 +140,7 @@ func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := opened(t, path, time.Now, sqliteDialect())
+	s := opened(t, path, time.Now, engine.SQLite())
 	if n := rowsIn(t, path, "journal"); n != 0 {
 		t.Errorf("%d records are left", n)
 	}
@@ -172,9 +173,11 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 		do         string
 		open, look error // of Open; of Verify and Inspect
 	}{
-		"a byte is another":         {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
-		"nothing":                   {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
-		"of another version":        {"UPDATE journal SET effects = x'02' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion},
+		"a byte is another": {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"nothing":           {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"of another version": {
+			"UPDATE journal SET effects = x'02' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion,
+		},
 		"a record is missing":       {"DELETE FROM journal WHERE id = 2", ErrDamaged, ErrDamaged},
 		"a call began twice":        {"UPDATE executions SET id = '000002' WHERE id = '000000'", ErrDamaged, ErrDamaged},
 		"what ended is not there":   {"UPDATE executions SET id = 'x' WHERE id = '000001'", ErrDamaged, ErrDamaged},
@@ -226,7 +229,7 @@ func TestAStoreIsNotReadyWhereTheJournalDoesNotFit(t *testing.T) {
 		return err
 	}
 	for i := range 2 {
-		p.w.catchUp(t.Context())
+		p.step.CatchUp(t.Context())
 		r := journaledCall(i)
 		p.together(t.Context(), func() {
 			if _, err := p.s.Begin(t.Context(), r); err != nil {
@@ -235,7 +238,7 @@ func TestAStoreIsNotReadyWhereTheJournalDoesNotFit(t *testing.T) {
 		})
 	}
 	beside(t, path, "UPDATE executions SET id = '000001'")
-	if err := ready(); !errors.Is(err, errMisfit) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "undo") {
+	if err := ready(); !errors.Is(err, engine.ErrMisfit) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "undo") {
 		t.Errorf("ready: %v", err)
 	}
 	if n := rowsIn(t, path, "journal"); n != 1 {
@@ -290,7 +293,7 @@ func TestWhatIsPendingIsBounded(t *testing.T) {
 	p := begin(t, path, &world{now: time.Now()}, true, func() {})
 	defer p.kill(t)
 	most := 0
-	for i := range mostPending + 10 {
+	for i := range journal.MostPending + 10 {
 		r := journaledCall(i)
 		r.Execution.Intent = "i"
 		p.together(t.Context(), func() {
@@ -298,9 +301,10 @@ func TestWhatIsPendingIsBounded(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		most = max(most, p.w.known.pending.Size())
+		rows, _, _ := p.journal.Held()
+		most = max(most, rows)
 	}
-	if most > mostPending+10 || most < mostPending/2 {
+	if most > journal.MostPending+10 || most < journal.MostPending/2 {
 		t.Errorf("%d rows were pending", most)
 	}
 	r := journaledCall(1 << 20)

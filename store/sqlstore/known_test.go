@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // What a writer remembers of its last transactions is no more than what the database says: another connection and operations that are no
@@ -42,7 +43,7 @@ func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
-			s := opened(t, path, time.Now, sqliteDialect())
+			s := opened(t, path, time.Now, engine.SQLite())
 			call := func(n int) error {
 				r := unapproved("a", strconv.Itoa(n), 100)
 				r.Billing.Unapproved = false
@@ -75,21 +76,5 @@ func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
 				t.Errorf("the next call: %v, want %v", err, c.want)
 			}
 		})
-	}
-}
-
-// A writer remembers so many counters and accounts, and no more.
-func TestAWriterKnowsABoundedNumber(t *testing.T) {
-	t.Parallel()
-	var k known
-	for i := range 3 * mostKnown {
-		k.learn(map[counterKey]*counter{{limitID: strconv.Itoa(i)}: {found: true}},
-			map[accountKey]*cachedAccount{{agentID: strconv.Itoa(i)}: {found: true}, {agentID: "none"}: {}})
-	}
-	if n, m := len(k.counters), len(k.accounts); n > mostKnown+1 || m > mostKnown+1 || n == 0 || m == 0 {
-		t.Errorf("%d counters, %d accounts", n, m)
-	}
-	if _, found := k.accounts[accountKey{agentID: "none"}]; found {
-		t.Error("an account is known that there is not")
 	}
 }

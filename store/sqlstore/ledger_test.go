@@ -12,7 +12,7 @@ import (
 // between two pages; and a charge that is forgotten leaves none, however it ended.
 func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 	t.Parallel()
-	onEachEngine(t, time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), func(on engine) {
+	onEachEngine(t, time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), func(on engineTest) {
 		t, s, clock := on.T, on.store, on.clock
 		pay := func(n int, agent string, unresolved bool) {
 			t.Helper()

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
@@ -27,14 +29,14 @@ func TestUsedNoncesAreCarriedOver(t *testing.T) {
 			end = time.Now().Add(-time.Hour)
 		}
 		if _, err := db.ExecContext(t.Context(), "INSERT INTO nonces (service, key_id, id, until) VALUES ('s', 'k', ?, ?)",
-			strconv.Itoa(i), nanos(end)); err != nil {
+			strconv.Itoa(i), engine.Nanos(end)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := opened(t, path, time.Now, sqliteDialect())
+	s := opened(t, path, time.Now, engine.SQLite())
 	for _, i := range []int{10, 255, 256, 257, 511, 512, rows - 1} {
 		used(t, s, strconv.Itoa(i))
 	}
@@ -43,7 +45,7 @@ func TestUsedNoncesAreCarriedOver(t *testing.T) {
 		t.Error(err)
 	}
 	var one int
-	if found, err := s.one(t.Context(), "SELECT 1 FROM sqlite_master WHERE name = 'nonces'", nil, &one); err != nil || found {
+	if found, err := s.db.One(t.Context(), "SELECT 1 FROM sqlite_master WHERE name = 'nonces'", nil, &one); err != nil || found {
 		t.Errorf("the old table: %v, %v", found, err)
 	}
 }
@@ -51,9 +53,9 @@ func TestUsedNoncesAreCarriedOver(t *testing.T) {
 // spentBy returns how many nonces the writer holds, and how many rows the database.
 func spentBy(t *testing.T, s *Store) (held, rows int) {
 	t.Helper()
-	err := s.update(t.Context(), func(ctx context.Context, x *tx) error {
-		held = x.w.spent.set.Len()
-		_, err := x.row(ctx, "SELECT COUNT(*) FROM nonce_batches", nil, &rows)
+	err := s.db.Update(t.Context(), func(ctx context.Context, x *engine.Tx) error {
+		held = s.callsRoom.NoncesHeld()
+		_, err := x.Row(ctx, "SELECT COUNT(*) FROM nonce_batches", nil, &rows)
 		return err
 	})
 	if err != nil {
@@ -76,7 +78,7 @@ func TestNoncesThatHaveEndedAreForgotten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	m := movable{start: time.Now()}
-	s := opened(t, path, m.now, sqliteDialect())
+	s := opened(t, path, m.now, engine.SQLite())
 	const each = 30
 	for i := range 3 * each {
 		r := proved(strconv.Itoa(i), 0)
@@ -105,7 +107,7 @@ func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	m := movable{start: time.Now()}
-	s := opened(t, path, m.now, sqliteDialect())
+	s := opened(t, path, m.now, engine.SQLite())
 	var calls []func() error
 	for _, minutes := range []int{10, 11, 12, 13, 60, 14, 15, 16, 17, 18} {
 		calls = append(calls, func() error {
@@ -125,7 +127,7 @@ func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
 	}
 	used(t, s, "60")
 	closed(t, s)
-	s = opened(t, path, m.now, sqliteDialect())
+	s = opened(t, path, m.now, engine.SQLite())
 	used(t, s, "60")
 	m.by.Store(int64(2 * time.Hour))
 	if _, err := s.Purge(t.Context()); err != nil {
@@ -138,10 +140,12 @@ func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
 func TestNoncesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := movable{start: time.Now()}
-	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, sqliteDialect())
-	s.nonceRoom = 3
+	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, engine.SQLite())
+	s.callsRoom.Bounds.Nonces = 3
 	begun(t, s, "1", "2", "3")
-	full := func(err error) bool { return errors.Is(err, store.ErrUnavailable) && errors.Is(err, errManyNonces) }
+	full := func(err error) bool {
+		return errors.Is(err, store.ErrUnavailable) && errors.Is(err, calls.ErrManyNonces)
+	}
 	if _, err := s.Begin(t.Context(), proved("4", 10)); !full(err) {
 		t.Errorf("a call: %v", err)
 	}
@@ -182,7 +186,7 @@ func TestNoncesAreBounded(t *testing.T) {
 func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path, time.Now, sqliteDialect())
+	s := opened(t, path, time.Now, engine.SQLite())
 	begun(t, s, "n")
 	beside(t, path, "UPDATE nonce_batches SET digests = x'00'")
 	for _, nonce := range []string{"n", "another"} {
@@ -199,10 +203,10 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 func TestRowsOfNoncesThatEndTogether(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path, time.Now, sqliteDialect())
+	s := opened(t, path, time.Now, engine.SQLite())
 	n := 0
 	for _, until := range []time.Time{
-		{}, firstTime, lastTime, lastTime.Add(time.Hour), time.Unix(0, math.MaxInt64-1), time.Now().Add(time.Hour),
+		{}, engine.FirstTime, engine.LastTime, engine.LastTime.Add(time.Hour), time.Unix(0, math.MaxInt64-1), time.Now().Add(time.Hour),
 	} {
 		for range 3 {
 			r := proved(strconv.Itoa(n), 0)
@@ -214,7 +218,7 @@ func TestRowsOfNoncesThatEndTogether(t *testing.T) {
 		}
 	}
 	closed(t, s)
-	s = opened(t, path, time.Now, sqliteDialect())
+	s = opened(t, path, time.Now, engine.SQLite())
 	for i := range n {
 		used(t, s, strconv.Itoa(i))
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // proved is a call with a proof of key whose nonce ends after so many minutes.
@@ -75,11 +76,11 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 		"a restart": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			closed(t, s)
-			return opened(t, path, time.Now, sqliteDialect())
+			return opened(t, path, time.Now, engine.SQLite())
 		},
 		"another process has used them": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
-			other := opened(t, path, time.Now, sqliteDialect())
+			other := opened(t, path, time.Now, engine.SQLite())
 			begun(t, other, "theirs")
 			begun(t, s, "ours")
 			used(t, other, "ours")
@@ -88,7 +89,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 		},
 		"a transaction fails, and another process uses one": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
-			other := opened(t, path, time.Now, sqliteDialect())
+			other := opened(t, path, time.Now, engine.SQLite())
 			r := unapproved("a", "one id", 100)
 			if _, err := s.Begin(t.Context(), r); err != nil {
 				t.Fatal(err)
@@ -118,13 +119,13 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			if _, err := Restore(t.Context(), to, Options{Now: time.Now}); err != nil {
 				t.Fatal(err)
 			}
-			return opened(t, to, time.Now, sqliteDialect())
+			return opened(t, to, time.Now, engine.SQLite())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
-			s := opened(t, path, time.Now, sqliteDialect())
+			s := opened(t, path, time.Now, engine.SQLite())
 			begun(t, s, "call-1", "call-2")
 			if _, err := s.Agree(t.Context(), agreed("1", "agreement")); err != nil {
 				t.Fatal(err)
@@ -150,7 +151,7 @@ func inOneTransaction(t *testing.T, s *Store, each ...func() error) (errs []erro
 	held, free := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() {
-		if err := s.update(t.Context(), func(context.Context, *tx) error {
+		if err := s.db.Update(t.Context(), func(context.Context, *engine.Tx) error {
 			select {
 			case <-held:
 			default:
@@ -167,7 +168,7 @@ func inOneTransaction(t *testing.T, s *Store, each ...func() error) (errs []erro
 	for i, run := range each {
 		all.Go(func() { errs[i] = run() })
 	}
-	for len(s.others) < len(each) {
+	for n := 0; n < len(each); _, n, _ = s.db.Queued() {
 		runtime.Gosched()
 	}
 	close(free)
@@ -205,8 +206,8 @@ func TestANonceIsUsedOnceInATransaction(t *testing.T) {
 // using runs an operation that is no call and uses a nonce, and ends with an error unless that is nil.
 func using(t *testing.T, s *Store, nonce string, then error) error {
 	t.Helper()
-	return s.update(t.Context(), func(ctx context.Context, t *tx) error {
-		fresh, err := t.useNonce(ctx, "s", "k", nonce, time.Now().Add(time.Hour))
+	return s.db.Update(t.Context(), func(ctx context.Context, t *engine.Tx) error {
+		fresh, err := s.callsRoom.UseNonce(ctx, t, "s", "k", nonce, time.Now().Add(time.Hour))
 		if err == nil && !fresh {
 			err = pat.ErrReplayed
 		}

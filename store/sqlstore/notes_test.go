@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // Processes that note what they saw of the clocks at the same time do not wait for each other in a circle.
@@ -22,12 +23,10 @@ func TestNotesOfProcessesDoNotDeadlock(t *testing.T) {
 		s := openOn(t, dsn, nil)
 		all.Go(func() {
 			for range 20 {
-				w := &writer{s: s}
-				note := &op{aside: true, run: func(ctx context.Context, t *tx) error { return t.note(ctx, rows) }}
-				if _, err := w.try(t.Context(), []*op{note}, 1); err != nil {
+				err := s.db.Alone(t.Context(), func(ctx context.Context, t *engine.Tx) error { return t.Note(ctx, rows) })
+				if err != nil {
 					t.Error(err)
 				}
-				w.drop()
 			}
 		})
 	}

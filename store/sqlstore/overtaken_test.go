@@ -14,6 +14,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // A frozen process has read what its calls need, and does not go on until it is woken.
@@ -23,12 +24,12 @@ type frozen struct {
 }
 
 // freeze stops the next transaction of a store before it writes a counter.
-func (f *frozen) freeze(d *dialect) {
+func (f *frozen) freeze(d *engine.Dialect) {
 	f.asleep, f.wake = make(chan struct{}), make(chan struct{})
-	send := d.send
-	d.send = func(ctx context.Context, w *writer, list []command) error {
+	send := d.Send
+	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
 		for _, c := range list {
-			if strings.Contains(c.query, "counters SET") || strings.Contains(c.query, "INTO counters") {
+			if strings.Contains(c.Query, "counters SET") || strings.Contains(c.Query, "INTO counters") {
 				f.once.Do(func() {
 					close(f.asleep)
 					<-f.wake
@@ -101,10 +102,12 @@ func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
 	}
 	faster := openOn(t, dsn, nil)
 	var begun sync.Once
-	slower := openOn(t, dsn, func(d *dialect) {
-		send := d.send
-		d.send = func(ctx context.Context, w *writer, list []command) error {
-			first := slices.IndexFunc(list, func(c command) bool { return c.query == selectKey || c.query == selectNonce })
+	slower := openOn(t, dsn, func(d *engine.Dialect) {
+		send := d.Send
+		d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
+			first := slices.IndexFunc(list, func(c engine.Command) bool {
+				return strings.Contains(c.Query, "FROM idempotency i JOIN") || strings.Contains(c.Query, "FROM nonces WHERE")
+			})
 			if first < 0 {
 				return send(ctx, w, list)
 			}

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -14,11 +13,12 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-func openOn(t *testing.T, dsn string, change func(*dialect)) *Store {
+func openOn(t *testing.T, dsn string, change func(*engine.Dialect)) *Store {
 	t.Helper()
-	d := postgresDialect()
+	d := engine.Postgres()
 	if change != nil {
 		change(d)
 	}
@@ -32,7 +32,7 @@ func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openOn(t, dsn+"&connect_timeout=1", func(d *dialect) { d.patience, d.callPatience = 250*time.Millisecond, 250*time.Millisecond })
+	s := openOn(t, dsn+"&connect_timeout=1", func(d *engine.Dialect) { d.Patience, d.CallPatience = 250*time.Millisecond, 250*time.Millisecond })
 	// With so little patience a slow machine may take several attempts.
 	begin := func(n int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,9 +71,9 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var lost sync.Map
-	s := openOn(t, dsn, func(d *dialect) {
-		again := d.retriable
-		d.retriable = func(err error) bool { lost.Store(sqlState(err), true); return again(err) }
+	s := openOn(t, dsn, func(d *engine.Dialect) {
+		again := d.Retriable
+		d.Retriable = func(err error) bool { lost.Store(engine.SQLState(err), true); return again(err) }
 	})
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
@@ -177,9 +177,7 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	close(enough)
 	load.Wait()
 	for { // what was not answered is released
-		s.releases.mu.Lock()
-		busy := s.releases.busy
-		s.releases.mu.Unlock()
+		busy, _ := s.Releasing()
 		if !busy {
 			break
 		}
@@ -210,48 +208,5 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	}
 	if len(captured) > 0 {
 		t.Errorf("%d charges are lost", len(captured))
-	}
-}
-
-func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
-	for place, secure := range map[string]bool{
-		"postgres://me@db.example/x":                 true,
-		"postgres://me@192.0.2.7:5433/x":             true,
-		"postgres://me@127.0.0.1,db.example/x":       true,
-		"postgres:///x?host=db.example":              true,
-		"postgres://me@db.example/x?sslmode=disable": false, // explicitly
-		"postgres://me@localhost/x?sslmode=disable":  false,
-		"postgres:///x?host=/run/postgresql":         false,
-	} {
-		c, err := postgresConfig(place)
-		if err != nil {
-			t.Errorf("%s: %v", place, err)
-			continue
-		}
-		if got := c.TLSConfig != nil && !c.TLSConfig.InsecureSkipVerify; got != secure {
-			t.Errorf("%s: TLS with a name that is checked: %v; want %v", place, got, secure)
-		}
-		for _, f := range c.Fallbacks {
-			if secure && (f.TLSConfig == nil || f.TLSConfig.InsecureSkipVerify) {
-				t.Errorf("%s: may do without", place)
-			}
-		}
-	}
-}
-
-// A migration of large tables takes as long as it takes: given up and begun again, it would never end.
-func TestAMigrationHasNoDeadline(t *testing.T) {
-	t.Parallel()
-	dsn := pgtest.Start(t).Database(t)
-	var own registration
-	err := own.upgrade(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB, _ func(context.Context) error) error {
-		if at, bounded := ctx.Deadline(); bounded {
-			t.Errorf("it would be given up at %s", at)
-		}
-		return nil
-	})
-	own.leave(t.Context())
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -4,18 +4,22 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/journal"
 )
 
 // A process is a store whose transactions a test makes: it chooses which operations share one, and what becomes of it.
 type process struct {
-	s     *Store
-	w     *writer
-	fault fault // of the next commit
+	s       *Store
+	step    *engine.Stepper
+	journal *journal.Journal
+	fault   fault // of the next commit
 }
 
 type fault int
@@ -39,14 +43,13 @@ func (w *world) pass(d time.Duration) { w.now, w.up = w.now.Add(d), w.up+d }
 // begin starts a process on the database at path. told is called with each record of the journal that is written.
 func begin(t *testing.T, path string, in *world, journals bool, told func()) *process {
 	t.Helper()
-	p, d := &process{}, sqliteDialect()
-	d.journals = journals
-	send := d.send
-	d.send = func(ctx context.Context, w *writer, list []command) error {
-		if slices.ContainsFunc(list, func(c command) bool { return c.query == insertRecord }) {
+	p, d := &process{}, engine.SQLite()
+	send := d.Send
+	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
+		if slices.ContainsFunc(list, func(c engine.Command) bool { return strings.HasPrefix(c.Query, "INSERT INTO journal") }) {
 			told()
 		}
-		if n := len(list); p.fault == noFault || n == 0 || list[n-1].query != "COMMIT" {
+		if n := len(list); p.fault == noFault || n == 0 || list[n-1].Query != "COMMIT" {
 			return send(ctx, w, list)
 		}
 		was := p.fault
@@ -55,63 +58,38 @@ func begin(t *testing.T, path string, in *world, journals bool, told func()) *pr
 		}
 		return errors.Join(send(ctx, w, list), errFault)
 	}
-	p.s = newStore(Options{
-		Now: func() time.Time { return in.now }, Elapsed: func() time.Duration { return in.up }, TokensKept: leastTokensKept,
-	}, d)
-	p.s.used, p.s.seed, p.s.ending = newRecent(8), maphash.MakeSeed(), make(chan struct{})
-	if err := p.s.open(t.Context(), path); err != nil {
+	var err error
+	p.s, err = connect(t.Context(), path, Options{
+		Now: func() time.Time { return in.now }, Elapsed: func() time.Duration { return in.up },
+	}, d, func(db *engine.DB) calls.Journal {
+		if !journals {
+			return nil
+		}
+		p.journal = journal.New(db)
+		return p.journal
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	lane := make(chan *op, 256)
-	p.s.lanes, p.s.others, p.s.groups = []chan *op{lane}, lane, lane
-	p.w = &writer{s: p.s, lane: lane}
+	p.step = p.s.db.Step()
 	return p
 }
 
 // kill ends a process as it is.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
-	p.w.drop()
-	if err := errors.Join(p.s.read.Close(), p.s.write.Close()); err != nil {
+	if err := p.step.Kill(); err != nil {
 		t.Error(err)
 	}
 }
 
 // together runs calls whose first operations share a transaction; what they do after that each does alone.
-func (p *process) together(ctx context.Context, calls ...func()) {
-	var batch []*op
-	ended := make([]chan struct{}, len(calls))
-	for i, call := range calls {
-		ended[i] = make(chan struct{})
-		go func() {
-			defer close(ended[i])
-			call()
-		}()
-		select {
-		case o := <-p.w.lane:
-			batch = append(batch, o)
-		case <-ended[i]:
-		}
-	}
-	if len(batch) > 0 {
-		_ = p.w.commit(ctx, batch)
-	}
-	for _, end := range ended {
-		for open := true; open; {
-			select {
-			case o := <-p.w.lane:
-				_ = p.w.commit(ctx, []*op{o})
-			case <-end:
-				open = false
-			}
-		}
-	}
-}
+func (p *process) together(ctx context.Context, calls ...func()) { p.step.Together(ctx, calls...) }
 
 // dump returns all rows of a database, after what is pending was written into its tables.
 func (p *process) dump(t *testing.T, path string) map[string]string {
 	t.Helper()
-	p.w.catchUp(t.Context())
+	p.step.CatchUp(t.Context())
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +101,7 @@ func (p *process) dump(t *testing.T, path string) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := drain(rows, func(scan scan) error {
+	if err := engine.Drain(rows, func(scan engine.Scan) error {
 		var table, column string
 		err := scan(&table, &column)
 		columns[table] = append(columns[table], "quote("+column+")")
@@ -138,7 +116,7 @@ func (p *process) dump(t *testing.T, path string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := drain(rows, func(scan scan) error {
+		if err := engine.Drain(rows, func(scan engine.Scan) error {
 			var line string
 			err := scan(&line)
 			all.WriteString(line + "\n")

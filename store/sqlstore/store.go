@@ -6,38 +6,31 @@
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// The database is SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which several processes
-// may share. Writers queue their operations; a goroutine takes all that are waiting, reads what these calls need, runs
-// them one after another, writes all their changes, commits once and answers all of them. So an answer means "durable",
-// two queries and one disk flush serve many callers, and an operation that fails takes nothing and has no effect on the
-// others. What calls change in SQLite is one row of a journal first, and in its tables a second later or before anything
-// reads them. Readers have connections of their own, and wait for writers no longer than that takes.
+// This package puts the rooms together: engine runs transactions; calls begins and settles calls; ledger has accounts and entries;
+// records has agreements and tokens; upkeep migrates, deletes and checks. What calls change in SQLite is one row of a journal first,
+// and in its tables a second later or before anything reads them.
 package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"math"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
-	"github.com/uimgate/uimgate/store/sqlstore/internal/journal"
-	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/journal"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+	"github.com/uimgate/uimgate/store/sqlstore/records"
+	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
-var (
-	_ pat.IssuerStore = (*Store)(nil)
-	_ pat.KeyStore    = (*Store)(nil)
-	_ pat.ViewStore   = (*Store)(nil)
-)
+// newJournal makes the journal of a database. Return nil to do without.
+func newJournal(db *engine.DB) calls.Journal { return journal.New(db) }
 
 // Options of Open.
 type Options struct {
@@ -49,7 +42,7 @@ type Options struct {
 	TokensKept time.Duration
 	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic readings.
 	Elapsed func() time.Duration
-	// Stepped is told when the clock of a PostgreSQL server was set, and by how much; below zero it was set back. Limits
+	// Stepped is called when the clock of a PostgreSQL server was set, with by how much; below zero it was set back. Limits
 	// are then held back, each for up to its period. May be nil; it must be quick.
 	Stepped func(by time.Duration)
 	// Services are those of the configuration. Opening compares them with those in the database, and carries the state of those that
@@ -62,60 +55,34 @@ type Options struct {
 	Moved func()
 }
 
-const (
-	queueLength = 16 << 10 // writes that may wait: a burst of ten thousand calls is decided, not refused with store.ErrUnavailable
-	batchSize   = 256      // writes that share one transaction, at most
-	readers     = 4        // connections that read, at most
+const leastTokensKept = 24 * time.Hour
 
-	leastTokensKept = 24 * time.Hour
-	unusedKept      = 30 * 24 * time.Hour // of an agreement without any call
+// Errors about databases.
+var (
+	// ErrNotOurs means that a file is not a database of uimgate.
+	ErrNotOurs = engine.ErrNotOurs
+	// ErrDamaged means that the parts of a database contradict each other.
+	ErrDamaged = engine.ErrDamaged
+	// ErrInUse means that another process has the database open.
+	ErrInUse = engine.ErrInUse
+)
+
+// The rooms of a Store, whose methods are its own.
+type (
+	callsRoom   = calls.Calls
+	ledgerRoom  = ledger.Ledger
+	recordsRoom = records.Records
+	upkeepRoom  = upkeep.Upkeep
 )
 
 // A Store is one open database. It is safe for concurrent use.
 type Store struct {
-	dialect *dialect
-	opts    Options
-	write   *sql.DB
-	read    *sql.DB
+	*callsRoom
+	*ledgerRoom
+	*recordsRoom
+	*upkeepRoom
 
-	lanes   []chan *op // calls, by agent
-	others  chan *op   // everything else; the first lane where there is only one writer
-	groups  chan *op   // operations of groups; the first lane where there is only one writer
-	seed    maphash.Seed
-	work    sync.WaitGroup // writers, and the listener
-	stop    func() error   // ends that work, and writes what is left in the journal
-	closing sync.RWMutex   // held for reading while an op is queued
-	closed  bool
-
-	ending     chan struct{}
-	clock      clock
-	pace       pace
-	elapsed    func() time.Duration
-	anchor     *anchor // limits are counted on it; nil: on the database's clock
-	clockSteps stepWatch
-	notes      notes
-
-	server  atomic.Pointer[server] // nil: it is not known
-	moved   atomic.Bool
-	movedAt atomic.Int64 // on the clock that only moves forward; 0: never
-
-	process       string // in the names of its witnesses
-	witnesses     []*witness
-	settingBack   sync.Mutex
-	lastSetBack   atomic.Pointer[store.SetBack]
-	verifiedFloor atomic.Int64 // the floor when all witnesses were last as they should be
-	changesFloor  atomic.Int64 // the floor at the last Changes
-	releases      releaseQueue
-	room          answerRoom
-	nonceRoom     int          // how many nonces may be used at a time, where they are known in memory
-	used          *recent      // agreements that have used_at set
-	floor         atomic.Int64 // when the database was last set back to an earlier state; 0: never
-	kept          atomic.Int64 // see KeepLedger
-	changes       signal
-
-	moves         int64                  // how many times a service had been moved when the database was opened
-	noncesAs      map[string]string      // the id in the digests of nonces, by service; others: its own
-	servicesFound []store.ServiceProblem // warnings of the opening
+	db *engine.DB
 }
 
 // Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is made
@@ -123,13 +90,20 @@ type Store struct {
 // use is rejected, and so is a PostgreSQL server that does not keep what it committed. ErrInUse means that other processes use
 // the database, which they could not after the migration. Close it when done; ctx bounds the opening only.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
-	if isPostgres(place) {
-		return open(ctx, place, opts, postgresDialect())
-	}
-	return open(ctx, place, opts, sqliteDialect())
+	return open(ctx, place, opts, engine.DialectOf(place), newJournal)
 }
 
-func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, error) {
+func open(ctx context.Context, place string, opts Options, d *engine.Dialect, journal upkeep.NewJournal) (*Store, error) {
+	s, err := connect(ctx, place, opts, d, journal)
+	if err != nil {
+		return nil, err
+	}
+	s.db.Start(ctx, place)
+	return s, nil
+}
+
+// connect opens a store whose writers are not started.
+func connect(ctx context.Context, place string, opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) (*Store, error) {
 	if opts.Now == nil {
 		return nil, errors.New("opening the store: Options.Now is required")
 	}
@@ -138,227 +112,138 @@ func open(ctx context.Context, place string, opts Options, d *dialect) (*Store, 
 		start := opts.Now()
 		opts.Elapsed = func() time.Duration { return opts.Now().Sub(start) }
 	}
-	s := newStore(opts, d)
-	if err := s.open(ctx, place); err != nil {
-		code := sqliteCode(err)
-		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, journal.ErrDamaged) ||
-			errors.Is(err, errMisfit) {
+	s := assemble(opts, d, newJournal)
+	if err := s.connect(ctx, place); err != nil {
+		code := engine.SQLiteCode(err)
+		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, ErrDamaged) || errors.Is(err, engine.ErrMisfit) {
 			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
 		}
-		if sqlState(err) == insufficientPrivilege {
-			err = fmt.Errorf("%w: %s", err, privilegeHint)
+		if engine.SQLState(err) == engine.InsufficientPrivilege {
+			err = fmt.Errorf("%w: %s", err, engine.PrivilegeHint)
 		}
-		return nil, fmt.Errorf("opening the database %s: %w", publicPlace(place), err)
+		return nil, fmt.Errorf("opening the database %s: %w", engine.PublicPlace(place), err)
 	}
-	s.start(context.WithoutCancel(ctx), place)
 	return s, nil
 }
 
-// newStore returns a store that has no database yet. Its options are whole.
-func newStore(opts Options, d *dialect) *Store {
-	s := &Store{
-		dialect: d, opts: opts, clock: clock{local: opts.Now}, elapsed: opts.Elapsed,
-		room: answerRoom{store.MaxAnswersOfAgent, store.MaxAnswers}, nonceRoom: mostNonces,
+// assemble puts the rooms of a store together. Its options are whole.
+func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *Store {
+	db := engine.New(d, engine.Options{
+		Now: opts.Now, Elapsed: opts.Elapsed, Stepped: opts.Stepped, SetBack: opts.SetBack, Moved: opts.Moved,
+	})
+	var journal calls.Journal
+	if d.Sharing == engine.Exclusive {
+		journal = newJournal(db)
 	}
-	s.KeepLedger(math.MaxInt64)
-	return s
+	c, l := calls.New(db, journal), ledger.New(db)
+	return &Store{
+		callsRoom: c, ledgerRoom: l, recordsRoom: records.New(db, c, l, opts.TokensKept),
+		upkeepRoom: upkeep.New(db, c, journal, upkeep.Options{TokensKept: opts.TokensKept, Services: opts.Services}), db: db,
+	}
 }
 
-func (s *Store) open(ctx context.Context, place string) (err error) {
-	if s.write, s.read, err = s.dialect.open(ctx, place); err != nil {
+func (s *Store) connect(ctx context.Context, place string) error {
+	if err := s.db.Connect(ctx, place); err != nil {
 		return err
 	}
-	// A migration finds in the tables what the journal has. Where that cannot be written, the version that left it can still be started.
-	before := func(ctx context.Context, version int64) error {
-		if version < schema.Journal {
-			return nil
+	err := s.db.Upgrade(ctx, place, s.Upgrade)
+	for _, read := range []func(context.Context) error{s.db.ReadState, s.callsRoom.ReadMoves, s.recordsRoom.ReadState, s.StartClock} {
+		if err == nil {
+			err = read(ctx)
 		}
-		return s.catchUp(ctx)
-	}
-	upgrade := func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
-		err := schema.Migrate(ctx, db, schema.Options{Dialect: s.dialect.goose, Rewrite: s.dialect.schema, Before: before, Alone: alone})
-		if err != nil || s.opts.Services == nil {
-			return err
-		}
-		return s.claimServices(ctx, db, alone)
-	}
-	if s.dialect.upgrade == nil {
-		err = upgrade(ctx, s.write, func(context.Context) error { return nil })
-	} else {
-		err = s.dialect.upgrade(ctx, place, upgrade)
-	}
-	if err == nil {
-		err = s.readMoves(ctx)
-	}
-	if err == nil {
-		_, err = s.newest(ctx) // which also reads the clock
-	}
-	if err == nil {
-		err = s.readFloor(ctx)
-		s.changesFloor.Store(s.floor.Load())
-		s.lastSetBack.Store(nil) // what was before this process
-	}
-	if err == nil && s.dialect.clock != "" {
-		err = s.readStep(ctx)
-	}
-	if err == nil {
-		err = s.readServer(ctx)
-	}
-	if err == nil && s.dialect.anchored {
-		err = s.startAnchor(ctx)
 	}
 	if err != nil {
-		if s.dialect.leave != nil {
-			s.dialect.leave(ctx)
-		}
-		return errors.Join(err, s.write.Close(), s.read.Close())
+		return errors.Join(err, s.db.Disconnect(ctx))
 	}
 	return nil
 }
 
-// errLeft means that a store was closed before the tables had what the journal has.
-var errLeft = errors.New("the last charges are in the journal only: whoever opens the database next writes them into the tables")
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
+// could not be written into their tables; nothing is lost then.
+func (s *Store) Close() error { return s.db.Close() }
 
-// catchUp writes what is in the journal into the tables, while no writer is at work: what a process before left, and what this one leaves.
-func (s *Store) catchUp(ctx context.Context) error {
-	if !s.dialect.sole {
-		return nil
-	}
-	pending, err := s.one(ctx, selectRecord, nil, new(int64))
-	if err != nil || !pending {
-		return err
-	}
-	w := &writer{s: s}
-	defer w.drop()
-	_, err = w.try(ctx, []*op{{run: nothing}}, 1)
-	return err
+// Contents counts the records of a database.
+type Contents = upkeep.Contents
+
+// Backup writes the SQLite database at path, as it is at one moment, to the file to: see upkeep.Backup.
+func Backup(ctx context.Context, path, to string) error { return upkeep.Backup(ctx, path, to) }
+
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: see upkeep.Inspect.
+func Inspect(ctx context.Context, path string) (Contents, error) {
+	return upkeep.Inspect(ctx, path, newJournal)
 }
 
-// start starts the writers. They end with Close.
-func (s *Store) start(ctx context.Context, place string) {
-	s.used, s.seed, s.ending = newRecent(1<<15), maphash.MakeSeed(), make(chan struct{})
-	background := ctx
-	ctx, cancel := context.WithCancel(ctx)
-	s.stop = func() error {
-		cancel()
-		s.work.Wait()
-		s.times(background)
-		err := s.catchUp(background)
-		if err != nil {
-			err = fmt.Errorf("%w: %w", errLeft, err)
-		}
-		return errors.Join(err, s.writeLastNotes(background))
-	}
-	for range s.dialect.lanes {
-		lane := make(chan *op, queueLength)
-		s.lanes = append(s.lanes, lane)
-		s.serve(ctx, lane, s.dialect.callSettings)
-	}
-	if s.others = s.lanes[0]; s.dialect.others > 0 {
-		s.others = make(chan *op, queueLength)
-	}
-	for range s.dialect.others {
-		s.serve(ctx, s.others, "")
-	}
-	if s.groups = s.lanes[0]; s.dialect.groups > 0 {
-		s.groups = make(chan *op, queueLength)
-	}
-	for range s.dialect.groups {
-		s.serve(ctx, s.groups, "")
-	}
-	if s.dialect.listen != nil {
-		s.work.Go(func() { s.dialect.listen(ctx, place, s.changes.raise) })
-	}
+// Verify checks that the accounts of the database at a place (see Open), which may be in use, are the sums over its ledger: see
+// upkeep.Verify.
+func Verify(ctx context.Context, place string) (Contents, error) {
+	return upkeep.Verify(ctx, place, newJournal)
 }
 
-// serve starts the writer of a queue. settings prepare its connections.
-func (s *Store) serve(ctx context.Context, lane chan *op, settings string) {
-	w := &writer{s: s, lane: lane, settings: settings, witness: s.addWitness()}
-	s.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
+// Fold writes the log beside the SQLite database at path back into it: see upkeep.Fold.
+func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
+
+// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it
+// migrates the schema, checks that the accounts balance, and marks the state as restored. Then the file is the whole
+// database, synced, with no log beside it.
+func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
+	s, err := Open(ctx, path, opts)
+	if err != nil {
+		return Contents{}, err
+	}
+	found, err := s.Restored(ctx)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return Contents{}, err
+	}
+	return found, Fold(ctx, path)
 }
 
-// Now returns the time of the store's clock, on which tokens and revocations expire: that of the database where several
-// processes share it, from the last reading and the time since. Times that are compared with those of other processes must be
-// read from it. Limits and deadlines have the clock of Counted.
-func (s *Store) Now() time.Time { return s.clock.now() }
+// CheckServices compares the services of a configuration with those in the database at a place: see upkeep.CheckServices.
+func CheckServices(ctx context.Context, place string, want store.Services) ([]store.ServiceProblem, error) {
+	return upkeep.CheckServices(ctx, place, want)
+}
 
-// now returns the time of the store's clock in the form in which it is stored.
-func (s *Store) now() time.Time { return s.Now().UTC().Round(0) }
-
-// Changed returns a channel that is closed when this process next commits something that Changes returns. Get the
-// channel, then call Changes, then wait: nothing is missed. Changes of other processes close it only where the database
-// sends notifications; do not rely on it.
-func (s *Store) Changed() <-chan struct{} { return s.changes.next() }
-
-// Ready writes one row, and what calls have changed into their tables: where that does not fit them the error says so. A full disk on
-// which only the row can be written is no error, as much goes on there. It takes at most two seconds, less where ctx ends sooner.
-func (s *Store) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	err := s.aside(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'")
+// ReadHolders is Store.Holders of the database at a place (see Open), which may be in use. It changes nothing. A database of a version
+// before services were recorded has no answer: nil.
+func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) (agents []pat.Agent, err error) {
+	err = upkeep.ReadServices(ctx, place, func(db *engine.DB) error {
+		agents, err = records.New(db, nil, nil, 0).Holders(ctx, service, ids)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.caughtUp(ctx); sqliteCode(err) != sqlite3.SQLITE_FULL {
-		return err
-	}
-	return nil
+	return agents, err
 }
 
-// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also tells where the last charges could
-// not be written into their tables; nothing is lost then.
-func (s *Store) Close() error {
-	s.closing.Lock()
-	if s.closed {
-		s.closing.Unlock()
-		return nil
-	}
-	s.closed = true
-	for _, lane := range s.lanes {
-		close(lane)
-	}
-	if s.dialect.others > 0 {
-		close(s.others)
-	}
-	if s.dialect.groups > 0 {
-		close(s.groups)
-	}
-	s.closing.Unlock()
-	close(s.ending)
-	return errors.Join(s.stop(), s.read.Close(), s.write.Close())
+// What other packages of store keep in the same database by transactions of their own.
+type (
+	// A Tx is a transaction, as long as its Update runs.
+	Tx = *engine.Tx
+	// A Command is one of several statements that are sent together.
+	Command = engine.Command
+	// A Group is operations that share a transaction.
+	Group[T any] = engine.Group[T]
+)
+
+// NewGroup makes a group whose operations run runs: see engine.NewGroup.
+func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group[T] {
+	return engine.NewGroup(s.db, run)
 }
 
-// unavailable wraps an error of the database in store.ErrUnavailable; the caller has to deny.
-func unavailable(cause error) error {
-	if errors.Is(cause, store.ErrUnavailable) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", store.ErrUnavailable, cause)
+// Update runs one operation inside the next transaction, and returns when that is durable. An error of the operation undoes all that
+// the operation changed, and is returned; others of the same transaction are not affected. It may run more than once, so it sets its
+// results anew. If ctx ends before the operation runs, it does not run. It must not touch the tables that calls change.
+func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
+	return s.db.Aside(ctx, run)
 }
 
-// A signal wakes any number of waiters.
-type signal struct {
-	mu sync.Mutex
-	ch chan struct{}
+// Rows reads outside of transactions: it waits for no writer, and sees what was committed.
+func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
+	return s.db.List(ctx, query, args, each)
 }
 
-func (s *signal) next() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch == nil {
-		s.ch = make(chan struct{})
-	}
-	return s.ch
-}
+// RestoredAt returns when the state was last set back to an earlier one, as by a backup; the zero time: never. See MarkRestored.
+func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
 
-func (s *signal) raise() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ch != nil {
-		close(s.ch)
-		s.ch = nil
-	}
-}
+// Nanos converts a time to the form in which it is kept: nanoseconds since 1970 UTC, and 0 for the zero time.
+func Nanos(t time.Time) int64 { return engine.Nanos(t) }
+
+// FromNanos is the inverse of Nanos.
+func FromNanos(n int64) time.Time { return engine.FromNanos(n) }

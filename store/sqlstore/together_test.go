@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // Calls that share a transaction share its statements: 16 begin with one insertion into the journal, and end with another; into the tables
@@ -21,14 +22,14 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	var mu sync.Mutex
 	var writes []string
 	held, waiting := make(chan struct{}), make(chan struct{}, 1)
-	d := sqliteDialect()
-	send := d.send
-	d.send = func(ctx context.Context, w *writer, list []command) error {
+	d := engine.SQLite()
+	send := d.Send
+	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
 		mu.Lock()
 		hold := held
 		for _, c := range list {
-			if strings.HasPrefix(c.query, "INSERT") || strings.HasPrefix(c.query, "UPDATE {whole}") {
-				writes = append(writes, c.query)
+			if strings.HasPrefix(c.Query, "INSERT") || strings.HasPrefix(c.Query, "UPDATE {whole}") {
+				writes = append(writes, c.Query)
 			}
 		}
 		mu.Unlock()
@@ -50,7 +51,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		mu.Unlock()
 		var all sync.WaitGroup
 		all.Go(func() {
-			if err := s.update(t.Context(), nothing); err != nil {
+			if err := s.db.Update(t.Context(), func(context.Context, *engine.Tx) error { return nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -62,7 +63,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 				}
 			})
 		}
-		for len(s.lanes[0]) < calls {
+		for n := 0; n < calls; n, _, _ = s.db.Queued() {
 			runtime.Gosched()
 		}
 		mu.Lock()
@@ -128,17 +129,4 @@ func alike(got []string, want string) bool {
 		}
 	}
 	return true
-}
-
-// Where something is deleted the order of statements counts, so that all stay as they are.
-func TestStatementsAroundADeletionKeepTheirOrder(t *testing.T) {
-	t.Parallel()
-	insert := command{query: "INSERT INTO nonces (id) VALUES (?)", args: []any{"a"}}
-	list := []command{insert, {query: "DELETE FROM nonces WHERE id = ?", args: []any{"a"}}, insert}
-	if got := together(list); len(got) != len(list) {
-		t.Errorf("%d statements of %d", len(got), len(list))
-	}
-	if got := together([]command{insert, insert, insert}); len(got) != 2 || got[0].query != "INSERT {whole}INTO nonces (id) VALUES (?), (?)" {
-		t.Errorf("three insertions are %+v", got)
-	}
 }

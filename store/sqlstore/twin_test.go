@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // twins are two databases that are used alike: what calls change is journaled in the first, and written into the tables of the second at
@@ -187,8 +188,8 @@ func (w *twins) others() {
 		{"lease", func(s *Store) (any, error) { return s.Lease(ctx, lease) }},
 		{"ready", func(s *Store) (any, error) { return none(s.Ready(ctx)) }},
 		{"half a change", func(s *Store) (any, error) {
-			return nil, s.update(ctx, func(ctx context.Context, t *tx) error {
-				if _, err := t.exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'"); err != nil {
+			return nil, s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+				if _, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'ready'"); err != nil {
 					return err
 				}
 				return store.ErrNotFound
@@ -225,13 +226,11 @@ func (w *twins) beside() {
 			w.of[twin][which] = w.start(twin)
 			continue
 		}
-		switch w.r.IntN(3) {
+		switch w.r.IntN(2) {
 		case 0: // it is time
-			w.of[twin][which].w.catchUp(w.t.Context())
+			w.of[twin][which].step.CatchUp(w.t.Context())
 		case 1: // another program writes
 			beside(w.t, w.path[twin], "UPDATE sequences SET n = n WHERE name = 'ready'")
-		case 2: // the writer knows too much
-			w.of[twin][which].w.known.counters, w.of[twin][which].w.known.accounts = nil, nil
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
 // hangCommits makes every commit of a server wait, and returns what lets them go on. Reads are answered.
@@ -53,8 +54,8 @@ func hangCommits(t *testing.T, c *pgtest.Cluster) (heal func()) {
 }
 
 // begins reports whether statements record the beginning of a call.
-func begins(list []command) bool {
-	return slices.ContainsFunc(list, func(c command) bool { return strings.Contains(c.query, "INTO executions (") })
+func begins(list []engine.Command) bool {
+	return slices.ContainsFunc(list, func(c engine.Command) bool { return strings.Contains(c.Query, "INTO executions (") })
 }
 
 // While commits hang, those who wait behind one are refused with it: they do not wait for a commit of their own. What a commit did that
@@ -68,9 +69,9 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 	}
 	var tried atomic.Int64
 	first := make(chan struct{}, 1)
-	s := openOn(t, c.DSN(name), func(d *dialect) {
-		send := d.send
-		d.send = func(ctx context.Context, w *writer, list []command) error {
+	s := openOn(t, c.DSN(name), func(d *engine.Dialect) {
+		send := d.Send
+		d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
 			if begins(list) {
 				tried.Add(1)
 				select {
@@ -102,7 +103,7 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 		case <-over:
 		}
 	}
-	for i := range 3 * batchSize {
+	for i := range 3 * 256 {
 		calls.Go(func() { refused(2 + i) })
 	}
 	calls.Wait()
@@ -111,9 +112,7 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 	}
 	heal()
 	for busy := true; busy; {
-		s.releases.mu.Lock()
-		busy = s.releases.busy
-		s.releases.mu.Unlock()
+		busy, _ = s.Releasing()
 		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) {
 			t.Fatal(err)
 		}
@@ -135,16 +134,16 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 // A call whose transaction was not answered is not tried again, whatever was running.
 func TestWhatIsNotAnsweredIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
-	reads := func(list []command) bool { return strings.HasPrefix(list[0].query, "SELECT") }
-	for name, hangs := range map[string]func([]command) bool{"reading": reads, "writing": begins} {
+	reads := func(list []engine.Command) bool { return strings.HasPrefix(list[0].Query, "SELECT") }
+	for name, hangs := range map[string]func([]engine.Command) bool{"reading": reads, "writing": begins} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var silent atomic.Bool
 			var tried atomic.Int64
-			s := openOn(t, pgtest.Start(t).Database(t), func(d *dialect) {
-				d.callPatience = time.Second
-				send := d.send
-				d.send = func(ctx context.Context, w *writer, list []command) error {
+			s := openOn(t, pgtest.Start(t).Database(t), func(d *engine.Dialect) {
+				d.CallPatience = time.Second
+				send := d.Send
+				d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
 					if silent.Load() && hangs(list) {
 						tried.Add(1)
 						<-ctx.Done()
@@ -186,11 +185,10 @@ func TestACommitThatIsVisibleLateIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("CREATE TABLE hidden AS SELECT * FROM executions; DELETE FROM executions")
-	s.release(begun)
+	s.Release(begun)
 	queue := func() (busy, again bool) {
-		s.releases.mu.Lock()
-		defer s.releases.mu.Unlock()
-		return s.releases.busy, len(s.releases.calls) > 0 && s.releases.calls[0].tries > 0
+		busy, tries := s.Releasing()
+		return busy, tries > 0
 	}
 	for busy, again := true, false; busy && !again; busy, again = queue() {
 		runtime.Gosched()

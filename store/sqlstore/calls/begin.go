@@ -1,0 +1,265 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// A beginning is a BeginRequest prepared for a transaction.
+type beginning struct {
+	store.BeginRequest
+	calls        *Calls
+	asked        time.Time       // on the clock of the process
+	reservations [][]reservation // of each candidate
+	result       store.Admission
+}
+
+// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or
+// none. It writes an execution record where the call charges or has an idempotency key. Where an earlier execution
+// under the key has ended, Admission.Replay is that record, even if the proof in the request is used up, and nothing is
+// taken.
+//
+// Errors, after which nothing was taken: *store.LimitError (of the last candidate refused), store.ErrCredit,
+// store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
+// another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
+func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
+	b := beginning{BeginRequest: r, calls: c, asked: c.db.Local()}
+	n, err := b.prepare()
+	if err != nil {
+		return store.Admission{}, fmt.Errorf("beginning a call: %w", err)
+	}
+	if b.takesNothing() {
+		b.result = b.Admit(0, c.db.Now())
+		return b.result, nil
+	}
+	if c.queue.Full(n.agentID) {
+		return store.Admission{}, engine.Unavailable(store.ErrQueueFull)
+	}
+	if err := c.call(ctx, n, b.run); err != nil {
+		if engine.Unsure(err) {
+			c.Release(b.result)
+		}
+		return store.Admission{}, err
+	}
+	return b.result, nil
+}
+
+var (
+	errNoCandidate = errors.New("no candidate permits the call")
+	errCharge      = errors.New("the charge is no amount")
+	errHold        = errors.New("a call needs the time it is held for, and its idempotency key the time it is kept for")
+	errNoID        = errors.New("an execution that is recorded needs an id")
+)
+
+// prepare checks the request and lists all keys it may read or change.
+func (b *beginning) prepare() (rowSet, error) {
+	if len(b.Candidates) == 0 {
+		return rowSet{}, errNoCandidate
+	}
+	if b.Hold <= 0 || b.Execution.IdempotencyKey != "" && b.KeyFor <= 0 {
+		return rowSet{}, errHold
+	}
+	e := b.Execution
+	n := rowSet{agentID: string(e.AgentID)}
+	if e.ID != "" {
+		n.begins = append(n.begins, e.ID)
+	}
+	if e.IdempotencyKey != "" {
+		n.keys = []idempotencyKey{{e.Service, string(e.AgentID), e.IdempotencyKey}}
+	}
+	if b.Nonce != nil {
+		n.nonces = append(n.nonces, nonceKey{e.Service, string(b.Nonce.KeyID), b.Nonce.ID})
+	}
+	b.reservations = make([][]reservation, len(b.Candidates))
+	for i, c := range b.Candidates {
+		if c.Charge.Nano < 0 || c.Charge.Nano > 0 && c.Charge.Currency == "" {
+			return rowSet{}, errCharge
+		}
+		if b.Execution.ID == "" && (c.Charge.Nano > 0 || b.Execution.IdempotencyKey != "") {
+			return rowSet{}, errNoID
+		}
+		var err error
+		if b.reservations[i], err = joinReservations(b.Execution.Service, b.Limits, c.Limits); err != nil {
+			return rowSet{}, err
+		}
+		for _, r := range b.reservations[i] {
+			n.counters = append(n.counters, r.key)
+		}
+		if c.Charge.Nano > 0 {
+			n.accounts = append(n.accounts, ledger.AccountKey{Service: e.Service, AgentID: string(e.AgentID), Currency: c.Charge.Currency})
+			if b.Billing.Unapproved {
+				n.pools = append(n.pools, ledger.PoolKey{Service: e.Service, Currency: c.Charge.Currency})
+			}
+		}
+	}
+	return n, nil
+}
+
+// takesNothing reports whether the first candidate has no cost at all, so that nothing has to be written.
+func (b *beginning) takesNothing() bool {
+	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
+		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
+}
+
+func (b *beginning) agreement() ref {
+	return ref{b.Execution.Service, string(b.Execution.AgreementID)}
+}
+
+// run checks everything before it changes anything.
+func (b *beginning) run(ctx context.Context, w *work) error {
+	b.result = store.Admission{}
+	e := b.Execution
+	forgotten, err := b.earlier(w)
+	if err != nil {
+		return err
+	}
+	if b.result.Replay != nil {
+		b.showStanding(w)
+		return nil
+	}
+	if err := w.t.Moved(); err != nil {
+		return err
+	}
+	if n := b.Nonce; n != nil {
+		if err := w.checkNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}); err != nil {
+			return err
+		}
+	}
+	winner, charge, err := b.choose(ctx, w)
+	if err != nil {
+		return err
+	}
+	if forgotten != "" {
+		if err := w.forgetKey(ctx, forgotten); err != nil {
+			return err
+		}
+	}
+	if n := b.Nonce; n != nil {
+		if err := w.takeNonce(ctx, nonceKey{e.Service, string(n.KeyID), n.ID}, n.Until); err != nil {
+			return err
+		}
+	}
+	if err := w.book.Hold(charge); err != nil {
+		return w.mismatch(err)
+	}
+	return b.record(ctx, w, winner)
+}
+
+// choose returns the first candidate whose limits and charge are available, with its charge.
+func (b *beginning) choose(ctx context.Context, w *work) (winner int, charge ledger.Charge, err error) {
+	for i, c := range b.Candidates {
+		if err = w.fit(b.reservations[i]); err != nil {
+			continue
+		}
+		if c.Charge.Nano == 0 {
+			return i, ledger.Charge{}, nil
+		}
+		charge, err = w.book.Price(ctx, b.Execution.Service, string(b.Execution.AgentID), c.Charge, b.Billing)
+		if !errors.Is(err, store.ErrCredit) {
+			return i, charge, err
+		}
+	}
+	return 0, ledger.Charge{}, err
+}
+
+// earlier returns the effect of the execution under the same idempotency key: an error or a replay. An execution whose
+// key has expired is returned by its id.
+func (b *beginning) earlier(w *work) (forgotten string, err error) {
+	e := b.Execution
+	key, known := w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
+	if !known {
+		return "", nil
+	}
+	was := w.executions[key.id]
+	if was == nil {
+		return "", engine.Unavailable(fmt.Errorf("execution %s: %w", key.id, store.ErrNotFound))
+	}
+	ended := was.State == store.Captured || was.State == store.Released
+	switch {
+	case ended && key.until <= engine.Nanos(w.t.Counted()):
+		return key.id, nil
+	case was.Fingerprint != e.Fingerprint:
+		return "", store.ErrKeyReused
+	case was.State == store.Held && was.Deadline.After(w.t.Counted()):
+		return "", store.ErrInProgress
+	case !ended: // held past its deadline is unresolved, also before the sweeper has changed it
+		return "", store.ErrOutcomeUnknown
+	}
+	replay := *was
+	b.result.Replay = &replay
+	return "", nil
+}
+
+// showStanding returns how the limits stand that the earlier execution took, or would take under the first candidate.
+func (b *beginning) showStanding(w *work) {
+	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
+	for _, r := range b.reservations[was] {
+		b.result.Standing = append(b.result.Standing, w.standing(r))
+	}
+}
+
+// record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
+func (b *beginning) record(ctx context.Context, w *work, winner int) error {
+	slots := w.take(b.reservations[winner])
+	b.admit(w, winner)
+	b.result.Taken = slots
+	for _, r := range b.reservations[winner] {
+		b.result.Standing = append(b.result.Standing, w.standing(r))
+	}
+	b.markUsed(w)
+	if !b.result.Recorded {
+		return nil
+	}
+	e := b.result.Execution
+	keyUntil := w.t.Counted().Add(b.KeyFor)
+	var forget int64
+	if e.Charge.Nano == 0 {
+		forget = engine.Nanos(keyUntil)
+	}
+	if w.executions[e.ID] != nil { // an id that another call has: the table refuses it
+		w.changes.plain = false
+	}
+	w.executions[e.ID] = &e
+	w.changes.begun = append(w.changes.begun, Begun{&e, forget})
+	var err error
+	if e.IdempotencyKey != "" {
+		w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}] = keyedExecution{e.ID, engine.Nanos(keyUntil)}
+		err = w.write(ctx, insertKey,
+			e.Service, string(e.AgentID), e.IdempotencyKey, e.ID, engine.Nanos(keyUntil))
+	}
+	w.book.Enter(ledger.Line{Execution: &e, By: ledger.ByAgent})
+	return err
+}
+
+// admit sets the result: what was begun in the transaction.
+func (b *beginning) admit(w *work, winner int) {
+	b.result = b.Admit(winner, w.t.Now())
+	b.result.Execution.Deadline = w.t.Counted().Add(b.Hold)
+	for _, r := range b.reservations[winner] {
+		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
+		// is the earlier of the two.
+		p := r.key.Period
+		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
+			if d := w.t.Since(b.asked, ends); b.result.Expires == 0 || d < b.result.Expires {
+				b.result.Expires = d
+			}
+		}
+	}
+}
+
+// markUsed records, once, that a call was made under the agreement, which is then kept.
+func (b *beginning) markUsed(w *work) {
+	k := b.agreement()
+	if b.calls.used.has(k) {
+		return
+	}
+	w.used[k] = true
+	w.t.After(func() { b.calls.used.add(k) })
+}

@@ -1,0 +1,134 @@
+// Package calls begins and settles calls: nonces, idempotency keys, limits, charges and answers, all or none, in one transaction.
+package calls
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// New returns the calls of a database, and becomes its layer. A journal may be nil: changes are written into the tables at once.
+func New(db *engine.DB, journal Journal) *Calls {
+	if db.Sharing() == engine.Shared {
+		journal = nil
+	}
+	c := &Calls{
+		db: db, memory: memory{journal: journal}, used: newRecent(1 << 15),
+		Bounds: Bounds{AnswersOfAgent: store.MaxAnswersOfAgent, Answers: store.MaxAnswers, Nonces: mostNonces},
+	}
+	c.queue = engine.NewCalls(db, func(t *engine.Tx, batch []*call, attempt int) engine.Turn[call] {
+		return c.turn(t, batch, attempt)
+	})
+	db.Layer = c
+	return c
+}
+
+// ReadMoves reads which services had another id when their nonces were used.
+func (c *Calls) ReadMoves(ctx context.Context) error {
+	c.noncesAs = map[string]string{}
+	return c.db.List(ctx, "SELECT id, nonces_as FROM services WHERE nonces_as <> ''", nil, func(scan engine.Scan) error {
+		var id, as string
+		err := scan(&id, &as)
+		c.noncesAs[id] = as
+		return err
+	})
+}
+
+// turn returns the work of a transaction of calls. Only the first attempt presumes.
+func (c *Calls) turn(t *engine.Tx, batch []*call, attempt int) *work {
+	w := c.newWork(t, batched)
+	w.need = mergeRowSets(batch)
+	if attempt > 1 {
+		w.need.readPresumed()
+	}
+	return w
+}
+
+// Read implements engine.Turn. Nonces are read before the idempotency keys: each statement may see what was committed since the one
+// before, and a message that another process has begun must be found under its key, as what is in progress, wherever its nonce is
+// found used.
+func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
+	var list []engine.Command
+	if w.calls.memory.journal != nil {
+		var err error
+		if list, err = w.readJournal(ctx); err != nil {
+			return nil, err
+		}
+	}
+	list = append(list, w.readNonces()...)
+	list = append(list, w.readExecutions()...)
+	list = append(list, w.readCounters()...)
+	list = append(list, w.book.Read(w.need.accounts, w.need.pools)...)
+	return append(list, w.readAnswerSizes()...), nil
+}
+
+// Run implements engine.Turn.
+func (w *work) Run(ctx context.Context, batch []*call) error {
+	for _, e := range w.need.presumed {
+		if w.executions[e.ID] == nil { // one that was read by its idempotency key stays as it was read
+			record := *e
+			w.executions[e.ID] = &record
+			w.mode = presuming
+		}
+	}
+	w.openCounters()
+	for _, c := range batch {
+		c.err = c.run(ctx, w)
+		if err := w.t.Failed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Write implements engine.Turn.
+func (w *work) Write(ctx context.Context) ([]engine.Command, error) {
+	if w.calls.db.Sharing() == engine.Shared {
+		return w.statements(), nil
+	}
+	changes, err := w.becomes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.t.After(func() { w.calls.memory.learn(w, changes) })
+	list, err := w.calls.memory.write(ctx, w, changes)
+	return append(list, w.calls.nonces.write(w.t)...), err
+}
+
+// StartClock starts the clock on which an embedded database counts.
+func (c *Calls) StartClock(ctx context.Context) error {
+	if c.db.Dialect().Counting != engine.ByAnchor {
+		return nil
+	}
+	last, err := c.lastCounted(ctx)
+	if err != nil {
+		return err
+	}
+	return c.db.StartAnchor(ctx, last, rebase)
+}
+
+// mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
+func mergeRowSets(batch []*call) (all rowSet) {
+	for _, c := range batch {
+		n := &c.rows
+		all.begins = append(all.begins, n.begins...)
+		all.executions = append(all.executions, n.executions...)
+		all.presumed = append(all.presumed, n.presumed...)
+		all.keys = append(all.keys, n.keys...)
+		all.nonces = append(all.nonces, n.nonces...)
+		all.counters = append(all.counters, n.counters...)
+		all.accounts = append(all.accounts, n.accounts...)
+		all.pools = append(all.pools, n.pools...)
+		all.answers = append(all.answers, n.answers...)
+	}
+	all.executions = sorted(all.executions, ref.compare)
+	all.keys = sorted(all.keys, idempotencyKey.compare)
+	all.nonces = sorted(all.nonces, nonceKey.compare)
+	all.counters = sorted(all.counters, CounterKey.compare)
+	all.accounts = sorted(all.accounts, ledger.AccountKey.Compare)
+	all.pools = sorted(all.pools, ledger.PoolKey.Compare)
+	all.answers = sorted(all.answers, ref.compare)
+	return all
+}

@@ -1,0 +1,62 @@
+package calls
+
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// Changes are what calls change in the tables, as rows become.
+type Changes struct {
+	At       time.Time // of the transaction; all that happened in it has this time
+	Begun    []Begun
+	Moved    []ledger.Line
+	Lines    []ledger.Line // in their order
+	Counters []Counter     // each once
+	Accounts []ledger.Account
+	Pools    []ledger.Pool
+	Used     []Use
+}
+
+// A Begun is an execution that began, and when it may be deleted once it is settled; 0: never.
+type Begun struct {
+	*store.Execution
+
+	Forget int64
+}
+
+// A Use is the first one of an agreement.
+type Use struct {
+	Service, ID string
+	At          time.Time
+}
+
+// A Counter is a row of counters, as it becomes.
+type Counter struct {
+	CounterKey
+
+	Slot, Dispatch, DispatchSlot int64
+	Counts                       []byte
+}
+
+// A CounterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
+// starts a window of its own instead of misreading the old one.
+type CounterKey struct {
+	Service, AgentID, LimitID string
+	Period                    limit.Period
+}
+
+func (c *Counter) args() []any {
+	return []any{
+		c.Slot, engine.Blob(c.Counts), c.Dispatch, c.DispatchSlot, engine.Nanos(c.Period.Frees(c.Slot)),
+		c.Service, c.AgentID, c.LimitID, string(c.Period),
+	}
+}
+
+// Empty reports whether nothing was changed.
+func (c *Changes) Empty() bool {
+	return len(c.Begun)+len(c.Moved)+len(c.Lines)+len(c.Counters)+len(c.Accounts)+len(c.Pools)+len(c.Used) == 0
+}

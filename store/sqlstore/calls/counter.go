@@ -1,0 +1,110 @@
+package calls
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// A reservation is one unit of one counter, with its limit.
+type reservation struct {
+	key   CounterKey
+	limit limit.Limit
+}
+
+// joinReservations returns the reservations of all lists: two of one counter are one unit, with the smaller Max.
+func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
+	var out []reservation
+	for _, list := range lists {
+		for _, r := range list {
+			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
+				return nil, fmt.Errorf("limit %s: %s is no rate", r.ID, r.Rate)
+			}
+			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
+			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {
+				out[i].limit.Max = min(out[i].limit.Max, r.Max)
+				continue
+			}
+			out = append(out, reservation{k, r.Limit})
+		}
+	}
+	return out, nil
+}
+
+// fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays used up
+// longest, because the call cannot succeed before.
+func (w *work) fit(rs []reservation) error {
+	var refusal *store.LimitError
+	for _, r := range rs {
+		c := w.counters[r.key]
+		if c.err != nil {
+			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
+		}
+		if c.Sum() < r.limit.Max {
+			continue
+		}
+		e := &store.LimitError{Standing: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
+		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
+			refusal = e
+		}
+	}
+	if refusal == nil {
+		return nil
+	}
+	return refusal
+}
+
+// take takes one unit of each limit, and returns the slots.
+func (w *work) take(rs []reservation) []store.CounterSlot {
+	out := make([]store.CounterSlot, len(rs))
+	for i, r := range rs {
+		c := w.counters[r.key]
+		c.Take(1)
+		c.dispatched()
+		c.dirty = true
+		out[i] = store.CounterSlot{Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot}
+	}
+	return out
+}
+
+// give gives units back, where they still count.
+func (w *work) give(service string, slots []store.CounterSlot) {
+	for _, s := range slots {
+		c := w.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
+		if c.err == nil && c.Give(s.Slot, 1) {
+			c.dirty = true
+		}
+	}
+}
+
+func (w *work) standing(r reservation) limit.Standing {
+	c := w.counters[r.key]
+	return limit.Standing{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
+}
+
+// dispatchKept is for how many slots the most dispatch slots that were used count for all calls: a minute.
+const dispatchKept = 600
+
+// leave sets how many slots the admissions of a transaction leave for dispatch, in a window that is at its slot.
+func (c *counter) leave(slots int64) {
+	if c.Period != limit.Second {
+		c.own = 1
+		return
+	}
+	if c.dispatch < 1 || c.Slot-c.dispatchSlot >= dispatchKept {
+		c.dispatch = 1
+	}
+	c.own = slots
+	c.More += max(c.dispatch, slots) - 1
+}
+
+// dispatched records that an admission left its dispatch slots.
+func (c *counter) dispatched() {
+	if c.Period == limit.Second && c.own >= c.dispatch {
+		c.dispatch, c.dispatchSlot = c.own, c.Slot
+	}
+}

@@ -1,0 +1,124 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+var (
+	errNoLease    = errors.New("only rolling limits are leased")
+	errLeasedOnce = errors.New("a lease may want a limit only once")
+	errReturn     = errors.New("a return needs units")
+)
+
+// Lease takes units of limits in advance and gives others back, in one transaction. Where a limit is used up its answer
+// has a Refusal, and no units are taken of any. A demand that cannot be leased (not a rolling limit, an invalid rate,
+// one counter twice) is another error, with nothing taken or given back. After store.ErrUnavailable it is unknown
+// whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
+// be sent again.
+func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
+	l := leasing{service: r.Service, returns: r.Returns, asked: c.db.Local()}
+	n, err := l.prepare(r.Demands)
+	if err != nil {
+		return nil, fmt.Errorf("leasing: %w", err)
+	}
+	// Returns are part of the end of calls, and are accepted like it.
+	if len(r.Demands) > 0 && c.queue.Full(n.agentID) {
+		return nil, engine.Unavailable(store.ErrQueueFull)
+	}
+	if err := c.call(ctx, n, l.run); err != nil {
+		return nil, err
+	}
+	return l.result, nil
+}
+
+// A leasing is a LeaseRequest prepared for a transaction.
+type leasing struct {
+	service      string
+	asked        time.Time // on the clock of the process
+	returns      []store.LeaseReturn
+	reservations []reservation
+	demands      []store.LeaseDemand
+	result       []store.Lease
+}
+
+// prepare checks the request and lists all counters that it may change.
+func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
+	l.demands = demands
+	n := rowSet{counters: make([]CounterKey, 0, len(demands)+len(l.returns))}
+	reservations := make([]store.Reservation, 0, len(demands))
+	for _, a := range demands {
+		if !a.Period.Rolling() {
+			return rowSet{}, fmt.Errorf("limit %s of %s: %w", a.ID, a.Rate, errNoLease)
+		}
+		reservations = append(reservations, a.Reservation)
+	}
+	var err error
+	if l.reservations, err = joinReservations(l.service, reservations); err != nil {
+		return rowSet{}, err
+	}
+	if len(l.reservations) != len(demands) {
+		return rowSet{}, errLeasedOnce
+	}
+	for _, r := range l.reservations {
+		n.counters = append(n.counters, r.key)
+	}
+	for _, b := range l.returns {
+		if b.Units < 1 || b.Units > limit.MaxCount {
+			return rowSet{}, fmt.Errorf("limit %s, %d units: %w", b.LimitID, b.Units, errReturn)
+		}
+		n.counters = append(n.counters, CounterKey{l.service, string(b.Principal), b.LimitID, b.Period})
+	}
+	if len(n.counters) > 0 {
+		n.agentID = n.counters[0].AgentID
+	}
+	return n, nil
+}
+
+// run changes counters only where nothing can fail any more, so that nothing has to be undone.
+func (l *leasing) run(_ context.Context, w *work) error {
+	if err := w.t.Moved(); err != nil && len(l.reservations) > 0 {
+		return err
+	}
+	for _, r := range l.reservations {
+		if c := w.counters[r.key]; c.err != nil {
+			return engine.Unavailable(fmt.Errorf("limit %s: %w", r.limit.ID, c.err))
+		}
+	}
+	for _, b := range l.returns {
+		c := w.counters[CounterKey{l.service, string(b.Principal), b.LimitID, b.Period}]
+		if c.err == nil && c.Give(b.Slot, b.Units) {
+			c.dirty = true
+		}
+	}
+	l.result = make([]store.Lease, len(l.reservations))
+	refused := false
+	for i, r := range l.reservations {
+		c := w.counters[r.key]
+		clock := r.key.Period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
+		l.result[i] = store.Lease{
+			Slot: c.Slot, Ends: w.t.Since(l.asked, r.key.Period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.Period.Ends(clock+c.own)),
+		}
+		if err := w.fit(l.reservations[i : i+1]); err != nil {
+			refused = true
+			l.result[i].Refusal, _ = errors.AsType[*store.LimitError](err)
+		}
+	}
+	for i, r := range l.reservations {
+		c := w.counters[r.key]
+		if !refused {
+			l.result[i].Units = limit.Slice(c.Left(r.limit.Max), l.demands[i].Units, l.demands[i].Waiting)
+			c.Take(l.result[i].Units)
+			c.dispatched()
+			c.dirty = true
+		}
+		l.result[i].Standing = w.standing(r)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package calls
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// mostKnown bounds the counters and the accounts: then the writer begins anew.
+const mostKnown = 8 << 10
+
+// learn keeps what a transaction has read and written, once it is committed. What a journal holds back stays known.
+func (m *memory) learn(w *work, changes *Changes) {
+	if len(m.counters) > mostKnown || m.accounts.Len() > mostKnown {
+		if m.journal == nil || !m.journal.Behind() {
+			m.drop()
+		}
+	}
+	if m.counters == nil {
+		m.counters = map[CounterKey]Counter{}
+	}
+	for k, c := range w.counters {
+		if c.found {
+			m.counters[k] = c.was
+		}
+	}
+	for i := range changes.Counters {
+		m.counters[changes.Counters[i].CounterKey] = changes.Counters[i]
+	}
+	m.accounts.Learn(w.book, changes.Pools)
+}
+
+// write returns the statements that make changes durable.
+func (m *memory) write(ctx context.Context, w *work, c *Changes) ([]engine.Command, error) {
+	other := append(w.changes.writes, w.writeAnswerSizes()...)
+	if c.Empty() && len(other) == 0 {
+		return nil, nil
+	}
+	if m.journal == nil {
+		return c.Statements(other), nil
+	}
+	if plain := w.changes.plain && len(other) == 0 && len(c.Lines) == len(c.Begun)+len(c.Moved); plain {
+		if one, kept := m.journal.Keep(w.t, c); kept {
+			return []engine.Command{one}, nil
+		}
+	}
+	err := m.journal.Apply(ctx, w.t, c)
+	return c.Statements(other), err
+}
+
+// readJournal prepares the journal for a transaction, and finds out whether its changes can be held back.
+func (w *work) readJournal(ctx context.Context) (list []engine.Command, err error) {
+	j, n := w.calls.memory.journal, &w.need
+	reads := len(n.keys) > 0 || len(n.executions) > 0
+	if err := j.Before(ctx, w.t, reads); err != nil {
+		return nil, err
+	}
+	w.changes.plain = !reads && len(n.answers) == 0
+	for _, e := range n.presumed {
+		if !j.Began(e.ID) {
+			w.changes.plain = false
+		}
+	}
+	for _, id := range n.begins {
+		list = append(list, j.Find(id, func() { w.changes.plain = false })...)
+	}
+	return list, nil
+}
+
+// Forget implements engine.Layer.
+func (c *Calls) Forget() {
+	c.memory.drop()
+	c.nonces.forget()
+	if c.memory.journal != nil {
+		c.memory.journal.Forget()
+	}
+}
+
+// CatchUp implements engine.Layer. The operations that follow may change what is known.
+func (c *Calls) CatchUp(ctx context.Context, t *engine.Tx) error {
+	t.After(c.memory.drop)
+	if c.memory.journal == nil {
+		return nil
+	}
+	return c.memory.journal.Before(ctx, t, true)
+}
+
+// Behind implements engine.Layer.
+func (c *Calls) Behind() bool { return c.memory.journal != nil && c.memory.journal.Behind() }
+
+// Pending implements engine.Layer.
+func (c *Calls) Pending(ctx context.Context) (bool, error) {
+	if c.memory.journal == nil {
+		return false, nil
+	}
+	return c.memory.journal.Pending(ctx)
+}

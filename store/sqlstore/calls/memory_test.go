@@ -1,0 +1,31 @@
+package calls
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// A writer remembers so many counters and accounts, and no more.
+func TestAWriterKnowsABoundedNumber(t *testing.T) {
+	t.Parallel()
+	var m memory
+	for i := range 3 * mostKnown {
+		w := &work{book: ledger.NewBook(nil, engine.Exclusive, nil), counters: map[CounterKey]*counter{{LimitID: strconv.Itoa(i)}: {found: true}}}
+		found, none := ledger.AccountKey{AgentID: strconv.Itoa(i)}, ledger.AccountKey{AgentID: "none"}
+		for _, c := range w.book.Read([]ledger.AccountKey{found, none}, nil)[:1] {
+			if err := c.Row(func(...any) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.learn(w, &Changes{})
+		if b := ledger.NewBook(nil, engine.Exclusive, &m.accounts); len(b.Read([]ledger.AccountKey{none}, nil)) == 0 {
+			t.Fatal("an account is known that there is not")
+		}
+	}
+	if n, m := len(m.counters), m.accounts.Len(); n > mostKnown+1 || m > mostKnown+1 || n == 0 || m == 0 {
+		t.Errorf("%d counters, %d accounts", n, m)
+	}
+}

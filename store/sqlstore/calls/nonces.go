@@ -1,0 +1,192 @@
+package calls
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
+)
+
+const (
+	selectNonce  = "SELECT 1 FROM nonces WHERE service = ? AND key_id = ? AND id = ?"
+	insertNonce  = "INSERT INTO nonces (service, key_id, id, until) VALUES (?, ?, ?, ?)"
+	deleteNonces = "DELETE FROM nonces WHERE (service, key_id, id) IN " +
+		"(SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)"
+
+	selectBatches = "SELECT until, digests FROM nonce_batches WHERE id >= ?"
+	// insertBatch takes the next id of the second that begins with its end.
+	insertBatch = "INSERT INTO nonce_batches (id, until, digests) " +
+		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
+	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
+	deleteBatches = "DELETE FROM nonce_batches WHERE id <= ? AND until <= ?"
+	batchSpan     = int64(time.Second) // in which the id of a row is, from its end on
+)
+
+// ErrManyNonces means that Bounds.Nonces are in use.
+var ErrManyNonces = errors.New("too many nonces are in use")
+
+// readNonces reads which nonces have been used where several processes share the database.
+func (w *work) readNonces() []engine.Command {
+	if w.calls.db.Sharing() == engine.Exclusive {
+		return nil
+	}
+	list := make([]engine.Command, len(w.need.nonces))
+	for i, k := range w.need.nonces {
+		list[i] = engine.Command{Query: selectNonce, Args: []any{k.service, k.keyID, k.id}, Row: func(scan engine.Scan) error {
+			var one int64
+			w.nonces[k] = true
+			return scan(&one)
+		}}
+	}
+	return list
+}
+
+// checkNonce returns store.ErrNonceUsed if a nonce is used, also by an operation that comes before in the transaction, and
+// store.ErrUnavailable if there is no room for it.
+func (w *work) checkNonce(ctx context.Context, k nonceKey) error {
+	if w.nonces[k] {
+		return store.ErrNonceUsed
+	}
+	if w.calls.db.Sharing() == engine.Shared {
+		return nil
+	}
+	return w.calls.nonces.check(ctx, w.t, w.calls.digest(k), w.calls.Bounds.Nonces)
+}
+
+// takeNonce records a nonce that checkNonce permitted as used.
+func (w *work) takeNonce(ctx context.Context, k nonceKey, until time.Time) error {
+	w.nonces[k] = true
+	if w.calls.db.Sharing() == engine.Shared {
+		return w.write(ctx, insertNonce, k.service, k.keyID, k.id, engine.Nanos(until))
+	}
+	w.calls.nonces.take(w.calls.digest(k), engine.Nanos(until))
+	return nil
+}
+
+// UseNonce records a nonce as used in the transaction of an operation that is no call, and reports whether it was unused.
+func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
+	if c.db.Sharing() == engine.Shared {
+		n, err := t.Exec(ctx, insertNonce+" ON CONFLICT DO NOTHING", service, key, id, engine.Nanos(until))
+		return n == 1, err
+	}
+	digest := c.digest(nonceKey{service, string(key), id})
+	switch err := c.nonces.check(ctx, t, digest, c.Bounds.Nonces); {
+	case errors.Is(err, store.ErrNonceUsed):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	earlier := len(c.nonces.taken)
+	c.nonces.take(digest, engine.Nanos(until))
+	t.Undo(func() { c.nonces.taken = c.nonces.taken[:earlier] })
+	t.After(c.nonces.commit)
+	one := batchRow(c.nonces.taken[earlier:])
+	_, err := t.Exec(ctx, one.Query, one.Args...)
+	return true, err
+}
+
+// digest is that of a nonce. The nonces of a service that had another id before keep that in their digests.
+func (c *Calls) digest(k nonceKey) nonces.Digest {
+	service := k.service
+	if as := c.noncesAs[service]; as != "" {
+		service = as
+	}
+	return nonces.Of(service, k.keyID, k.id)
+}
+
+func (n *usedNonces) check(ctx context.Context, t *engine.Tx, digest nonces.Digest, most int) error {
+	if err := n.readAll(ctx, t); err != nil {
+		return err
+	}
+	if n.set.Has(digest) || slices.ContainsFunc(n.taken, func(o takenNonce) bool { return o.digest == digest }) {
+		return store.ErrNonceUsed
+	}
+	if n.set.Len()+len(n.taken) >= most {
+		n.set.Drop(engine.Nanos(t.Now()))
+	}
+	if n.set.Len()+len(n.taken) >= most {
+		return engine.Unavailable(ErrManyNonces)
+	}
+	return nil
+}
+
+// readAll reads which nonces have been used where that is not known: the connection is new, or another one has written.
+func (n *usedNonces) readAll(ctx context.Context, t *engine.Tx) error {
+	if n.read {
+		return nil
+	}
+	n.set = nonces.Set{}
+	err := t.Rows(ctx, selectBatches, []any{int64(math.MinInt64)}, func(scan engine.Scan) error {
+		var until int64
+		var row sql.RawBytes
+		if err := scan(&until, &row); err != nil {
+			return err
+		}
+		return nonces.Each(row, func(d nonces.Digest) { n.set.Add(d, until) })
+	})
+	n.read = err == nil
+	return err
+}
+
+func (n *usedNonces) take(digest nonces.Digest, until int64) {
+	n.taken = append(n.taken, takenNonce{digest, until})
+}
+
+// write returns the statement that records the nonces which calls use.
+func (n *usedNonces) write(t *engine.Tx) []engine.Command {
+	if len(n.taken) == 0 {
+		return nil
+	}
+	t.After(n.commit)
+	return []engine.Command{batchRow(n.taken)}
+}
+
+// commit makes nonces used.
+func (n *usedNonces) commit() {
+	for _, one := range n.taken {
+		n.set.Add(one.digest, one.until)
+	}
+	n.taken = nil
+}
+
+// batchRow returns the statement that records nonces as one row, which ends with the last of them.
+func batchRow(taken []takenNonce) engine.Command {
+	row, until := make([]byte, 0, len(taken)*nonces.Size), int64(math.MinInt64)
+	for _, n := range taken {
+		row, until = append(row, n.digest[:]...), max(until, n.until)
+	}
+	from := min(until, math.MaxInt64-batchSpan)
+	return engine.Command{Query: insertBatch, Args: []any{from, until, row, from, from + batchSpan - 2}}
+}
+
+// NoncesHeld returns how many nonces are known in memory. It is called in a transaction.
+func (c *Calls) NoncesHeld() int { return c.nonces.set.Len() }
+
+// PurgeNonces deletes some nonces that have ended, in a transaction of Aside, and returns how many.
+func (c *Calls) PurgeNonces(ctx context.Context, t *engine.Tx) (int, error) {
+	now := engine.Nanos(t.Now())
+	if c.db.Sharing() == engine.Shared {
+		n, err := t.Exec(ctx, deleteNonces, now)
+		return int(n), err
+	}
+	n, last := 0, int64(0)
+	t.After(func() { c.nonces.set.Drop(now) })
+	err := t.Rows(ctx, endedBatches, []any{now + batchSpan, now}, func(scan engine.Scan) error {
+		var size int
+		err := scan(&last, &size)
+		n += size / nonces.Size
+		return err
+	})
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	_, err = t.Exec(ctx, deleteBatches, last, now)
+	return n, err
+}

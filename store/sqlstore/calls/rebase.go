@@ -1,0 +1,69 @@
+package calls
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
+)
+
+// lastCounted returns the beginning of the last slot in which something was counted.
+func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
+	err = c.db.List(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan engine.Scan) error {
+		var w window.Window
+		if err := scan(&w.Period, &w.Slot); err != nil {
+			return err
+		}
+		if at := w.Period.Begins(w.Slot); at.After(last) {
+			last = at
+		}
+		return nil
+	})
+	return last, err
+}
+
+// rebase moves deadlines and, where the new clock is ahead, counters.
+func rebase(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
+	by := int64(r.At.Sub(r.Before))
+	for _, query := range []string{
+		"UPDATE executions SET deadline = deadline + ? WHERE state = 'held'",
+		"UPDATE executions SET forget_at = forget_at + ? WHERE forget_at > 0",
+		"UPDATE idempotency SET until = until + ?",
+	} {
+		if _, err := t.Exec(ctx, query, by); err != nil {
+			return err
+		}
+	}
+	if r.Counted {
+		return rebaseCounters(ctx, t, r)
+	}
+	return nil
+}
+
+// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up; those of calendar periods only
+// where the period that was under way is over.
+func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
+	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
+		length := p.SlotLength()
+		slots := int64((r.At.Sub(r.Before) + length - 1) / length)
+		_, err := t.Exec(ctx, `UPDATE counters SET slot = slot + ?, dispatch_slot = dispatch_slot + ?,
+			frees_at = CASE WHEN frees_at > 0 THEN frees_at + ? ELSE 0 END WHERE period = ?`,
+			slots, slots, slots*int64(length), string(p))
+		if err != nil {
+			return err
+		}
+	}
+	for _, p := range []limit.Period{limit.Month, limit.Year} {
+		was, is := p.Slot(r.Before), p.Slot(r.At)
+		if was == is {
+			continue
+		}
+		if _, err := t.Exec(ctx, "UPDATE counters SET slot = ?, frees_at = ? WHERE period = ? AND slot = ?",
+			is, engine.Nanos(p.Frees(is)), string(p), was); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// How often, a second apart, a release is tried. After releaseTries the sweeper resolves what was held. A commit that hung may become
+// visible after its connection was given up, so a call that is not found is looked for again, visibleTries times in all.
+const (
+	releaseTries = 120
+	visibleTries = 5
+)
+
+// Release gives back what a call that was not sent may have taken. Only a call with a record can be distinguished from
+// one that was never begun.
+func (c *Calls) Release(b store.Admission) {
+	if !b.Recorded {
+		return
+	}
+	q := &c.releases
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.busy || c.db.Go(c.releaseAll) {
+		q.busy, q.calls = true, append(q.calls, unsettled{Admission: b})
+	}
+}
+
+// Releasing reports whether there are calls that have to be released, and how often the first of them was tried.
+func (c *Calls) Releasing() (busy bool, tries int) {
+	q := &c.releases
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.calls) > 0 {
+		tries = q.calls[0].tries
+	}
+	return q.busy, tries
+}
+
+// take empties the queue. If it is empty already, the goroutine that works on it must end.
+func (l *releaseQueue) take() (calls []unsettled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	calls, l.calls = l.calls, nil
+	l.busy = len(calls) > 0
+	return calls
+}
+
+func (l *releaseQueue) put(calls []unsettled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls = append(l.calls, calls...)
+}
+
+func (c *Calls) releaseAll() {
+	for calls := c.releases.take(); len(calls) > 0; calls = c.releases.take() {
+		left := c.releaseEach(calls)
+		if len(left) == 0 {
+			continue
+		}
+		c.releases.put(left)
+		select {
+		case <-c.db.Ending():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// releaseEach releases calls, and returns those that have to be tried again.
+func (c *Calls) releaseEach(calls []unsettled) (left []unsettled) {
+	for i, u := range calls {
+		_, err := c.Settle(context.Background(), u.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		u.tries++
+		switch {
+		case engine.Closed(err):
+			return nil
+		case errors.Is(err, store.ErrUnavailable): // for the others, too
+			if u.tries < releaseTries {
+				left = append(left, u)
+			}
+			return append(left, calls[i+1:]...)
+		case errors.Is(err, store.ErrNotFound) && u.tries < visibleTries:
+			left = append(left, u)
+		}
+	}
+	return left
+}

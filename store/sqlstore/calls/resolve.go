@@ -1,0 +1,82 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was done,
+// though its answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound;
+// store.ErrSettled where it is not unresolved.
+func (c *Calls) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
+	return c.resolve(ctx, service, id, to, ledger.ByOperator)
+}
+
+// Reconcile is Resolve by the word of the service behind the gateway.
+func (c *Calls) Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
+	return c.resolve(ctx, service, id, to, ledger.ByService)
+}
+
+func (c *Calls) resolve(ctx context.Context, service, id string, to store.State, by string) (store.Execution, error) {
+	if to != store.Captured && to != store.Released {
+		return store.Execution{}, fmt.Errorf("resolving execution %s: want captured or released, not %q", id, to)
+	}
+	var result store.Execution
+	err := c.change(ctx, func(ctx context.Context, w *work) error {
+		e, err := w.execution(ctx, service, id)
+		if err != nil {
+			return err
+		}
+		if e.State != store.Unresolved {
+			return store.ErrSettled
+		}
+		outcome := e.Outcome
+		if to == store.Captured {
+			outcome = store.Done
+		}
+		if result, err = w.move(ctx, e, to, outcome, by); err != nil || to == store.Captured {
+			return err
+		}
+		return w.forgetKey(ctx, id)
+	})
+	if err != nil {
+		return store.Execution{}, err
+	}
+	return result, nil
+}
+
+// Sweep makes held records unresolved whose deadline has passed, and returns how many. It does so in steps of 100, each
+// a transaction of its own.
+func (c *Calls) Sweep(ctx context.Context) (int, error) {
+	return engine.Steps(engine.StepRows, func() (n int, err error) {
+		err = c.change(ctx, func(ctx context.Context, w *work) error {
+			n, err = w.sweep(ctx)
+			return err
+		})
+		return n, err
+	})
+}
+
+func (w *work) sweep(ctx context.Context) (int, error) {
+	var due []store.Execution
+	err := w.t.Rows(ctx, "SELECT "+executionColumns+
+		" FROM executions WHERE state = 'held' AND deadline <= ? ORDER BY id LIMIT ? FOR UPDATE SKIP LOCKED",
+		[]any{engine.Nanos(w.t.Counted()), engine.StepRows}, func(scan engine.Scan) error {
+			e, err := scanExecution(scan)
+			due = append(due, e)
+			return err
+		})
+	if err != nil {
+		return 0, err
+	}
+	for _, e := range due {
+		if _, err := w.move(ctx, e, store.Unresolved, store.Unknown, ledger.BySweeper); err != nil {
+			return 0, err
+		}
+	}
+	return len(due), nil
+}

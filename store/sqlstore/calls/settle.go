@@ -1,0 +1,178 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// Settle ends a call that Begin admitted: it moves the record, if there is one, and where the outcome is NotSent gives
+// back the units of limits that still count and deletes the idempotency key, so that the agent may try again. Where the
+// execution was settled before, the error is store.ErrSettled, with the record in its present state. Where nothing was
+// recorded, call it at most once: a second call cannot be detected. The answer is kept only where the call had an
+// idempotency key.
+func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
+	e := b.Execution
+	if err := checkSettlement(to); err != nil {
+		return store.Execution{}, fmt.Errorf("settling execution %s: %w", e.ID, err)
+	}
+	var back []store.CounterSlot
+	if to.Outcome == store.NotSent {
+		back = b.Taken
+	}
+	if !b.Recorded {
+		e.State, e.Outcome = to.State, to.Outcome
+		if to.State != store.Unresolved {
+			e.SettledAt = c.db.Now()
+		}
+		if len(back) == 0 {
+			return e, nil
+		}
+	}
+	n := rowSet{agentID: string(e.AgentID)}
+	for _, slot := range back {
+		n.counters = append(n.counters, CounterKey{e.Service, string(slot.Principal), slot.LimitID, slot.Period})
+	}
+	if !b.Recorded {
+		return e, c.call(ctx, n, func(_ context.Context, w *work) error {
+			w.give(e.Service, back)
+			return nil
+		})
+	}
+	if e.State == store.Held && e.Deadline.After(c.db.Counted()) {
+		n.presumed = append(n.presumed, &e)
+	} else {
+		n.executions = []ref{{e.Service, e.ID}}
+	}
+	if e.Charge.Nano > 0 {
+		n.accounts = append(n.accounts, ledger.AccountKey{Service: e.Service, AgentID: string(e.AgentID), Currency: e.Charge.Currency})
+	}
+	if e.IdempotencyKey != "" && to.Answer != nil {
+		n.answers = []ref{{e.Service, string(e.AgentID)}}
+	}
+	var result store.Execution
+	err := c.call(ctx, n, func(ctx context.Context, w *work) (err error) {
+		result, err = w.settle(ctx, e.Service, e.ID, to, back)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrSettled) {
+		return store.Execution{}, err
+	}
+	return result, err
+}
+
+// settle ends a call.
+func (w *work) settle(ctx context.Context, service, id string, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
+	e, err := w.execution(ctx, service, id)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	if e.State != store.Held && (e.State != store.Unresolved || to.State == store.Unresolved) {
+		return e, store.ErrSettled
+	}
+	if e, err = w.move(ctx, e, to.State, to.Outcome, ledger.ByAgent); err != nil {
+		return store.Execution{}, err
+	}
+	if to.Outcome == store.NotSent {
+		w.give(service, back)
+		if e.IdempotencyKey == "" {
+			return e, nil
+		}
+		return e, w.forgetKey(ctx, id)
+	}
+	if to.Answer == nil || e.IdempotencyKey == "" || to.State == store.Unresolved {
+		return e, nil
+	}
+	a, of := *to.Answer, ref{e.Service, string(e.AgentID)}
+	a.Message, a.Details = strings.ToValidUTF8(a.Message, ""), []byte(strings.ToValidUTF8(string(a.Details), ""))
+	if !w.keeps(of, &a) {
+		return e, nil
+	}
+	e.Answer = to.Answer
+	w.executions[id].Answer = &a
+	w.addAnswer(of, int64(a.Size()))
+	return e, w.write(ctx, insertAnswer, id, engine.Blob(a.Output), string(a.Reason), string(a.Code), a.Message, string(a.Details), a.Size())
+}
+
+func checkSettlement(to store.Settlement) error {
+	switch to.State {
+	case store.Captured, store.Released, store.Unresolved:
+	default:
+		return fmt.Errorf("state %q ends nothing", to.State)
+	}
+	switch to.Outcome {
+	case store.NotSent:
+		if to.State != store.Released {
+			return fmt.Errorf("a call that was not sent is released, not %s", to.State)
+		}
+	case store.Failed, store.Done, store.Unknown:
+	default:
+		return fmt.Errorf("outcome %q is none", to.Outcome)
+	}
+	return nil
+}
+
+// execution reads a record to change it, without its answer; store.ErrNotFound if there is none.
+func (w *work) execution(ctx context.Context, service, id string) (store.Execution, error) {
+	if w.mode == single {
+		err := w.t.Rows(ctx, selectExecution, []any{id, service}, func(scan engine.Scan) error {
+			e, err := scanExecution(scan)
+			w.executions[id] = &e
+			return err
+		})
+		if err != nil {
+			return store.Execution{}, err
+		}
+	}
+	if e := w.executions[id]; e != nil && e.Service == service {
+		return *e, nil
+	}
+	return store.Execution{}, store.ErrNotFound
+}
+
+// forgetKey deletes an idempotency key, which can then be used again.
+func (w *work) forgetKey(ctx context.Context, id string) error {
+	for k, of := range w.keys {
+		if of.id == id {
+			delete(w.keys, k)
+		}
+	}
+	err := w.forgetAnswer(ctx, id)
+	if err == nil {
+		err = w.write(ctx, deleteKey, id, id)
+	}
+	return err
+}
+
+// move changes the state of an execution: the record, the account and the ledger.
+func (w *work) move(ctx context.Context, e store.Execution, to store.State, outcome store.Outcome, by string) (store.Execution, error) {
+	from := e.State
+	e.State, e.Outcome = to, outcome
+	if to == store.Unresolved {
+		e.UnresolvedAt = w.t.Now()
+	} else {
+		e.SettledAt = w.t.Now()
+	}
+	m := ledger.Line{Execution: &e, From: from, By: by}
+	if err := w.book.Move(ctx, m); err != nil {
+		if errors.Is(err, ledger.ErrBalance) { // what it held was given back before
+			return e, w.mismatch(err)
+		}
+		return e, err
+	}
+	w.executions[e.ID] = &e
+	if w.calls.memory.journal != nil {
+		w.calls.memory.journal.Moved(e.ID)
+	}
+	if w.mode == single {
+		c := writeMove([]ledger.Line{m})
+		return e, w.write(ctx, c.Query, c.Args...)
+	}
+	w.changes.moves = append(w.changes.moves, m)
+	return e, nil
+}

@@ -1,0 +1,254 @@
+package calls
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// becomes returns the row that a counter becomes.
+func (c *counter) becomes(k CounterKey) *Counter {
+	return &Counter{
+		CounterKey: k, Slot: c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
+	}
+}
+
+// becomes returns what has changed.
+func (w *work) becomes(ctx context.Context) (*Changes, error) {
+	c := &Changes{At: w.t.Now(), Begun: w.changes.begun, Moved: w.changes.moves, Lines: w.book.Lines()}
+	for k, n := range w.counters {
+		if n.dirty {
+			c.Counters = append(c.Counters, *n.becomes(k))
+		}
+	}
+	for k := range w.used {
+		c.Used = append(c.Used, Use{k.service, k.id, c.At})
+	}
+	var err error
+	c.Accounts, c.Pools, err = w.book.Changed(ctx)
+	return c, err
+}
+
+// The SQL of Begin, Settle and Lease. What they charge is in ledger/book.go and ledger/pools.go, nonces are in nonces.go, and answers in
+// answers.go.
+const (
+	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
+	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
+	selectExecution = "SELECT " + executionColumns + " FROM executions WHERE id = ? AND service = ? FOR UPDATE"
+	insertExecution = "INSERT INTO executions (" + executionColumns + ", forget_at) " +
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+	selectKey = `SELECT i.until, a.output, a.reason, a.code, a.message, a.details, e.id, e.service, e.agent_id, e.idem_key, ` +
+		`e.fingerprint, e.intent,
+		e.agreement_id, e.token_id, e.policy_digest, e.rule, e.amount, e.currency, e.state, e.outcome, e.begun_at, e.deadline, e.settled_at,
+		e.context_id, e.unresolved_at FROM idempotency i JOIN executions e ON e.id = i.execution_id LEFT JOIN answers a ON a.execution_id = e.id
+		WHERE i.service = ? AND i.agent_id = ? AND i.idem_key = ?`
+	insertKey = "INSERT INTO idempotency (service, agent_id, idem_key, execution_id, until) VALUES (?, ?, ?, ?, ?)"
+	deleteKey = `DELETE FROM idempotency WHERE execution_id = ? AND (service, agent_id, idem_key) IN
+			(SELECT service, agent_id, idem_key FROM executions WHERE id = ?)`
+
+	selectCounter = "SELECT slot, counts, dispatch, dispatch_slot FROM counters " +
+		"WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ? FOR UPDATE"
+	insertCounter = `INSERT INTO counters (slot, counts, dispatch, dispatch_slot, frees_at, service, agent_id, limit_id, period)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	orUpdateCounter = ` ON CONFLICT (service, agent_id, limit_id, period) DO UPDATE SET slot = excluded.slot, counts = excluded.counts,
+		dispatch = excluded.dispatch, dispatch_slot = excluded.dispatch_slot, frees_at = excluded.frees_at`
+	updateCounter = `UPDATE counters SET slot = ?, counts = ?, dispatch = ?, dispatch_slot = ?, frees_at = ?
+		WHERE service = ? AND agent_id = ? AND limit_id = ? AND period = ?`
+	updateCounterFrom = updateCounter + " AND slot = ? AND counts = ? AND dispatch = ? AND dispatch_slot = ?"
+
+	markUsed = "UPDATE agreements SET used_at = ? WHERE service = ? AND id = ? AND used_at = 0"
+)
+
+func scanExecution(scan engine.Scan) (e store.Execution, err error) {
+	var begun, deadline, settled, unresolved int64
+	err = scan(&e.ID, &e.Service, &e.AgentID, &e.IdempotencyKey, &e.Fingerprint, &e.Intent, &e.AgreementID, &e.TokenID, &e.PolicyDigest,
+		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &begun, &deadline, &settled, &e.ContextID, &unresolved)
+	e.BegunAt, e.Deadline = engine.FromNanos(begun), engine.FromNanos(deadline)
+	e.SettledAt, e.UnresolvedAt = engine.FromNanos(settled), engine.FromNanos(unresolved)
+	return e, err
+}
+
+// readExecutions reads executions by their ids, and by their idempotency keys.
+func (w *work) readExecutions() []engine.Command {
+	list := make([]engine.Command, 0, len(w.need.executions)+len(w.need.keys))
+	for _, k := range w.need.executions {
+		list = append(list, engine.Command{Query: selectExecution, Args: []any{k.id, k.service}, Row: func(scan engine.Scan) error {
+			e, err := scanExecution(scan)
+			w.executions[k.id] = &e
+			return err
+		}})
+	}
+	for _, k := range w.need.keys {
+		list = append(list, engine.Command{Query: selectKey, Args: []any{k.service, k.agentID, k.key}, Row: func(scan engine.Scan) error {
+			var until int64
+			var a answer
+			e, err := scanExecution(func(dest ...any) error {
+				return scan(append([]any{&until, &a.output, &a.reason, &a.code, &a.message, &a.details}, dest...)...)
+			})
+			if err != nil {
+				return err
+			}
+			e.Answer = a.stored()
+			w.keys[k] = keyedExecution{e.ID, until}
+			if known := w.executions[e.ID]; known != nil { // read for a call that is to be settled
+				known.Answer = e.Answer
+				return nil
+			}
+			w.executions[e.ID] = &e
+			return nil
+		}})
+	}
+	return list
+}
+
+// readCounters reads counters, but for those that are known.
+func (w *work) readCounters() (list []engine.Command) {
+	for _, k := range w.need.counters {
+		c := &counter{Window: window.Window{Period: k.Period}}
+		w.counters[k] = c
+		if c.was, c.found = w.calls.memory.counters[k]; c.found {
+			continue
+		}
+		key := []any{k.Service, k.AgentID, k.LimitID, string(k.Period)}
+		list = append(list, engine.Command{Query: selectCounter, Args: key, Row: func(scan engine.Scan) error {
+			c.found = true
+			return scan(&c.was.Slot, &c.was.Counts, &c.was.Dispatch, &c.was.DispatchSlot)
+		}})
+	}
+	return list
+}
+
+// openCounters moves the counters that were read to the present.
+func (w *work) openCounters() {
+	slots, stepped, floor := w.t.Slots(), w.t.Step(), w.calls.db.Floor()
+	for _, k := range w.need.counters {
+		c := w.counters[k]
+		c.Slot, c.dispatch, c.dispatchSlot = c.was.Slot, c.was.Dispatch, c.was.DispatchSlot
+		c.Counts, c.err = window.Decode(c.was.Counts)
+		c.Reach(w.t.Counted())
+		c.leave(slots)
+		if limit.KindOf(k.LimitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
+			c.Restore(floor)
+		}
+		c.Hold(stepped, w.t.Counted())
+	}
+}
+
+// statements returns the statements that write what has changed where others write, too; the rows that all writers use come last. A row
+// that was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
+func (w *work) statements() []engine.Command {
+	list := append(writeBegun(w.changes.begun), engine.Together(w.changes.writes)...)
+	list = append(list, writeMoves(w.changes.moves)...)
+	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
+		if c := w.counters[k]; c.dirty {
+			list = append(list, w.writeCounter(k, c))
+		}
+	}
+	list = append(list, w.book.WriteAccounts()...)
+	list = append(list, w.book.WritePools()...)
+	for _, k := range slices.SortedFunc(maps.Keys(w.used), ref.compare) {
+		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(w.t.Now()), k.service, k.id}})
+	}
+	list = append(list, w.writeAnswerSizes()...)
+	return append(list, ledger.WriteLines(w.book.Lines())...)
+}
+
+func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
+	args := c.becomes(k).args()
+	switch {
+	case !c.found:
+		return engine.Command{Query: insertCounter, Args: args}
+	case w.t.Locking() == engine.Pessimistic:
+		return engine.Command{Query: updateCounter, Args: args}
+	}
+	was := c.was
+	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
+}
+
+// Statements returns the statements that write changes where no other process writes; between are those that come after the executions
+// which begin.
+func (c *Changes) Statements(between []engine.Command) []engine.Command {
+	list := append(writeBegun(c.Begun), engine.Together(between)...)
+	list = append(list, writeMoves(c.Moved)...)
+	var rows []engine.Command
+	for _, n := range slices.SortedFunc(slices.Values(c.Counters), func(a, b Counter) int { return a.compare(b.CounterKey) }) {
+		rows = append(rows, engine.Command{Query: insertCounter + orUpdateCounter, Args: n.args()})
+	}
+	for _, a := range slices.SortedFunc(slices.Values(c.Accounts), func(a, b ledger.Account) int { return a.Compare(b.AccountKey) }) {
+		rows = append(rows, a.Upsert())
+	}
+	list = append(list, engine.Together(rows)...)
+	for _, p := range c.Pools {
+		list = append(list, p.Upsert())
+	}
+	for _, u := range c.Used {
+		list = append(list, engine.Command{Query: markUsed, Args: []any{engine.Nanos(u.At), u.Service, u.ID}})
+	}
+	return append(list, ledger.WriteLines(c.Lines)...)
+}
+
+// writeBegun returns the statements that record executions.
+func writeBegun(list []Begun) []engine.Command {
+	rows := make([]engine.Command, len(list))
+	for i, e := range list {
+		rows[i] = engine.Command{Query: insertExecution, Args: []any{
+			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
+			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), engine.Nanos(e.BegunAt),
+			engine.Nanos(e.Deadline), engine.Nanos(e.SettledAt), e.ContextID, engine.Nanos(e.UnresolvedAt), e.Forget,
+		}}
+	}
+	return engine.Together(rows)
+}
+
+// A transition is what changes of an execution that changes its state.
+type transition struct {
+	from, to            store.State
+	outcome             store.Outcome
+	settled, unresolved int64
+}
+
+func transitionOf(m ledger.Line) transition {
+	return transition{m.From, m.State, m.Outcome, engine.Nanos(m.SettledAt), engine.Nanos(m.UnresolvedAt)}
+}
+
+// writeMoves returns the statements that change executions, those alike in one. What is first made unresolved and then
+// settled, in one transaction, is changed in this order.
+func writeMoves(moves []ledger.Line) []engine.Command {
+	alike := map[transition][]ledger.Line{}
+	for _, m := range moves {
+		alike[transitionOf(m)] = append(alike[transitionOf(m)], m)
+	}
+	kinds := slices.SortedFunc(maps.Keys(alike), func(a, b transition) int {
+		return cmp.Or(strings.Compare(string(a.from), string(b.from)), strings.Compare(string(a.to), string(b.to)),
+			strings.Compare(string(a.outcome), string(b.outcome)), cmp.Compare(a.unresolved, b.unresolved))
+	})
+	var list []engine.Command
+	for _, k := range kinds {
+		engine.Chunked(alike[k], func(same []ledger.Line) { list = append(list, writeMove(same)) })
+	}
+	return list
+}
+
+// writeMove returns the statement that changes executions which all change alike.
+func writeMove(same []ledger.Line) engine.Command {
+	m := transitionOf(same[0])
+	args := append(make([]any, 0, 4+len(same)), string(m.to), string(m.outcome), m.settled, m.unresolved)
+	for _, l := range same {
+		args = append(args, l.ID)
+	}
+	return engine.Command{
+		// The state is no argument: some indexes are of one state, and SQLite would plan again for every argument.
+		Query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ?, unresolved_at = ? WHERE state = '" + string(m.from) +
+			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
+		Args: args, Must: len(same),
+	}
+}

@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// Calls are frequent operations. What they need is read before they run, and what they change is written when all have run, after
+// every check, so that there is nothing to undo where one fails.
+type Calls[T any] struct {
+	db   *DB
+	kind *calls
+}
+
+// A Turn is the work of one transaction of calls.
+type Turn[T any] interface {
+	// Read returns the statements that read what the calls need. The clock is read after them.
+	Read(ctx context.Context) ([]Command, error)
+	// Run runs the calls. An error fails all of them.
+	Run(ctx context.Context, calls []*T) error
+	// Write returns the statements that write what they changed.
+	Write(ctx context.Context) ([]Command, error)
+}
+
+type calls struct {
+	turn func(t *Tx, batch []*op, n int) work
+}
+
+// freeAttempts is how often a transaction of calls is tried without locks on a Shared database. The last attempts lock what they read,
+// so that they succeed.
+const freeAttempts = 2
+
+// NewCalls makes calls whose transactions have the work of begin. Attempt counts from 1.
+func NewCalls[T any](db *DB, begin func(t *Tx, calls []*T, attempt int) Turn[T]) *Calls[T] {
+	return &Calls[T]{db: db, kind: &calls{func(t *Tx, batch []*op, n int) work { return turnWork[T]{begin(t, items[T](batch), n)} }}}
+}
+
+// Do runs a call of an agent inside the next transaction, and returns when that is durable.
+func (c *Calls[T]) Do(ctx context.Context, agent string, call *T) error {
+	return c.db.queued(ctx, c.db.queues.lane(agent), &op{kind: c.kind, item: call})
+}
+
+// Full reports whether new calls of an agent have to be rejected: there must be room for the end of those that have
+// begun.
+func (c *Calls[T]) Full(agent string) bool {
+	lane := c.db.queues.lane(agent)
+	return len(lane) >= cap(lane)-cap(lane)/settleShare
+}
+
+func (*calls) patience(d *Dialect) time.Duration { return d.CallPatience }
+
+func (*calls) shared(*Dialect) bool { return true }
+
+func (c *calls) begin(t *Tx, batch []*op, n int) work {
+	if t.w.db.dialect.Sharing == Shared && n <= freeAttempts {
+		t.locking = Optimistic
+	}
+	return c.turn(t, batch, n)
+}
+
+type turnWork[T any] struct{ turn Turn[T] }
+
+func (w turnWork[T]) read(ctx context.Context) ([]Command, error) { return w.turn.Read(ctx) }
+
+func (w turnWork[T]) run(ctx context.Context, batch []*op) error {
+	return w.turn.Run(ctx, items[T](batch))
+}
+
+func (w turnWork[T]) write(ctx context.Context) ([]Command, error) { return w.turn.Write(ctx) }

@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"time"
+)
+
+// Drain calls each with every row, and closes the rows.
+func Drain(rows *sql.Rows, each func(Scan) error) error {
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			_ = rows.Close()
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		_ = rows.Close()
+		return err
+	}
+	return rows.Close()
+}
+
+const (
+	selectServer = "SELECT system_identifier, CAST(CAST('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS BIT(32)) AS INTEGER) " +
+		"FROM pg_control_system()"
+	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
+
+	// movedPause is for how long a process takes no calls on another server: four polls, in which every other process finds what
+	// it has acknowledged and the server lacks.
+	movedPause = time.Second
+)
+
+// compareServer looks whether a new connection leads to another server than the one before.
+func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
+	was := db.server.is.Load()
+	if was == nil {
+		return
+	}
+	var is server
+	if conn.QueryRowContext(ctx, selectServer).Scan(&is.system, &is.timeline) != nil || is == *was || !db.server.is.CompareAndSwap(was, &is) {
+		return
+	}
+	db.server.movedAt.Store(int64(db.clocks.elapsed()))
+	db.server.moved.Store(true)
+	db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
+	if db.opts.Moved != nil {
+		db.opts.Moved()
+	}
+}
+
+func (w *Writer) connect(ctx context.Context) error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.db.write.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w.conn, w.stmts, w.version = conn, map[string]*sql.Stmt{}, 0
+	if w.settings != "" {
+		if _, err := conn.ExecContext(ctx, w.settings); err != nil {
+			return err
+		}
+	}
+	if w.witness != nil {
+		w.db.compareServer(ctx, conn)
+	}
+	return nil
+}
+
+// selectVersion changes with every transaction of another connection, and with none of this one:
+// https://sqlite.org/pragma.html#pragma_data_version
+const selectVersion = "PRAGMA data_version"
+
+// beginAlone starts a transaction on an Exclusive database. From then on no other process writes, and what was known is forgotten if others
+// have written before.
+func (w *Writer) beginAlone(ctx context.Context) error {
+	var version int64
+	err := w.send(ctx, []Command{
+		{Query: w.db.dialect.begin},
+		{Query: selectVersion, Row: func(scan Scan) error { return scan(&version) }},
+	})
+	if version != w.version && w.db.Layer != nil {
+		w.db.Layer.Forget()
+	}
+	w.version = version
+	return err
+}
+
+// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has
+// rolled back by itself, and a statement run then would be a transaction of its own.
+func (w *Writer) abort(ctx context.Context, why error) {
+	if w.db.Layer != nil && w.db.dialect.Sharing == Exclusive {
+		w.db.Layer.Forget()
+	}
+	if w.conn == nil {
+		return
+	}
+	if !w.db.dialect.Lost(why) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database has done it already
+	}
+	w.release()
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
+	w.drop()
+}
+
+// release ends the prepared statements of the connection.
+func (w *Writer) release() {
+	for _, s := range w.stmts {
+		_ = s.Close()
+	}
+	w.stmts = nil
+}
+
+func (w *Writer) drop() {
+	if w.conn != nil {
+		w.release()
+		_ = w.conn.Close()
+		w.conn = nil
+	}
+}
+
+// send runs statements in the way of the dialect.
+func (w *Writer) send(ctx context.Context, list []Command) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return w.db.dialect.Send(ctx, w, list)
+}
+
+// stmt prepares each statement once per connection.
+func (w *Writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s := w.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(ctx, w.db.dialect.Rewrite(query))
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = s
+	return s, nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (w *Writer) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	s, err := w.stmt(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// query calls each with every row.
+func (w *Writer) query(ctx context.Context, query string, args []any, each func(Scan) error) error {
+	s, err := w.stmt(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return Drain(rows, each)
+}

@@ -1,0 +1,171 @@
+// Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL,
+// which several processes may share. It knows no records, only how they are read and written.
+//
+// Writers queue their operations. A goroutine takes all that are waiting, reads what they need, runs them one after another, writes all
+// their changes, commits once and answers all of them. So an answer means "durable", two queries and one disk flush serve many callers,
+// and an operation that fails takes nothing and has no effect on the others. Readers have connections of their own.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
+)
+
+// DialectOf returns the dialect of the database at a place.
+func DialectOf(place string) *Dialect {
+	if IsPostgres(place) {
+		return Postgres()
+	}
+	return SQLite()
+}
+
+// Connect opens the connections of a database.
+func (db *DB) Connect(ctx context.Context, place string) (err error) {
+	db.write, db.read, err = db.dialect.Open(ctx, place)
+	return err
+}
+
+// Upgrade runs a migration while no other process does.
+func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) error {
+	if db.dialect.upgrade == nil {
+		return migrate(ctx, db.write, func(context.Context) error { return nil })
+	}
+	return db.dialect.upgrade(ctx, place, migrate)
+}
+
+// ReadState reads what the processes before left about clocks, servers and restores.
+func (db *DB) ReadState(ctx context.Context) error {
+	if _, err := db.Newest(ctx); err != nil { // which also reads the clock
+		return err
+	}
+	if err := db.ReadFloor(ctx); err != nil {
+		return err
+	}
+	db.commits.lastSetBack.Store(nil) // what was before this process
+	if db.dialect.Clock == "" {
+		return nil
+	}
+	if err := db.readStep(ctx); err != nil {
+		return err
+	}
+	return db.readServer(ctx)
+}
+
+// readStep reads the step that other processes have seen.
+func (db *DB) readStep(ctx context.Context) error {
+	read, err := db.sequences(ctx, "stepped", "step_forward", "step_back")
+	db.clocks.steps.last = window.Step{
+		At: FromNanos(read["stepped"]), Forward: time.Duration(read["step_forward"]), Back: time.Duration(read["step_back"]),
+	}
+	return err
+}
+
+// readServer starts with the server that the database has, and looks whether it is the one that it had when it was last open. Where
+// the server hides it, nothing is compared.
+func (db *DB) readServer(ctx context.Context) error {
+	found, err := db.sequences(ctx, systemNote, timelineNote)
+	if err != nil {
+		return err
+	}
+	var is server
+	was := server{found[systemNote], found[timelineNote]}
+	if db.read.QueryRowContext(ctx, selectServer).Scan(&is.system, &is.timeline) != nil {
+		return nil //nolint:nilerr // a server that hides it, such as a managed one
+	}
+	db.server.is.Store(&is)
+	if was != is {
+		db.server.moved.Store(was != server{})
+		db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
+	}
+	return nil
+}
+
+// Disconnect closes the connections of a database that was not started.
+func (db *DB) Disconnect(ctx context.Context) error {
+	if db.dialect.leave != nil {
+		db.dialect.leave(ctx)
+	}
+	return errors.Join(db.write.Close(), db.read.Close())
+}
+
+// Start starts the writers. They end with Close.
+func (db *DB) Start(ctx context.Context, place string) {
+	ctx, db.life.stop = context.WithCancel(context.WithoutCancel(ctx))
+	db.queues.open(db.dialect, queueLength)
+	for _, lane := range db.queues.lanes {
+		db.serve(ctx, lane, db.dialect.callSettings)
+	}
+	for range db.dialect.others {
+		db.serve(ctx, db.queues.others, "")
+	}
+	for range db.dialect.groups {
+		db.serve(ctx, db.queues.groups, "")
+	}
+	if db.dialect.listen != nil {
+		db.life.work.Go(func() { db.dialect.listen(ctx, place, db.changes.raise) })
+	}
+	db.life.started = true
+}
+
+// serve starts the writer of a queue. settings prepare its connections.
+func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
+	w := &Writer{db: db, lane: lane, settings: settings, witness: db.addWitness()}
+	db.life.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
+}
+
+// ErrLeft means that a database was closed before the tables had what the journal has.
+var ErrLeft = errors.New("the last charges are in the journal only: whoever opens the database next writes them into the tables")
+
+// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
+// could not be written into their tables; nothing is lost then.
+func (db *DB) Close() error {
+	db.life.closing.Lock()
+	if db.life.closed {
+		db.life.closing.Unlock()
+		return nil
+	}
+	db.life.closed = true
+	db.queues.close()
+	db.life.closing.Unlock()
+	close(db.life.ending)
+	db.life.stop()
+	db.life.work.Wait()
+	ctx := context.Background()
+	db.times(ctx)
+	err := db.CatchUpAlone(ctx)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrLeft, err)
+	}
+	return errors.Join(err, db.writeLastNotes(ctx), db.read.Close(), db.write.Close())
+}
+
+// CatchUpAlone is CatchUp while no writer is at work: it writes what a process before left, and what this one leaves.
+func (db *DB) CatchUpAlone(ctx context.Context) error {
+	if db.Layer == nil || db.dialect.Sharing != Exclusive {
+		return nil
+	}
+	pending, err := db.Layer.Pending(ctx)
+	if err != nil || !pending {
+		return err
+	}
+	return db.Alone(ctx, nothing)
+}
+
+// writeLastNotes writes what is pending when no writer is at work any more. The pool may have connections that ended when the server
+// restarted, so it is tried once on each, and on a new one: a note may be written twice.
+func (db *DB) writeLastNotes(ctx context.Context) error {
+	rows := db.notes.rows()
+	if len(rows) == 0 {
+		return nil
+	}
+	for tries := db.write.Stats().OpenConnections; ; tries-- {
+		err := db.alone(ctx, aside, func(ctx context.Context, t *Tx) error { return t.Note(ctx, rows) })
+		if tries == 0 || !db.dialect.Lost(err) {
+			return err
+		}
+	}
+}

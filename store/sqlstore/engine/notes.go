@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"maps"
+	"sync"
+)
+
+// Notes are rows of the table sequences by which a process leaves to later ones what it saw of the clocks. A note is pending
+// until the database has it: a write that fails is repeated at the next reading of a clock, and when the store is closed.
+type notes struct {
+	mu      sync.Mutex
+	pending map[string]int64
+	writing bool
+}
+
+// set changes rows that are not yet written.
+func (n *notes) set(rows map[string]int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pending == nil {
+		n.pending = map[string]int64{}
+	}
+	maps.Copy(n.pending, rows)
+}
+
+// claim reports whether the caller has to write the pending rows; then it calls done.
+func (n *notes) claim() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.writing || len(n.pending) == 0 {
+		return false
+	}
+	n.writing = true
+	return true
+}
+
+func (n *notes) rows() map[string]int64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return maps.Clone(n.pending)
+}
+
+// done forgets the rows that were written, unless they changed meanwhile.
+func (n *notes) done(written map[string]int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.writing = false
+	for name, v := range written {
+		if n.pending[name] == v {
+			delete(n.pending, name)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+func TestOneSlowCommitIsNoPace(t *testing.T) {
+	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	var p pace
+	took := func(d time.Duration) { p.took(at, at.Add(d)) }
+	for i, c := range []struct {
+		took time.Duration
+		want int64
+	}{
+		{0, 1},
+		{3 * time.Second, 1},
+		{40 * time.Millisecond, 1},
+		{60 * time.Millisecond, 1},
+		{60 * time.Millisecond, 2},
+		{time.Minute, 2},
+		{time.Minute, 50},
+	} {
+		if took(c.took); p.slots(at) != c.want {
+			t.Errorf("%d: %d slots, want %d", i, p.slots(at), c.want)
+		}
+	}
+	if n := p.slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
+		t.Errorf("later: %d", n)
+	}
+}

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// Bounds of the connections. A process has lanes + others + groups + readers + 1 connections at most.
+const (
+	postgresLanes  = 4
+	postgresOthers = 2
+	postgresGroups = 1
+	// patience bounds one attempt at a transaction and one query, and callPatience one attempt at a transaction of calls; the server gives
+	// up a little earlier, with a reason, except at a commit.
+	patience        = 5 * time.Second
+	callPatience    = 2 * time.Second
+	connectPatience = 2 * time.Second
+	upgradePatience = 2 * time.Minute
+	// oldestPostgres is the oldest version that PostgreSQL still maintains.
+	oldestPostgres = 14
+)
+
+// sessionSettings are the settings of every connection. A server that waits for a process which is frozen or cannot be
+// reached any more ends the transaction, so that no lock is held for long. A commit is durable whatever the server's
+// own setting becomes.
+const sessionSettings = "SET synchronous_commit = 'on'; " +
+	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
+	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
+
+// callSettings are those of the connections of calls. The others wait for a replica that is frozen until
+// idle_in_transaction_session_timeout ends its transaction.
+const callSettings = "SET statement_timeout = '1900ms'; SET lock_timeout = '1800ms'"
+
+// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is the
+// same for all writers.
+func Postgres() *Dialect {
+	var rewritten sync.Map
+	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")
+	own := &registration{}
+	return &Dialect{
+		Goose: goose.DialectPostgres, Sharing: Shared, Open: openPostgres, upgrade: own.upgrade, leave: own.leave,
+		// Ids are ordered by their bytes, as in SQLite, for every locale of the database.
+		Schema: strings.NewReplacer(
+			" TEXT ", ` TEXT COLLATE "C" `,
+			// PostgreSQL's JSON cannot contain NUL, not even escaped.
+			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
+		).Replace,
+		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, begin: "BEGIN",
+		Patience: patience, CallPatience: callPatience, callSettings: callSettings,
+		Clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
+		notify:  "NOTIFY uimgate_changes", listen: own.listen,
+		Rewrite: func(query string) string {
+			if known, ok := rewritten.Load(query); ok {
+				if out, ok := known.(string); ok {
+					return out
+				}
+			}
+			out := numbered(words.Replace(query))
+			rewritten.Store(query, out)
+			return out
+		},
+		Send:      pipelined,
+		unhurried: []string{"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ", "SET LOCAL statement_timeout = 0"},
+		Retriable: func(err error) bool {
+			switch SQLState(err) {
+			case "40001", "40P01": // serialization failure, deadlock
+				return true
+			}
+			return false
+		},
+		Lost: lostPostgres,
+		constraint: func(err error) bool {
+			state := SQLState(err)
+			// data exception, integrity constraint violation, limit exceeded
+			return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "54")
+		},
+	}
+}
+
+// numbered converts arguments to the form of PostgreSQL. No statement has a question mark elsewhere.
+func numbered(query string) string {
+	var out strings.Builder
+	for n := 1; ; n++ {
+		before, after, more := strings.Cut(query, "?")
+		out.WriteString(before)
+		if !more {
+			return out.String()
+		}
+		fmt.Fprintf(&out, "$%d", n)
+		query = after
+	}
+}
+
+// SQLState returns the code of an error of the server, or "".
+func SQLState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// InsufficientPrivilege is the code of an error about rights that the role of a connection lacks.
+const InsufficientPrivilege = "42501"
+
+const PrivilegeHint = "the role in the URL lacks rights: as the owner of the database, GRANT ALL ON SCHEMA public TO it; " +
+	"where the tables are another role's, GRANT ALL ON ALL TABLES IN SCHEMA public TO it"
+
+// lostPostgres reports whether the connection has ended: after an answer of the server it has not, unless the server
+// announces its end.
+func lostPostgres(err error) bool {
+	state := SQLState(err)
+	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
+}
+
+// openPostgres opens two bounded pools, and connects once to detect errors.
+func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err error) {
+	c, err := postgresConfig(place)
+	if err != nil {
+		return nil, nil, err
+	}
+	pool := func(most int) *sql.DB {
+		db := sql.OpenDB(stdlib.GetConnector(*c, stdlib.OptionAfterConnect(checkServer)))
+		db.SetMaxOpenConns(most)
+		db.SetMaxIdleConns(most)
+		return db
+	}
+	write, read = pool(postgresLanes+postgresOthers+postgresGroups), pool(readers)
+	if err := write.PingContext(ctx); err != nil {
+		return nil, nil, errors.Join(err, write.Close(), read.Close())
+	}
+	return write, read, nil
+}
+
+// OpenReader opens the connections of a PostgreSQL database that only read.
+func OpenReader(ctx context.Context, place string) (*sql.DB, error) {
+	write, read, err := openPostgres(ctx, place)
+	if err != nil {
+		return nil, err
+	}
+	return read, write.Close()
+}
+
+// checkServer rejects a server that could lose what it committed, and prepares a connection. Each transaction asks
+// again.
+func checkServer(ctx context.Context, conn *pgx.Conn) error {
+	var commit, flush, readOnly string
+	var number int
+	err := conn.QueryRow(ctx,
+		`SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('transaction_read_only'),
+		CAST(current_setting('server_version_num') AS INTEGER)`).Scan(&commit, &flush, &readOnly, &number)
+	switch {
+	case err != nil:
+		return err
+	case number/10000 < oldestPostgres:
+		return fmt.Errorf("the server is PostgreSQL %d: want %d or later", number/10000, oldestPostgres)
+	case commit == "off":
+		return errors.New("the server has synchronous_commit = off, so that a crash loses what was charged: set it to on, for the server or " +
+			"for this role " +
+			"(ALTER ROLE … SET synchronous_commit = on)")
+	case flush == "off":
+		return errors.New("the server has fsync = off, so that a crash of its machine loses what was charged: set it to on")
+	case readOnly == "on":
+		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and " +
+			"target_session_attrs=read-write")
+	}
+	_, err = conn.Exec(ctx, sessionSettings)
+	return err
+}
+
+// ifUnchanged makes a statement fail that changes another number of rows. PostgreSQL's code is 22012, division by zero.
+func ifUnchanged(query string, rows int) string {
+	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
+}
+
+// pipelined sends all statements at once: any number takes one round trip. After one that fails the server skips the
+// others.
+func pipelined(ctx context.Context, w *Writer, list []Command) error {
+	return w.conn.Raw(func(raw any) error {
+		conn, ok := raw.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("a connection is a %T", raw)
+		}
+		batch := &pgx.Batch{}
+		for _, s := range list {
+			query := s.Query
+			if s.Must > 0 {
+				query = ifUnchanged(query, s.Must)
+			}
+			batch.Queue(w.db.dialect.Rewrite(query), s.Args...)
+		}
+		results := conn.Conn().SendBatch(ctx, batch)
+		for _, s := range list {
+			if err := s.result(results); err != nil {
+				return errors.Join(err, ignoreRepeated(results.Close(), err))
+			}
+		}
+		return results.Close()
+	})
+}
+
+// result reads the answer to one statement of a batch.
+func (s Command) result(results pgx.BatchResults) error {
+	if s.Row == nil {
+		tag, err := results.Exec()
+		if err == nil && s.Query == "COMMIT" && tag.String() != "COMMIT" {
+			err = fmt.Errorf("the transaction ended with %s", tag)
+		}
+		return err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := s.Row(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// ignoreRepeated drops an error that only repeats another.
+func ignoreRepeated(err, other error) error {
+	if err != nil && err.Error() == other.Error() {
+		return nil
+	}
+	return err
+}

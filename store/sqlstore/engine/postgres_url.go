@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// IsPostgres reports whether a place is a PostgreSQL database.
+func IsPostgres(place string) bool {
+	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
+}
+
+// PublicPlace returns a place for messages: without what comes before the host, and after the name.
+func PublicPlace(place string) string {
+	if !IsPostgres(place) {
+		return place
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return "postgres://…"
+	}
+	return "postgres://" + u.Host + u.EscapedPath()
+}
+
+var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with libpq's parameters such as sslmode " +
+	"behind a question mark; " +
+	"what is special in a password is written %40 for @, %3A for :, %2F for /")
+
+// postgresConfig reads a URL. The parser does not get the password, because its errors quote their input.
+func postgresConfig(place string) (*pgx.ConnConfig, error) {
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, errURL
+	}
+	password, set := u.User.Password()
+	if set {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	for _, name := range []string{"password", "sslpassword"} {
+		if q.Has(name) {
+			return nil, fmt.Errorf("%w; %s cannot stand among the parameters", errURL, name)
+		}
+	}
+	if !q.Has("sslmode") && !local(u, q) {
+		q.Set("sslmode", "verify-full")
+	}
+	u.RawQuery = q.Encode()
+	c, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		if inner := errors.Unwrap(err); inner != nil {
+			err = inner
+		}
+		return nil, fmt.Errorf("%w: %w", errURL, err)
+	}
+	if set {
+		c.Password = password
+	}
+	if !q.Has("connect_timeout") {
+		c.ConnectTimeout = connectPatience
+	}
+	if c.RuntimeParams["application_name"] == "" {
+		c.RuntimeParams["application_name"] = "uimgate"
+	}
+	return c, nil
+}
+
+// local reports whether the connection stays on this machine.
+func local(u *url.URL, q url.Values) bool {
+	hosts := q.Get("host")
+	if hosts == "" {
+		hosts = u.Host
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		if ip := net.ParseIP(host); !strings.HasPrefix(host, "/") && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}

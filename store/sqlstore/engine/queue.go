@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Go runs background work that Close waits for, and reports whether the database is open.
+func (db *DB) Go(work func()) bool {
+	db.life.closing.RLock()
+	defer db.life.closing.RUnlock()
+	if db.life.closed || !db.life.started {
+		return false
+	}
+	db.life.work.Go(work)
+	return true
+}
+
+// Ending is closed when the database is about to close.
+func (db *DB) Ending() <-chan struct{} { return db.life.ending }
+
+// Changed returns a channel that is closed when this process next commits something that others have to read, or hears of one.
+func (db *DB) Changed() <-chan struct{} { return db.changes.next() }
+
+const (
+	queueLength = 16 << 10 // operations that may wait: a burst of ten thousand calls is decided, not refused with store.ErrUnavailable
+	batchSize   = 256      // operations that share one transaction, at most
+	settleShare = 4        // a quarter of a queue is kept from new calls
+)
+
+func (q *queues) open(d *Dialect, length int) {
+	q.seed = maphash.MakeSeed()
+	for range d.lanes {
+		q.lanes = append(q.lanes, make(chan *op, length))
+	}
+	q.others, q.groups = q.lanes[0], q.lanes[0]
+	if d.others > 0 {
+		q.others = make(chan *op, length)
+	}
+	if d.groups > 0 {
+		q.groups = make(chan *op, length)
+	}
+}
+
+func (q *queues) close() {
+	for _, lane := range q.lanes {
+		close(lane)
+	}
+	if q.others != q.lanes[0] {
+		close(q.others)
+	}
+	if q.groups != q.lanes[0] {
+		close(q.groups)
+	}
+}
+
+// lane returns the queue for the calls of one agent, so that calls which would lock the same rows share a transaction.
+func (q *queues) lane(who string) chan *op {
+	return q.lanes[maphash.String(q.seed, who)%uint64(len(q.lanes))]
+}
+
+func (db *DB) queued(ctx context.Context, lane chan *op, o *op) error {
+	if err := ctx.Err(); err != nil {
+		return Unavailable(err)
+	}
+	o.done = make(chan struct{})
+	if err := db.enqueue(lane, o); err != nil {
+		return Unavailable(err)
+	}
+	select {
+	case <-o.done:
+	case <-ctx.Done():
+		if o.state.CompareAndSwap(opQueued, opAbandoned) {
+			return Unavailable(ctx.Err())
+		}
+		<-o.done
+	}
+	return o.err
+}
+
+func (db *DB) enqueue(lane chan *op, o *op) error {
+	db.life.closing.RLock()
+	defer db.life.closing.RUnlock()
+	if db.life.closed {
+		return errClosed
+	}
+	select {
+	case lane <- o:
+		return nil
+	default:
+		return store.ErrQueueFull
+	}
+}

@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+// A Rebasing moves what was measured on one clock to another.
+type Rebasing struct {
+	Before, At time.Time // the same moment on both
+	Counted    bool      // limits too
+	behind     time.Duration
+}
+
+// StartAnchor starts the clock on which an embedded database counts: at the present time, but never before last, the beginning of the
+// last slot in which something was counted, nor before the database was last set back. If the clock of the process before was behind
+// the wall clock, everything that it measured is moved to the wall clock by rebase; what it counted is not older than it was.
+func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebasing) error) error {
+	stored, err := db.sequences(ctx, behindNote)
+	if err != nil {
+		return err
+	}
+	wall, passed := db.Now(), db.clocks.elapsed()
+	behind := time.Duration(stored[behindNote])
+	at, moved := wall, max(0, behind)
+	if moved < behindKept {
+		at, moved = wall.Add(-moved), 0
+	}
+	if floor := db.Floor(); floor.After(last) {
+		last = floor
+	}
+	if last = last.Add(moved); last.After(at) {
+		at = last
+	}
+	before := wall.Add(-behind) // what the clock of the process before would show
+	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > behindTolerated {
+		if err := db.rebase(ctx, Rebasing{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
+			return err
+		}
+		behind = now
+	}
+	db.clocks.anchor = &anchor{at: at.Add(-passed), elapsed: db.clocks.elapsed, behind: behind}
+	return nil
+}
+
+// rebase moves what was measured, in one transaction with the note of where the clock is.
+func (db *DB) rebase(ctx context.Context, r Rebasing, rebase func(context.Context, *Tx, Rebasing) error) error {
+	floor := db.floor.Load()
+	if r.Counted && floor != 0 {
+		floor += int64(r.At.Sub(r.Before))
+	}
+	err := db.Alone(ctx, func(ctx context.Context, t *Tx) error {
+		if err := rebase(ctx, t, r); err != nil {
+			return err
+		}
+		rows := map[string]int64{behindNote: int64(r.behind)}
+		if floor != db.floor.Load() {
+			rows["restored"] = floor
+		}
+		return t.Note(ctx, rows)
+	})
+	if err == nil {
+		db.floor.Store(floor)
+	}
+	return err
+}

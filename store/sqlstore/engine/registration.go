@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// Advisory locks of a database: "uimgate" in ASCII, and the next number.
+const (
+	// upgradeLock is held by the process that migrates the schema.
+	upgradeLock = 0x75696d67617465
+	// processLock is shared by all processes that use the database, and held alone for what they could not go on after.
+	processLock = upgradeLock + 1
+)
+
+// A registration is the connection by which a process holds its share of processLock. The server ends it with the connection,
+// however the process ends. The process listens for notifications on it.
+type registration struct {
+	conn *pgx.Conn // nil: the listener has it, or there is none
+}
+
+// upgrade permits one process at a time to migrate the schema, and registers this process. It waits for another one for
+// upgradePatience; the migration itself takes as long as the tables are large.
+func (r *registration) upgrade(ctx context.Context, place string, migrate Migration) (err error) {
+	c, err := postgresConfig(place)
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDB(*c)
+	defer func() { err = errors.Join(err, db.Close()) }()
+	waiting, cancel := context.WithTimeout(ctx, upgradePatience)
+	defer cancel()
+	lock, err := db.Conn(waiting)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }() // which releases the locks
+	if _, err := lock.ExecContext(waiting, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
+		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
+	}
+	locked := false
+	alone := func(ctx context.Context) error {
+		if locked {
+			return nil
+		}
+		if err := holdAlone(ctx, lock); err != nil {
+			return err
+		}
+		locked = true
+		return nil
+	}
+	if err := migrate(ctx, db, alone); err != nil {
+		return err
+	}
+	if locked {
+		if _, err := lock.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", processLock); err != nil {
+			return err
+		}
+	}
+	r.conn, err = register(ctx, c)
+	return err
+}
+
+// leavePatience bounds the wait for processes that end: the server releases their locks a little after they have closed their connections.
+const leavePatience = 3 * time.Second
+
+// holdAlone takes processLock for the connection alone. It returns ErrInUse if other processes still use the database after leavePatience.
+func holdAlone(ctx context.Context, lock *sql.Conn) error {
+	over := time.After(leavePatience)
+	for taken := false; ; {
+		if !taken {
+			if err := lock.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", processLock).Scan(&taken); err != nil {
+				return err
+			}
+		}
+		others, query := 0, registered
+		if taken {
+			query = unregistered
+		}
+		if err := lock.QueryRowContext(ctx, query).Scan(&others); err != nil {
+			return err
+		}
+		if taken && others == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over:
+			return fmt.Errorf("%w, which cannot go on after this: stop all uimgate processes that use it (%d connected), then start this one",
+				ErrInUse, max(1, others))
+		}
+	}
+}
+
+const (
+	// registered counts the processes that hold a share of processLock.
+	registered = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 1 AND " +
+		"classid = 7694701 AND objid = 1734440038 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+	// unregistered counts the processes of releases that held no lock: each listens on a connection, whose last statement a role without
+	// rights on it does not see.
+	unregistered = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND " +
+		"(query = 'LISTEN uimgate_changes' OR query = '<insufficient privilege>' AND application_name = 'uimgate')"
+)
+
+// register connects and takes a share of processLock. It waits while another process holds that alone.
+func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1)", int64(processLock)); err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return conn, nil
+}
+
+func (r *registration) leave(ctx context.Context) {
+	if r.conn != nil {
+		closeSoon(ctx, r.conn)
+		r.conn = nil
+	}
+}
+
+func closeSoon(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// listen calls changed for notifications, and whenever one may have been missed.
+func (r *registration) listen(ctx context.Context, place string, changed func()) {
+	for ctx.Err() == nil {
+		conn := r.conn
+		r.conn = nil
+		_ = listenOnce(ctx, conn, place, changed) // polling continues meanwhile
+		changed()
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+	r.leave(ctx)
+}
+
+// listenOnce listens on a connection, nil: on a new one, until that ends.
+func listenOnce(ctx context.Context, conn *pgx.Conn, place string, changed func()) error {
+	if conn == nil {
+		c, err := postgresConfig(place)
+		if err != nil {
+			return err
+		}
+		if conn, err = register(ctx, c); err != nil {
+			return err
+		}
+	}
+	defer closeSoon(ctx, conn)
+	if _, err := conn.Exec(ctx, "LISTEN uimgate_changes"); err != nil {
+		return err
+	}
+	for {
+		changed()
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// Newest reads the number of the last change, and the time.
+func (db *DB) Newest(ctx context.Context) (int64, error) {
+	if db.dialect.Clock != "" {
+		return db.poll(ctx)
+	}
+	read, err := db.sequences(ctx, "changes")
+	db.times(ctx)
+	return read["changes"], err
+}
+
+// Moved reports whether the database has another server, or another timeline, than it had when it was last open, or when this
+// process opened it.
+func (db *DB) Moved() bool { return db.server.moved.Load() }
+
+// missing returns how many commits the database lacks that this process has acknowledged.
+func (t *Tx) missing(ctx context.Context) (int64, error) {
+	acked, names := t.w.db.acknowledged()
+	if len(names) == 0 {
+		return 0, nil
+	}
+	found := map[string]int64{}
+	err := t.Rows(ctx, selectSequences("", len(names)), names, func(scan Scan) error {
+		var name string
+		var n int64
+		err := scan(&name, &n)
+		found[name] = n
+		return err
+	})
+	return lacks(acked, found), err
+}
+
+// poll reads the number of the last change and the clock of the server, and looks whether a commit is missing.
+func (db *DB) poll(ctx context.Context) (newest int64, err error) {
+	for {
+		acked, names := db.acknowledged()
+		found := map[string]int64{}
+		names = append(names, "changes", "restored")
+		var micros int64
+		asked, from := db.opts.Now(), db.clocks.elapsed()
+		err := db.List(ctx, selectSequences(", ("+db.dialect.Clock+")", len(names)), names, func(scan Scan) error {
+			var name string
+			var n int64
+			err := scan(&name, &n, &micros)
+			found[name] = n
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		db.clocks.clock.set(asked, db.opts.Now(), time.UnixMicro(micros))
+		db.seenClock(ctx, from, db.clocks.elapsed(), time.UnixMicro(micros).UTC())
+		if lacks(acked, found) == 0 {
+			db.raiseFloor(found["restored"])
+			db.commits.verifiedFloor.Store(found["restored"])
+			return found["changes"], nil
+		}
+		if err := db.setBack(ctx); err != nil {
+			return 0, Unavailable(err)
+		}
+	}
+}
+
+// setBack treats a database that went back like a restored one. The first of all writers and processes marks it; the others find the
+// mark.
+func (db *DB) setBack(ctx context.Context) error {
+	db.commits.settingBack.Lock()
+	defer db.commits.settingBack.Unlock()
+	missing := int64(0)
+	err := db.Alone(ctx, func(ctx context.Context, t *Tx) (err error) {
+		if missing, err = t.missing(ctx); err != nil || missing == 0 {
+			return err
+		}
+		var marked int64
+		_, err = t.Row(ctx, "SELECT n FROM sequences WHERE name = 'restored' FOR UPDATE", nil, &marked)
+		if err != nil || marked > db.commits.verifiedFloor.Load() {
+			return err
+		}
+		return t.MarkRestored(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errWentBack, err)
+	}
+	if missing == 0 {
+		return nil
+	}
+	db.noteSetBack(FromNanos(db.floor.Load()), missing)
+	for _, w := range db.commits.witnesses {
+		w.acked.Store(0)
+	}
+	db.commits.verifiedFloor.Store(db.floor.Load())
+	db.changes.raise()
+	if db.opts.SetBack != nil {
+		db.opts.SetBack(missing)
+	}
+	return nil
+}
+
+// SetBack returns when the database was last found to lack what was acknowledged, since it was opened, by this process or another.
+func (db *DB) SetBack() store.SetBack {
+	if last := db.commits.lastSetBack.Load(); last != nil {
+		return *last
+	}
+	return store.SetBack{}
+}
+
+// KeepWitnesses notes that this process is alive, and deletes the witnesses of those that ended long ago.
+func (db *DB) KeepWitnesses(ctx context.Context) error {
+	if len(db.commits.witnesses) == 0 {
+		return nil
+	}
+	return db.Aside(ctx, func(ctx context.Context, t *Tx) error {
+		if err := t.Note(ctx, map[string]int64{db.commits.process: Nanos(t.times.now)}); err != nil {
+			return err
+		}
+		var gone []string
+		err := t.Rows(ctx, "SELECT name FROM sequences WHERE name LIKE '"+witnessPrefix+"%' AND name NOT LIKE '"+witnessPrefix+"%:%' "+
+			"AND n <= ? ORDER BY name LIMIT 100", []any{Nanos(t.times.now.Add(-witnessKept))}, func(scan Scan) error {
+			var name string
+			err := scan(&name)
+			gone = append(gone, name)
+			return err
+		})
+		for _, name := range gone {
+			if err == nil {
+				_, err = t.Exec(ctx, "DELETE FROM sequences WHERE name = ? OR name LIKE ?", name, name+":%")
+			}
+		}
+		return err
+	})
+}

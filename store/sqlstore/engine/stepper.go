@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"errors"
+)
+
+// A Stepper runs the transactions of a database one by one, in place of its writers: a test chooses which operations share one.
+type Stepper struct{ w *Writer }
+
+// Step starts a database without writers.
+func (db *DB) Step() *Stepper {
+	lane := make(chan *op, batchSize)
+	db.queues.open(db.dialect, 0)
+	db.queues.lanes, db.queues.others, db.queues.groups = []chan *op{lane}, lane, lane
+	return &Stepper{&Writer{db: db, lane: lane}}
+}
+
+// Together runs functions, each in a goroutine. Their first operations share a transaction; what they do after that each does alone.
+func (s *Stepper) Together(ctx context.Context, calls ...func()) {
+	var first []*op
+	ended := make([]chan struct{}, len(calls))
+	for i, call := range calls {
+		ended[i] = make(chan struct{})
+		go func() {
+			defer close(ended[i])
+			call()
+		}()
+		select {
+		case o := <-s.w.lane:
+			first = append(first, o)
+		case <-ended[i]:
+		}
+	}
+	if len(first) > 0 {
+		_ = s.w.commit(ctx, first)
+	}
+	for _, end := range ended {
+		for open := true; open; {
+			select {
+			case o := <-s.w.lane:
+				_ = s.w.commit(ctx, []*op{o})
+			case <-end:
+				open = false
+			}
+		}
+	}
+}
+
+// Drain runs what waits in the queue.
+func (s *Stepper) Drain(ctx context.Context) {
+	for len(s.w.lane) > 0 {
+		_ = s.w.commit(ctx, []*op{<-s.w.lane})
+	}
+}
+
+// CatchUp has the tables have everything that was committed before.
+func (s *Stepper) CatchUp(ctx context.Context) { s.w.catchUp(ctx) }
+
+// Kill closes the connections as they are, as if the process had ended.
+func (s *Stepper) Kill() error {
+	s.w.drop()
+	return errors.Join(s.w.db.read.Close(), s.w.db.write.Close())
+}
+
+// Queued returns how many operations wait for a writer: calls, others, and those of groups, which may be one queue.
+func (db *DB) Queued() (calls, others, groups int) {
+	for _, lane := range db.queues.lanes {
+		calls += len(lane)
+	}
+	return calls, len(db.queues.others), len(db.queues.groups)
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// Alone runs one operation in a transaction while no writer is at work.
+func (db *DB) Alone(ctx context.Context, run func(context.Context, *Tx) error) error {
+	return db.alone(ctx, update, run)
+}
+
+func (db *DB) alone(ctx context.Context, k kind, run func(context.Context, *Tx) error) error {
+	w := &Writer{db: db}
+	defer w.drop()
+	o := &op{kind: k, run: run}
+	if _, err := w.try(ctx, []*op{o}, 1); err != nil {
+		return err
+	}
+	return o.err
+}
+
+// load begins the transaction, reads and locks what its operations need, and then, when nothing more can block, reads the
+// clock. An optimistic transaction does not begin yet, and locks nothing.
+func (t *Tx) load(ctx context.Context, work work) error {
+	db := t.w.db
+	var list []Command
+	if db.dialect.Sharing == Exclusive {
+		if err := t.w.beginAlone(ctx); err != nil {
+			return err
+		}
+	} else if t.locking == Pessimistic {
+		list = append(list, Command{Query: db.dialect.begin})
+	}
+	reads, err := work.read(ctx)
+	if err != nil {
+		return err
+	}
+	list = append(list, reads...)
+	var clock int64
+	if db.dialect.Clock != "" {
+		list = append(list, t.readState(&clock))
+	}
+	if t.locking == Optimistic {
+		list = withoutLocks(list)
+	}
+	durable := true
+	if q := db.dialect.durable; q != "" {
+		list = append(list, Command{Query: q, Row: func(scan Scan) error { return scan(&durable) }})
+	}
+	t.times.asked = db.opts.Now()
+	from := db.clocks.elapsed()
+	if err := t.w.send(ctx, list); err != nil {
+		return err
+	}
+	if !durable {
+		return errNotDurable
+	}
+	if db.dialect.Clock == "" {
+		t.times.now, t.times.counted = db.times(ctx)
+		return nil
+	}
+	t.times.now = time.UnixMicro(clock).UTC()
+	t.times.counted = t.times.now
+	db.seenClock(ctx, from, db.clocks.elapsed(), t.times.now)
+	return t.verify()
+}
+
+// end writes what was changed and commits.
+func (t *Tx) end(ctx context.Context, work work) error {
+	d := t.w.db.dialect
+	list, err := work.write(ctx)
+	if err != nil {
+		return err
+	}
+	list = append(list, t.closing...)
+	if t.changed && d.notify != "" {
+		list = append(list, Command{Query: d.notify})
+	}
+	if t.locking == Optimistic { // sent together, they are one transaction
+		if len(list) > 0 {
+			list = append(list, t.testify()...)
+		}
+		err := t.w.send(ctx, list)
+		switch {
+		case err == nil:
+			return nil
+		case d.Lost(err):
+			return unsure{err}
+		case d.constraint(err):
+			return overtaken{conflict{err}}
+		default:
+			return err
+		}
+	}
+	if t.ending == never || t.ending == whenWritten && len(list) == 0 {
+		return t.w.send(ctx, []Command{{Query: "ROLLBACK"}})
+	}
+	err = t.w.send(ctx, append(append(list, t.testify()...), Command{Query: "COMMIT"}))
+	switch {
+	case err == nil:
+		return nil
+	case d.Lost(err):
+		return unsure{err}
+	case d.constraint(err):
+		return conflict{err}
+	default:
+		return err
+	}
+}
+
+// try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
+// error is unsure.
+func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
+	d := w.db.dialect
+	if p := batch[0].kind.patience(d); p > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, p)
+		defer cancel()
+	}
+	reused := w.conn != nil
+	defer func() {
+		if err != nil && !is[overtaken](err) {
+			w.abort(ctx, err)
+		}
+		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = unansweredError{err}
+		}
+	}()
+	if err := w.connect(ctx); err != nil {
+		return nil, unreachable{err}
+	}
+	t := &Tx{w: w}
+	work := batch[0].kind.begin(t, batch, n)
+	if err := t.load(ctx, work); err != nil {
+		switch {
+		case reused && d.Lost(err) && ctx.Err() == nil:
+			err = stale{err}
+		case d.constraint(err):
+			err = conflict{err}
+		}
+		return nil, err
+	}
+	// From here on nothing waits for others: every operation that was not abandoned runs.
+	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
+		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
+	})
+	if len(batch) > 0 {
+		if err := work.run(ctx, batch); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.end(ctx, work); err != nil {
+		return t, err
+	}
+	t.acknowledge()
+	for _, f := range t.after {
+		f()
+	}
+	return t, nil
+}

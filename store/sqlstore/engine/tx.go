@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// NextChange returns the next number of the feed of changes. The row stays locked until the transaction ends, so that the numbers
+// become visible in the order of commits.
+func (t *Tx) NextChange(ctx context.Context) (int64, error) {
+	if _, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
+		return 0, err
+	}
+	var n int64
+	_, err := t.Row(ctx, "SELECT n FROM sequences WHERE name = 'changes'", nil, &n)
+	t.changed = true
+	return n, err
+}
+
+// MarkRestored records that the state was set back to an earlier one.
+func (t *Tx) MarkRestored(ctx context.Context) error {
+	floor := Nanos(t.times.counted)
+	if _, err := t.Exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
+		return err
+	}
+	t.After(func() { t.w.db.floor.Store(floor) })
+	return t.w.db.Restore(ctx, t)
+}
+
+// Note writes rows of the table sequences, in one order: several processes write the same ones.
+func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		const write = "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n"
+		if _, err := t.Exec(ctx, write, name, rows[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Locking returns what the transaction locks.
+func (t *Tx) Locking() Locking { return t.locking }
+
+// After runs f once the transaction is committed, unless the operation that is running fails.
+func (t *Tx) After(f func()) { t.after = append(t.after, f) }
+
+// Undo runs f if the operation that is running fails.
+func (t *Tx) Undo(f func()) { t.op.undo = append(t.op.undo, f) }
+
+// Commit makes the transaction one that is committed also where its operations fail or write nothing. What they run from then on is
+// undone by savepoints.
+func (t *Tx) Commit() { t.ending, t.op.shared = always, true }
+
+// Fail ends the transaction with an error.
+func (t *Tx) Fail(err error) { t.op.fatal = err }
+
+// Failed returns the error that ends the transaction.
+func (t *Tx) Failed() error { return t.op.fatal }
+
+// Conflict reports whether only a statement failed, because of the stored data.
+func (t *Tx) Conflict(err error) bool {
+	return errors.Is(err, ErrUnchanged) || t.w.db.dialect.constraint(err)
+}
+
+// one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error
+// returned here ends the transaction.
+func (t *Tx) one(ctx context.Context, o *op) error {
+	t.op.savepoint, t.op.undo = false, nil
+	after, changed := len(t.after), t.changed
+	o.err = o.run(ctx, t)
+	if t.op.fatal != nil {
+		return t.op.fatal
+	}
+	if o.err != nil {
+		t.after, t.changed, t.op.undone = t.after[:after], changed, true
+		for _, undo := range t.op.undo {
+			undo()
+		}
+	}
+	if !t.op.savepoint {
+		return nil
+	}
+	if o.err != nil {
+		if _, err := t.w.exec(ctx, "ROLLBACK TO SAVEPOINT op"); err != nil {
+			return err
+		}
+	}
+	_, err := t.w.exec(ctx, "RELEASE SAVEPOINT op")
+	return err
+}
+
+// failed makes an error of the database the operation's answer, and stops the transaction unless the savepoint is
+// enough.
+func (t *Tx) failed(err error) error {
+	if enough := t.op.savepoint && t.w.db.dialect.constraint(err); err != nil && t.op.fatal == nil && !enough {
+		t.op.fatal = err
+	}
+	return Unavailable(err)
+}
+
+// save makes a savepoint before the first write of an operation.
+func (t *Tx) save(ctx context.Context) error {
+	if t.op.savepoint || !t.op.shared {
+		return nil
+	}
+	if _, err := t.w.exec(ctx, "SAVEPOINT op"); err != nil {
+		return t.failed(err)
+	}
+	t.op.savepoint = true
+	return nil
+}
+
+// permit returns an error for a statement that an operation must not run.
+func (t *Tx) permit(query string) error {
+	if t.scope == besideCalls && Touches(query) {
+		return Unavailable(ErrAside)
+	}
+	return nil
+}
+
+// Exec runs a statement that writes, and returns how many rows it changed.
+func (t *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if err := t.permit(query); err != nil {
+		return 0, err
+	}
+	if err := t.save(ctx); err != nil {
+		return 0, err
+	}
+	if strings.Contains(query, "{ledger}") {
+		if _, err := t.w.exec(ctx, BumpLedger, 1); err != nil {
+			return 0, t.failed(err)
+		}
+	}
+	n, err := t.w.exec(ctx, query, args...)
+	if err != nil {
+		return 0, t.failed(err)
+	}
+	return n, nil
+}
+
+// Row reads one row into dest, and reports whether there is one.
+func (t *Tx) Row(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
+	if err := t.permit(query); err != nil {
+		return false, err
+	}
+	s, err := t.w.stmt(ctx, query)
+	if err != nil {
+		return false, t.failed(err)
+	}
+	switch err := s.QueryRowContext(ctx, args...).Scan(dest...); {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, t.failed(err)
+	default:
+		return true, nil
+	}
+}
+
+// Rows calls each with every row.
+func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan) error) error {
+	if err := t.permit(query); err != nil {
+		return err
+	}
+	if err := t.w.query(ctx, query, args, each); err != nil {
+		return t.failed(err)
+	}
+	return nil
+}
+
+// Returning runs a statement that writes and returns rows, and calls each with every row.
+func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(Scan) error) error {
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	return t.Rows(ctx, query, args, each)
+}
+
+// Send runs statements in their order, in one round trip where the database has a server. They are not undone where the operation
+// fails.
+func (t *Tx) Send(ctx context.Context, list []Command) error {
+	for _, c := range list {
+		if err := t.permit(c.Query); err != nil {
+			return err
+		}
+	}
+	if t.locking == Optimistic {
+		list = withoutLocks(list)
+	}
+	err := t.w.send(ctx, list)
+	if err == nil {
+		return nil
+	}
+	if answer := t.failed(err); t.op.fatal == nil {
+		return answer
+	}
+	return err // the transaction fails with it
+}
+
+// Write runs the statements that an operation deferred to its end. Where one does not find a row as it was read, or finds one that was
+// not there, the transaction is tried again.
+func (t *Tx) Write(ctx context.Context, list []Command) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := t.save(ctx); err != nil {
+		return err
+	}
+	err := t.w.send(ctx, list)
+	if err == nil {
+		return nil
+	}
+	if t.w.db.dialect.constraint(err) {
+		err = conflict{err}
+	}
+	return t.failed(err)
+}
+
+// Last runs statements with the end of the transaction, after all others.
+func (t *Tx) Last(list []Command) {
+	for _, c := range list {
+		if err := t.permit(c.Query); err != nil {
+			t.op.fatal = err
+		}
+	}
+	t.closing = append(t.closing, list...)
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"math"
+	"time"
+)
+
+// Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
+var (
+	FirstTime = time.Unix(0, math.MinInt64+1)
+	LastTime  = time.Unix(0, math.MaxInt64)
+)
+
+// Nanos converts a time for storage: nanoseconds since 1970 UTC, and 0 for the zero time.
+func Nanos(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Before(FirstTime):
+		return math.MinInt64 + 1
+	case t.After(LastTime):
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}
+
+// FromNanos is the inverse of Nanos.
+func FromNanos(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// Flag converts a truth value for storage.
+func Flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Blob makes an empty value not NULL.
+func Blob(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+)
+
+// errMoved means that the process does not take calls yet.
+var errMoved = errors.New("the database has moved to another server: the processes look whether it lacks anything")
+
+// settled reports whether the processes have had time to look at a server that is new to this one.
+func (db *DB) settled() bool {
+	at := db.server.movedAt.Load()
+	return at == 0 || db.clocks.elapsed()-time.Duration(at) >= movedPause
+}
+
+const (
+	witnessPrefix = "witness:"
+	witnessKept   = 90 * 24 * time.Hour // after its process has ended
+	upsertWitness = "INSERT INTO sequences (name, n) VALUES (?, ?) " +
+		"ON CONFLICT (name) DO UPDATE SET n = excluded.n WHERE sequences.n = ?"
+)
+
+// errWentBack means that a commit which this process has acknowledged is missing.
+var errWentBack = errors.New("the database lacks what it has committed: it is a standby or a copy that did not have everything")
+
+// addWitness returns the witness of a further writer; nil where the database is a file of this process.
+func (db *DB) addWitness() *witness {
+	if db.dialect.Clock == "" {
+		return nil
+	}
+	if db.commits.process == "" {
+		db.commits.process = witnessPrefix + rand.Text()
+	}
+	w := &witness{name: fmt.Sprintf("%s:%d", db.commits.process, len(db.commits.witnesses))}
+	db.commits.witnesses = append(db.commits.witnesses, w)
+	return w
+}
+
+// readState returns the statement that reads the clock, the witness of the writer and when the database was last set back.
+func (t *Tx) readState(micros *int64) Command {
+	name, d := "", t.w.db.dialect
+	if t.w.witness != nil {
+		name = t.w.witness.name
+	}
+	return Command{
+		Query: "SELECT (" + d.Clock + "), COALESCE((SELECT n FROM sequences WHERE name = ?), 0), " +
+			"(SELECT n FROM sequences WHERE name = 'restored')",
+		Args: []any{name},
+		Row:  func(scan Scan) error { return scan(micros, &t.seen.witnessed, &t.seen.floor) },
+	}
+}
+
+// Moved returns an error where the transaction admits no calls, because the database has just moved to another server.
+func (t *Tx) Moved() error {
+	if t.seen.moved {
+		return Unavailable(errMoved)
+	}
+	return nil
+}
+
+// verify compares what was read with what is acknowledged.
+func (t *Tx) verify() error {
+	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
+		return errWentBack
+	}
+	t.w.db.raiseFloor(t.seen.floor)
+	t.seen.moved = t.seen.floor <= t.w.db.commits.verifiedFloor.Load() && !t.w.db.settled()
+	return nil
+}
+
+// testify returns the statement that counts the transaction.
+func (t *Tx) testify() []Command {
+	if t.w.witness == nil {
+		return nil
+	}
+	t.seen.testified = true
+	return []Command{{Query: upsertWitness, Args: []any{t.w.witness.name, t.seen.witnessed + 1, t.seen.witnessed}, Must: 1}}
+}
+
+// acknowledge records that a transaction was committed, before anybody learns of it.
+func (t *Tx) acknowledge() {
+	if t.seen.testified {
+		t.w.witness.acked.Store(t.seen.witnessed + 1)
+	}
+}
+
+// raiseFloor takes over when the database was last set back, if another process did that since this one has read it.
+func (db *DB) raiseFloor(at int64) {
+	for known := db.floor.Load(); at > known; known = db.floor.Load() {
+		if db.floor.CompareAndSwap(known, at) {
+			db.noteSetBack(FromNanos(at), 0)
+			return
+		}
+	}
+}
+
+func (db *DB) noteSetBack(at time.Time, missing int64) {
+	for {
+		last := db.commits.lastSetBack.Load()
+		next := &store.SetBack{At: at, Missing: missing}
+		if last != nil {
+			next.Missing += last.Missing
+		}
+		if db.commits.lastSetBack.CompareAndSwap(last, next) {
+			return
+		}
+	}
+}
+
+// acknowledged returns the witnesses of this process by name, with what is acknowledged.
+func (db *DB) acknowledged() (acked map[string]int64, names []any) {
+	acked = make(map[string]int64, len(db.commits.witnesses))
+	for _, w := range db.commits.witnesses {
+		if n := w.acked.Load(); n > 0 {
+			acked[w.name] = n
+			names = append(names, w.name)
+		}
+	}
+	return acked, names
+}
+
+// lacks returns how many of the acknowledged commits are missing, where found are the rows of the witnesses.
+func lacks(acked, found map[string]int64) (missing int64) {
+	for name, n := range acked {
+		missing += max(0, n-found[name])
+	}
+	return missing
+}

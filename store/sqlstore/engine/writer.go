@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+)
+
+// run works until the lane is closed and empty.
+func (w *Writer) run(ctx context.Context) {
+	for {
+		first, open := w.wait(ctx)
+		if !open {
+			break
+		}
+		batch := w.gather(first)
+		began := w.db.clocks.elapsed()
+		_ = w.commit(ctx, batch) // whose operations have it
+		w.last.took = w.db.clocks.elapsed() - began
+		w.schedule()
+	}
+	w.drop()
+}
+
+// longPending is how long the tables may lack what is committed.
+const longPending = time.Second
+
+// wait returns the next operation; false: there is none any more. Meanwhile it writes what has been pending for long.
+func (w *Writer) wait(ctx context.Context) (first *op, open bool) {
+	if first, w.next = w.next, nil; first != nil {
+		return first, true
+	}
+	for {
+		var late <-chan time.Time
+		if w.late != nil {
+			late = w.late.C
+		}
+		select {
+		case first, open = <-w.lane:
+			return first, open
+		case <-late:
+			w.late = nil
+			w.catchUp(ctx)
+			w.schedule()
+		}
+	}
+}
+
+// catchUp has the tables have everything. Where that fails the journal still has it.
+func (w *Writer) catchUp(ctx context.Context) {
+	_ = w.commit(ctx, []*op{{kind: update, run: nothing, done: make(chan struct{})}})
+}
+
+// schedule sees to it that what is pending is not so for long.
+func (w *Writer) schedule() {
+	behind := w.db.Layer != nil && w.db.dialect.Sharing == Exclusive && w.db.Layer.Behind()
+	switch {
+	case behind && w.late == nil:
+		w.late = time.NewTimer(longPending)
+	case !behind && w.late != nil:
+		w.late.Stop()
+		w.late = nil
+	}
+}
+
+// A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: each page and each
+// flush is then shared by more. Few callers do not wait.
+const (
+	manyCallers   = 16
+	longestGather = 4 * time.Millisecond
+)
+
+// batchBytes bounds what the operations of a group write in one transaction, but for one that writes more by itself.
+const batchBytes = 4 << 20
+
+// A batch is operations that share a transaction.
+type batch struct {
+	ops   []*op
+	bytes int
+}
+
+// take adds an operation, unless it cannot share the transaction.
+func (b *batch) take(o *op) bool {
+	if o.kind != b.ops[0].kind || b.bytes+o.bytes > batchBytes {
+		return false
+	}
+	b.ops, b.bytes = append(b.ops, o), b.bytes+o.bytes
+	return true
+}
+
+// gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch
+// of several callers it lets them run first: they are about to queue their next operation.
+func (w *Writer) gather(first *op) []*op {
+	switch {
+	case w.last.size > manyCallers && w.db.dialect.Sharing == Exclusive:
+		time.Sleep(min(w.last.took, longestGather))
+	case w.last.size > 1:
+		runtime.Gosched()
+	}
+	b := batch{append(make([]*op, 0, max(w.last.size, 1)), first), first.bytes}
+	for len(b.ops) < batchSize && first.kind.shared(w.db.dialect) {
+		select {
+		case next, open := <-w.lane:
+			if open && b.take(next) {
+				continue
+			}
+			w.next = next
+		default:
+		}
+		break
+	}
+	if _, grouped := first.kind.(*group); grouped {
+		w.linger(&b)
+	}
+	w.last.size = len(b.ops)
+	return b.ops
+}
+
+// The part of the time of the last batch of a group for which the next one waits, and its bound.
+const (
+	lingerShare   = 4
+	longestLinger = 2 * time.Millisecond
+)
+
+// linger lets those whose operations were in the last batch of a group come again: otherwise callers come in two halves, which take
+// turns, and each waits for the flush of the other. A single caller does not wait.
+func (w *Writer) linger(b *batch) {
+	most, pause := min(batchSize, w.last.size+len(b.ops)), min(w.last.took/lingerShare, longestLinger)
+	if w.next != nil || w.last.size < 2 || pause <= 0 || w.db.dialect.Sharing == Exclusive && w.last.size > manyCallers {
+		return
+	}
+	over := time.NewTimer(pause)
+	defer over.Stop()
+	for len(b.ops) < most {
+		select {
+		case next, open := <-w.lane:
+			if open && b.take(next) {
+				continue
+			}
+			w.next = next
+		case <-over.C:
+		}
+		return
+	}
+}
+
+// attempts bounds how often a transaction is tried that conflicts with other writers.
+const attempts = 5
+
+// commit makes a batch durable, or fails all of it. Where one operation may have failed the others, each runs by
+// itself. It returns the error that the batch failed with.
+func (w *Writer) commit(ctx context.Context, batch []*op) error {
+	var t *Tx
+	var err error
+	for n := 1; n <= attempts; n++ {
+		t, err = w.try(ctx, batch, n)
+		if errors.Is(err, errWentBack) {
+			if err = w.db.setBack(ctx); err != nil {
+				break
+			}
+			continue
+		}
+		if err == nil || !w.db.dialect.Retriable(err) && (n > 2 || !is[conflict](err)) && (n > 1 || !is[stale](err)) {
+			break
+		}
+	}
+	if is[conflict](err) && len(batch) > 1 {
+		for i, o := range batch {
+			if err := w.commit(ctx, []*op{o}); is[unansweredError](err) {
+				w.answer(batch[i+1:], errUnanswered)
+				return err
+			}
+		}
+		return nil
+	}
+	if err == nil {
+		w.db.clocks.pace.took(t.times.asked, w.db.opts.Now())
+		if t.changed {
+			w.db.changes.raise()
+		}
+	}
+	w.answer(batch, err)
+	_, call := batch[0].kind.(*calls)
+	switch {
+	case is[unreachable](err):
+		w.fail(err)
+	case is[unansweredError](err) && call:
+		w.fail(errUnanswered)
+	}
+	return err
+}
+
+func (w *Writer) answer(batch []*op, err error) {
+	for _, o := range batch {
+		if err != nil {
+			o.err = Unavailable(err) // for an abandoned op the error is not read
+		}
+		close(o.done)
+	}
+}
+
+// fail answers all callers that wait for a database that cannot be reached, or does not answer: one after another they would wait too
+// long.
+func (w *Writer) fail(err error) {
+	if w.next != nil {
+		w.answer([]*op{w.next}, err)
+		w.next = nil
+	}
+	for range len(w.lane) {
+		select {
+		case o, open := <-w.lane:
+			if open {
+				w.answer([]*op{o}, err)
+			}
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// Check implements calls.Journal: an account becomes what the lines of its calls make of it, what began is not in the tables, and what
+// ended is there as it was. It reads the journal at the moment of reader.
+func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, error) {
+	rows, err := reader.QueryContext(ctx, selectRecords)
+	if err != nil {
+		return calls.Unwritten{}, engine.Unavailable(err)
+	}
+	var p Pending
+	switch err := engine.Drain(rows, func(scan engine.Scan) error { return addRecord(&p, scan) }); {
+	case errors.Is(err, ErrDamaged):
+		return calls.Unwritten{}, fmt.Errorf("%w: %w", engine.ErrDamaged, err)
+	case err != nil:
+		return calls.Unwritten{}, engine.Unavailable(err)
+	}
+	if err := checkAccounts(ctx, reader, &p); err != nil {
+		return calls.Unwritten{}, err
+	}
+	return count(&p), checkExecutions(ctx, reader, &p)
+}
+
+func checkAccounts(ctx context.Context, reader *sql.Tx, p *Pending) error {
+	more := map[ledger.AccountKey]ledger.Account{}
+	for _, l := range p.Lines {
+		k := ledger.AccountKey{Service: l.Service, AgentID: string(l.AgentID), Currency: l.Charge.Currency}
+		a := more[k]
+		for _, change := range []struct {
+			state store.State
+			nano  int64
+		}{{l.From, -l.Charge.Nano}, {l.State, l.Charge.Nano}} {
+			switch change.state {
+			case store.Held, store.Unresolved:
+				a.Held += change.nano
+			case store.Captured:
+				a.Captured += change.nano
+			case store.Released:
+			}
+		}
+		more[k] = a
+	}
+	const selectAccount = "SELECT topped_up, held, captured FROM accounts WHERE service = ? AND agent_id = ? AND currency = ?"
+	for k, sums := range more {
+		var was ledger.Account
+		err := reader.QueryRowContext(ctx, selectAccount, k.Service, k.AgentID, k.Currency).Scan(&was.ToppedUp, &was.Held, &was.Captured)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return engine.Unavailable(err)
+		}
+		if is := p.Accounts[k]; is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {
+			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum over what its last calls changed: %w",
+				k.Service, k.AgentID, k.Currency, store.ErrUnbalanced)
+		}
+	}
+	return nil
+}
+
+func checkExecutions(ctx context.Context, reader *sql.Tx, p *Pending) error {
+	found := func(id string) (state store.State, err error) {
+		err = reader.QueryRowContext(ctx, "SELECT state FROM executions WHERE id = ?", id).Scan(&state)
+		if errors.Is(err, sql.ErrNoRows) {
+			return "", nil
+		}
+		return state, err
+	}
+	for _, e := range p.Begun {
+		if state, err := found(e.ID); err != nil {
+			return engine.Unavailable(err)
+		} else if state != "" {
+			return fmt.Errorf("%w: execution %s began twice", engine.ErrDamaged, e.ID)
+		}
+	}
+	for _, m := range p.Moved {
+		if state, err := found(m.ID); err != nil {
+			return engine.Unavailable(err)
+		} else if state != m.From {
+			return fmt.Errorf("%w: execution %s is %q, and became %s from %s", engine.ErrDamaged, m.ID, state, m.State, m.From)
+		}
+	}
+	return nil
+}
+
+func count(p *Pending) calls.Unwritten {
+	n := calls.Unwritten{Executions: int64(len(p.Begun)), Entries: int64(len(p.Lines))}
+	for _, l := range p.Lines {
+		if l.From == store.Unresolved {
+			n.Unresolved--
+		}
+		if l.State == store.Unresolved {
+			n.Unresolved++
+		}
+		if l.At().After(n.Latest) {
+			n.Latest = l.At()
+		}
+	}
+	return n
+}

@@ -1,0 +1,109 @@
+package journal
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+type agreement struct{ service, id string }
+
+// Pending is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe for
+// concurrent use.
+type Pending struct {
+	Lines    []ledger.Line      // of the ledger, in their order
+	Begun    []*store.Execution // in the order in which they began; as they became since
+	Moved    []ledger.Line      // the others that have changed, from the state that the table has
+	Counters map[calls.CounterKey]calls.Counter
+	Accounts map[ledger.AccountKey]ledger.Account
+	Pools    map[ledger.PoolKey]ledger.Pool
+	Used     map[agreement]time.Time
+	Records  int
+
+	begun map[string]int // id → its place in Begun
+	moved map[string]int // the same, in Moved
+}
+
+// Empty reports whether there is nothing.
+func (p *Pending) Empty() bool { return p.Records == 0 }
+
+// Size returns how many rows are to be written, about.
+func (p *Pending) Size() int {
+	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
+}
+
+// Began reports whether an execution began in what is pending.
+func (p *Pending) Began(id string) bool {
+	_, found := p.begun[id]
+	return found
+}
+
+// Add adds the record that comes next.
+func (p *Pending) Add(r *calls.Changes) {
+	if p.begun == nil {
+		*p = Pending{
+			Counters: map[calls.CounterKey]calls.Counter{}, Accounts: map[ledger.AccountKey]ledger.Account{},
+			Pools: map[ledger.PoolKey]ledger.Pool{}, Used: map[agreement]time.Time{},
+			begun: map[string]int{}, moved: map[string]int{},
+		}
+	}
+	p.Records++
+	p.Lines = append(p.Lines, r.Lines...)
+	for _, l := range r.Lines {
+		p.add(l)
+	}
+	for _, c := range r.Counters {
+		p.Counters[c.CounterKey] = c
+	}
+	for _, a := range r.Accounts {
+		p.Accounts[a.AccountKey] = a
+	}
+	for _, pool := range r.Pools {
+		p.Pools[pool.PoolKey] = pool
+	}
+	for _, u := range r.Used {
+		if _, before := p.Used[agreement{u.Service, u.ID}]; !before {
+			p.Used[agreement{u.Service, u.ID}] = u.At
+		}
+	}
+}
+
+func (p *Pending) add(l ledger.Line) {
+	e := l.Execution
+	if l.From == "" {
+		p.begun[e.ID] = len(p.Begun)
+		p.Begun = append(p.Begun, e)
+		return
+	}
+	if i, found := p.begun[e.ID]; found {
+		became := *p.Begun[i] // the line shows it as it began
+		became.State, became.Outcome, became.SettledAt, became.UnresolvedAt = e.State, e.Outcome, e.SettledAt, e.UnresolvedAt
+		p.Begun[i] = &became
+		return
+	}
+	if i, found := p.moved[e.ID]; found {
+		p.Moved[i].Execution = e
+		return
+	}
+	p.moved[e.ID] = len(p.Moved)
+	p.Moved = append(p.Moved, l)
+}
+
+// changes returns all that is pending as one change.
+func (p *Pending) changes() *calls.Changes {
+	c := &calls.Changes{
+		Moved: p.Moved, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),
+		Accounts: slices.Collect(maps.Values(p.Accounts)), Pools: slices.Collect(maps.Values(p.Pools)),
+	}
+	for _, e := range p.Begun {
+		c.Begun = append(c.Begun, calls.Begun{Execution: e})
+	}
+	for a, at := range p.Used {
+		c.Used = append(c.Used, calls.Use{Service: a.service, ID: a.id, At: at})
+	}
+	return c
+}

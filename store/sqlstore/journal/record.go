@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"errors"
+	"hash/crc32"
+	"math"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/calls"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// A record begins with its version and the checksum (CRC-32C, big endian) of what follows: the time, the lines, the counters, the
+// accounts, the pools and the agreements, each list after its length. Numbers are varints of encoding/binary. A string is the number of
+// an earlier string of the record, from 1 on, or 0 and the string itself, which then has the next number; ids of executions are strings
+// without a number. Times are nanoseconds: that of the record since 1970 UTC, all others since that of the record, modulo 2^64; but that
+// of a pool as in its table.
+const (
+	version   = 1
+	headerLen = 1 + crc32.Size
+)
+
+// MaxRecord bounds a record, in bytes. The changes of a larger one are written into the tables at once.
+const MaxRecord = 1 << 20
+
+// Errors of Decode.
+var (
+	// ErrDamaged means that bytes are no record, or are not those that were written.
+	ErrDamaged error = damaged("a record of the journal is damaged")
+	// ErrVersion means that a record was written by another version of this program.
+	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
+)
+
+// damaged is an engine.ErrDamaged.
+type damaged string
+
+func (d damaged) Error() string { return string(d) }
+
+func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
+
+// valid reports whether a record makes sense: only such are written, and only such are read.
+func valid(r *calls.Changes) bool {
+	for _, l := range r.Lines {
+		if !validLine(l, r.At) {
+			return false
+		}
+	}
+	for i := range r.Counters {
+		if p := r.Counters[i].Period; !p.Rolling() && !p.Calendar() && p != limit.Lifetime {
+			return false
+		}
+	}
+	for i := range r.Accounts {
+		if a := &r.Accounts[i]; a.ToppedUp < 0 || a.Held < 0 || a.Captured < 0 || a.Currency == "" {
+			return false
+		}
+	}
+	for i := range r.Pools {
+		if p := &r.Pools[i]; p.Owed < 0 || p.Faded < 0 || p.Currency == "" {
+			return false
+		}
+	}
+	return true
+}
+
+func validLine(l ledger.Line, at time.Time) bool {
+	e := l.Execution
+	if e.ID == "" || e.Charge.Nano <= 0 || e.Charge.Currency == "" {
+		return false
+	}
+	now := nanos(at)
+	if l.From == "" {
+		return e.State == store.Held && e.Outcome == "" && e.IdempotencyKey == "" && nanos(e.BegunAt) == now &&
+			e.SettledAt.IsZero() && e.UnresolvedAt.IsZero()
+	}
+	switch e.Outcome {
+	case store.NotSent, store.Failed, store.Done, store.Unknown:
+	default:
+		return false
+	}
+	settled, unresolved := !e.SettledAt.IsZero(), !e.UnresolvedAt.IsZero()
+	switch e.State {
+	case store.Captured, store.Released:
+		known := l.From == store.Held && !unresolved || l.From == store.Unresolved && unresolved
+		return known && settled && nanos(e.SettledAt) == now
+	case store.Unresolved:
+		return l.From == store.Held && !settled && unresolved && nanos(e.UnresolvedAt) == now
+	default:
+		return false
+	}
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// The kinds of a line.
+const (
+	lineBegan byte = 1 + iota
+	lineMoved
+)
+
+// nanos converts a time, the nearest that has such a number.
+func nanos(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	default:
+		return t.UnixNano()
+	}
+}

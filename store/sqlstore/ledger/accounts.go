@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"cmp"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+)
+
+// An Account holds what one agent paid in and used in one currency, in billionths of its unit.
+type Account struct {
+	AccountKey
+
+	ToppedUp, Held, Captured int64 // Held: held and unresolved
+	// Pooled means that what the account owes counts towards the pool of its service and currency.
+	Pooled bool
+}
+
+// An AccountKey names an account.
+type AccountKey struct{ Service, AgentID, Currency string }
+
+// Compare orders keys as all writers lock them.
+func (k AccountKey) Compare(o AccountKey) int {
+	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
+}
+
+// owes returns what was used beyond what was paid in.
+func (a Account) owes() int64 { return max(0, a.Held+a.Captured-a.ToppedUp) }
+
+// inPool returns what the account adds to its pool.
+func (a Account) inPool() int64 {
+	if !a.Pooled {
+		return 0
+	}
+	return a.owes()
+}
+
+// hold adds a charge, if the agent then still owes no more than it may.
+func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
+	used := a.Held + a.Captured
+	if charge.Nano > math.MaxInt64-used {
+		return a, false
+	}
+	if over := used + charge.Nano - a.ToppedUp; over > ownCredit(charge.Currency, b) {
+		return a, false
+	}
+	a.Held += charge.Nano
+	a.Pooled = b.Unapproved
+	return a, true
+}
+
+// ownCredit returns how much one agent may owe in a currency.
+func ownCredit(currency string, b store.Billing) int64 {
+	most := credit(currency, b)
+	if !b.Unapproved || b.Newcomers.Currency == "" {
+		return most
+	}
+	return min(most, credit(currency, store.Billing{Prepaid: b.Prepaid, Credit: b.Newcomers}))
+}
+
+// credit returns how much may be owed in a currency, by one approved agent or by all unapproved ones together.
+func credit(currency string, b store.Billing) int64 {
+	if b.Prepaid || b.Credit.Currency != currency {
+		return 0
+	}
+	return max(0, b.Credit.Nano)
+}
+
+// Compare orders keys as all writers lock them.
+func (k PoolKey) Compare(o PoolKey) int {
+	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.Currency, o.Currency))
+}
+
+// A Pool is a row of pools, as it becomes; amounts are billionths of a unit.
+type Pool struct {
+	PoolKey
+
+	Owed, Faded int64
+	FadedAt     int64 // as in the table: nanoseconds since 1970 UTC, 0: never
+}
+
+// A PoolKey names a pool.
+type PoolKey struct{ Service, Currency string }
+
+// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but
+// counts no longer.
+type pool struct {
+	owed, faded int64     // as they were read; faded is part of owed
+	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
+	// charged means that something was charged since: faded and fadedAt are then to be written. The pool may have most at
+	// that moment, faded included.
+	charged bool
+	most    int64
+
+	storedFaded, storedAt int64 // as they were read, without what has faded
+}
+
+// fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
+func (p *pool) fade(now time.Time, credit int64) {
+	past, part := now.Sub(p.fadedAt), int64(0)
+	switch {
+	case p.fadedAt.IsZero(), past < 0: // the clock was set back
+	case past >= store.PoolFades:
+		part = credit
+	default:
+		part = int64(float64(credit) * (float64(past) / float64(store.PoolFades)))
+	}
+	p.faded, p.fadedAt = min(p.owed, p.faded+min(part, math.MaxInt64-p.faded)), now
+}

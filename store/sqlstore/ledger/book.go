@@ -1,0 +1,216 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// A Book holds the accounts, pools and entries that operations change in one transaction, as they will be when it ends.
+type Book struct {
+	t        *engine.Tx
+	sharing  engine.Sharing
+	cache    *Cache // nil: everything is read
+	accounts map[AccountKey]*row
+	pools    map[PoolKey]*pool
+	owed     map[PoolKey]int64 // what the transaction adds to a pool
+	lines    []Line
+}
+
+// A row is an account in a transaction.
+type row struct {
+	now   Account
+	was   Account // as it was read
+	found bool    // the row exists
+	dirty bool
+}
+
+// NewBook returns the empty book of a transaction.
+func NewBook(t *engine.Tx, sharing engine.Sharing, cache *Cache) *Book {
+	return &Book{
+		t: t, sharing: sharing, cache: cache,
+		accounts: map[AccountKey]*row{}, pools: map[PoolKey]*pool{}, owed: map[PoolKey]int64{},
+	}
+}
+
+// A Line is a change of an execution that charges: an entry of the ledger.
+type Line struct {
+	// Execution is the record as it became. Nothing of it that an entry has changes any more.
+	*store.Execution
+
+	From store.State // empty: it began
+	By   string
+}
+
+// At returns when the change took place.
+func (l Line) At() time.Time {
+	switch {
+	case l.From == "":
+		return l.BegunAt
+	case l.State == store.Unresolved:
+		return l.UnresolvedAt
+	default:
+		return l.SettledAt
+	}
+}
+
+// The origin of a change of an execution, in the ledger.
+const (
+	ByAgent    = "agent"
+	BySweeper  = "sweeper"
+	ByService  = "service"
+	ByOperator = "operator"
+)
+
+const (
+	selectAccount   = "SELECT topped_up, held, captured, pooled FROM accounts WHERE service = ? AND agent_id = ? AND currency = ? FOR UPDATE"
+	insertAccount   = "INSERT INTO accounts (topped_up, held, captured, pooled, service, agent_id, currency) VALUES (?, ?, ?, ?, ?, ?, ?)"
+	orUpdateAccount = ` ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = excluded.topped_up, held = excluded.held,
+		captured = excluded.captured, pooled = excluded.pooled`
+	updateAccount = "UPDATE accounts SET topped_up = ?, held = ?, captured = ?, pooled = ? " +
+		"WHERE service = ? AND agent_id = ? AND currency = ?"
+	updateAccountFrom = updateAccount + " AND topped_up = ? AND held = ? AND captured = ? AND pooled = ?"
+	insertEntry       = "INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, " +
+		"from_state, to_state, actor) VALUES ({ledger} - ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+func (b *Book) readAccount(k AccountKey) []engine.Command {
+	a := &row{now: Account{AccountKey: k}}
+	b.accounts[k] = a
+	if was, found := b.cache.account(k); found {
+		*a = row{now: was, was: was, found: true}
+		return nil
+	}
+	return []engine.Command{{Query: selectAccount, Args: []any{k.Service, k.AgentID, k.Currency}, Row: func(scan engine.Scan) error {
+		var pooled int64
+		err := scan(&a.now.ToppedUp, &a.now.Held, &a.now.Captured, &pooled)
+		a.now.Pooled, a.found = pooled != 0, true
+		a.was = a.now
+		return err
+	}}}
+}
+
+// account returns an account; a missing one is empty.
+func (b *Book) account(ctx context.Context, k AccountKey) (Account, error) {
+	if b.accounts[k] == nil {
+		if err := b.t.Send(ctx, b.readAccount(k)); err != nil {
+			return Account{}, err
+		}
+	}
+	return b.accounts[k].now, nil
+}
+
+// ErrBalance means that an account would fall below zero.
+var ErrBalance = errors.New("the account would fall below zero")
+
+// set changes an account, and its pool accordingly.
+func (b *Book) set(before, after Account) error {
+	if after.Held < 0 || after.Captured < 0 || after.ToppedUp < 0 {
+		return engine.Unavailable(fmt.Errorf("account of %s in %s: %w", after.AgentID, after.Currency, ErrBalance))
+	}
+	a := b.accounts[after.AccountKey]
+	a.now, a.dirty = after, true
+	if more := after.inPool() - before.inPool(); more != 0 {
+		b.owed[PoolKey{after.Service, after.Currency}] += more
+	}
+	return nil
+}
+
+// WriteAccounts returns the statements that write the accounts that have changed, in the order in which all writers lock them. A row that
+// was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
+func (b *Book) WriteAccounts() (list []engine.Command) {
+	for _, k := range slices.SortedFunc(maps.Keys(b.accounts), AccountKey.Compare) {
+		if a := b.accounts[k]; a.dirty {
+			list = append(list, b.writeAccount(a))
+		}
+	}
+	return list
+}
+
+func (b *Book) writeAccount(a *row) engine.Command {
+	args := []any{
+		a.now.ToppedUp, a.now.Held, a.now.Captured, engine.Flag(a.now.Pooled), a.now.Service, a.now.AgentID, a.now.Currency,
+	}
+	switch {
+	case b.sharing == engine.Exclusive:
+		return engine.Command{Query: insertAccount + orUpdateAccount, Args: args}
+	case !a.found:
+		return engine.Command{Query: insertAccount, Args: args}
+	case b.t.Locking() == engine.Pessimistic:
+		return engine.Command{Query: updateAccount, Args: args}
+	}
+	was := a.was
+	return engine.Command{
+		Query: updateAccountFrom, Args: append(args, was.ToppedUp, was.Held, was.Captured, engine.Flag(was.Pooled)), Must: 1,
+	}
+}
+
+// Upsert returns the statement that writes an account where no other process writes.
+func (a Account) Upsert() engine.Command {
+	return engine.Command{Query: insertAccount + orUpdateAccount, Args: []any{
+		a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Service, a.AgentID, a.Currency,
+	}}
+}
+
+// WriteLines returns the statements that write lines of the ledger, with the next numbers.
+func WriteLines(lines []Line) []engine.Command {
+	if len(lines) == 0 {
+		return nil
+	}
+	rows := make([]engine.Command, len(lines))
+	for i, l := range lines {
+		rows[i] = engine.Command{Query: insertEntry, Args: []any{
+			int64(len(lines) - 1 - i), engine.Nanos(l.At()), l.Service, string(l.AgentID), l.ID, l.Intent, l.Rule,
+			l.Charge.Nano, l.Charge.Currency, string(l.From), string(l.State), l.By,
+		}}
+	}
+	return append([]engine.Command{{Query: engine.BumpLedger, Args: []any{len(lines)}}}, engine.Together(rows)...)
+}
+
+// A Cache is what the only writer of a database knows of its accounts and pools: as its last transaction left them. The nil Cache knows
+// nothing.
+type Cache struct {
+	accounts map[AccountKey]Account
+	pools    map[PoolKey]Pool
+}
+
+func (c *Cache) account(k AccountKey) (a Account, found bool) {
+	if c != nil {
+		a, found = c.accounts[k]
+	}
+	return a, found
+}
+
+func (c *Cache) pool(k PoolKey) (p Pool, found bool) {
+	if c != nil {
+		p, found = c.pools[k]
+	}
+	return p, found
+}
+
+// Len returns how many accounts are known.
+func (c *Cache) Len() int { return len(c.accounts) }
+
+// Learn keeps what a transaction has read and written, once it is committed.
+func (c *Cache) Learn(b *Book, pools []Pool) {
+	if c.accounts == nil {
+		c.accounts, c.pools = map[AccountKey]Account{}, map[PoolKey]Pool{}
+	}
+	for k, a := range b.accounts {
+		if a.found || a.dirty {
+			c.accounts[k] = a.now
+		}
+	}
+	for _, p := range pools {
+		c.pools[p.PoolKey] = p
+	}
+}
+
+// Forget drops everything.
+func (c *Cache) Forget() { *c = Cache{} }

@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// Read returns the statements that read accounts and pools, but for those that are known.
+func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
+	list := make([]engine.Command, 0, len(accounts)+len(pools))
+	for _, k := range accounts {
+		list = append(list, b.readAccount(k)...)
+	}
+	for _, k := range pools {
+		list = append(list, b.readPool(k)...)
+	}
+	return list
+}
+
+// A Charge is an account before and after it.
+type Charge struct{ before, after Account }
+
+// Price checks that an amount can be charged to an agent: store.ErrCredit if it cannot. It changes nothing.
+func (b *Book) Price(ctx context.Context, service, agentID string, amount money.Amount, billing store.Billing) (Charge, error) {
+	before, err := b.account(ctx, AccountKey{service, agentID, amount.Currency})
+	if err != nil {
+		return Charge{}, err
+	}
+	after, ok := before.hold(amount, billing)
+	if !ok {
+		return Charge{}, store.ErrCredit
+	}
+	if more := after.inPool() - before.inPool(); more > 0 {
+		err = b.enterPool(ctx, PoolKey{service, amount.Currency}, more, credit(amount.Currency, billing))
+	}
+	return Charge{before, after}, err
+}
+
+// Hold charges.
+func (b *Book) Hold(c Charge) error {
+	if c.before == c.after {
+		return nil
+	}
+	return b.set(c.before, c.after)
+}
+
+// Move ends what an execution holds, unless it became unresolved, and enters the change.
+func (b *Book) Move(ctx context.Context, l Line) error {
+	if l.Charge.Nano > 0 && l.State != store.Unresolved {
+		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})
+		if err != nil {
+			return err
+		}
+		after := before
+		after.Held -= l.Charge.Nano
+		if l.State == store.Captured {
+			after.Captured += l.Charge.Nano
+		}
+		if err := b.set(before, after); err != nil {
+			return err
+		}
+	}
+	b.Enter(l)
+	return nil
+}
+
+// Enter adds a line to the ledger; calls without a charge have none.
+func (b *Book) Enter(l Line) {
+	if l.Charge.Nano != 0 {
+		b.lines = append(b.lines, l)
+	}
+}
+
+// Lines returns what was entered.
+func (b *Book) Lines() []Line { return b.lines }
+
+// WritePools returns the statements that write what pools owe more or less.
+func (b *Book) WritePools() (list []engine.Command) {
+	for _, k := range slices.SortedFunc(maps.Keys(b.owed), PoolKey.Compare) {
+		list = append(list, b.writePool(k))
+	}
+	return list
+}
+
+// Write writes everything that has changed, at the end of an operation.
+func (b *Book) Write(ctx context.Context) error {
+	list := append(b.WriteAccounts(), b.WritePools()...)
+	return b.t.Write(ctx, append(list, WriteLines(b.lines)...))
+}
+
+// Changed returns the accounts and pools that have changed, as they will be.
+func (b *Book) Changed(ctx context.Context) (accounts []Account, pools []Pool, err error) {
+	for _, a := range b.accounts {
+		if a.dirty {
+			accounts = append(accounts, a.now)
+		}
+	}
+	for k := range b.owed {
+		if b.pools[k] == nil {
+			if err := b.t.Send(ctx, b.readPool(k)); err != nil {
+				return nil, nil, err
+			}
+		}
+		pools = append(pools, b.becomes(k))
+	}
+	return accounts, pools, nil
+}

@@ -1,0 +1,152 @@
+// Package ledger keeps what agents paid in and what they were charged: accounts, pools of unapproved agents, entries, top-ups and
+// statements.
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// A Ledger keeps accounts and the entries that they are the sums of.
+type Ledger struct{ db *engine.DB }
+
+// New returns the ledger of a database.
+func New(db *engine.DB) *Ledger { return &Ledger{db} }
+
+func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), nil) }
+
+// Ledger returns entries, the newest first: those of one agent of one service by their times, others in the order of commits.
+func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("to_state", string(f.State))
+	last := "ORDER BY seq DESC"
+	ofAgent := f.Service != "" && f.AgentID != ""
+	if ofAgent {
+		last = "ORDER BY at DESC, seq DESC" // as in the index
+	}
+	if f.After != "" {
+		seq, err := strconv.ParseInt(f.After, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("listing the ledger: %q is no entry number", f.After)
+		}
+		if ofAgent { // the entry itself may have been deleted
+			var at int64
+			found, err := l.db.One(ctx, "SELECT at FROM ledger WHERE seq <= ? ORDER BY seq DESC LIMIT 1", []any{seq}, &at)
+			if err != nil || !found {
+				return nil, err
+			}
+			q.Add("(at, seq) < (?, ?)", at, seq)
+		} else {
+			q.Add("seq < ?", seq)
+		}
+	}
+	const columns = "seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, to_state, actor, reference"
+	query := q.Query("SELECT "+columns+" FROM ledger", last, f.Limit)
+	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (e store.Entry, err error) {
+		var at int64
+		err = scan(&e.Seq, &at, &e.Service, &e.AgentID, &e.ExecutionID, &e.Intent, &e.Rule, &e.Amount.Nano, &e.Amount.Currency, &e.From, &e.To,
+			&e.By, &e.Reference)
+		e.At = engine.FromNanos(at)
+		return e, err
+	})
+}
+
+// TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
+// same top-up was made under this reference before, and that nothing was done now. Errors: money.ErrAmount where the
+// sum would leave its bounds, store.ErrReferenceUsed.
+func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
+	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
+		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
+	}
+	entered := u.Amount
+	if u.Reverse {
+		entered.Nano = -entered.Nano
+	}
+	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
+		// the lock comes first: two top-ups with one reference wait here
+		b := l.book(t)
+		before, err := b.account(ctx, AccountKey{u.Service, string(u.AgentID), u.Amount.Currency})
+		if err != nil {
+			return err
+		}
+		if repeated, err = referenced(ctx, t, u, entered); err != nil || repeated {
+			return err
+		}
+		after := before
+		switch {
+		case u.Reverse && entered.Nano < -before.ToppedUp:
+			return fmt.Errorf("taking back from %s: more than was topped up: %w", u.AgentID, money.ErrAmount)
+		case entered.Nano > math.MaxInt64-before.ToppedUp:
+			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
+		}
+		after.ToppedUp += entered.Nano
+		if err := b.set(before, after); err != nil {
+			return err
+		}
+		if err := enterTopUp(ctx, t, u, entered); err != nil {
+			return err
+		}
+		return b.Write(ctx)
+	})
+	return repeated && err == nil, err
+}
+
+// referenced reports whether the ledger contains this top-up already; store.ErrReferenceUsed if it contains another
+// with the reference.
+func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) (bool, error) {
+	if u.Reference == "" {
+		return false, nil
+	}
+	var agent pat.AgentID
+	var was money.Amount
+	found, err := t.Row(ctx, "SELECT agent_id, amount, currency FROM ledger WHERE service = ? AND reference = ? AND reference <> ''",
+		[]any{u.Service, u.Reference}, &agent, &was.Nano, &was.Currency)
+	switch {
+	case err != nil || !found:
+		return false, err
+	case agent != u.AgentID || was != entered:
+		return false, store.ErrReferenceUsed
+	}
+	return true, nil
+}
+
+func enterTopUp(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) error {
+	n, err := t.Exec(ctx, `INSERT INTO ledger (seq, at, service, agent_id, execution_id, intent, rule, amount, currency, from_state, `+
+		`to_state, actor, reference)
+		VALUES ({ledger}, ?, ?, ?, '', '', '', ?, ?, '', '', ?, ?) ON CONFLICT (service, reference) WHERE reference <> '' DO NOTHING`,
+		engine.Nanos(t.Now()), u.Service, u.AgentID, entered.Nano, entered.Currency, ByOperator, u.Reference)
+	if err == nil && n == 0 { // a concurrent top-up of another agent used the reference
+		return store.ErrReferenceUsed
+	}
+	return err
+}
+
+// Accounts returns accounts by agent and currency. Without a service it adds up those of all services. Filter.After is
+// an agent id, or an agent id, a space and a currency.
+func (l *Ledger) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	if agent, currency, both := strings.Cut(f.After, " "); both {
+		q.Add("(agent_id, currency) > (?, ?)", agent, currency)
+	} else if agent != "" {
+		q.Add("agent_id > ?", agent)
+	}
+	const sums = "SELECT agent_id, currency, SUM(topped_up), SUM(held), SUM(captured) FROM accounts"
+	query := q.Query(sums, "GROUP BY agent_id, currency ORDER BY agent_id, currency", f.Limit)
+	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (a store.Account, err error) {
+		err = scan(&a.AgentID, &a.Currency, &a.ToppedUp.Nano, &a.Held.Nano, &a.Captured.Nano)
+		a.ToppedUp.Currency, a.Held.Currency, a.Captured.Currency = a.Currency, a.Currency, a.Currency
+		return a, err
+	})
+}

@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"context"
+	"math"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// enterPool checks that more may be owed by unapproved agents, who may owe credit together: store.ErrCredit.
+func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
+	if b.pools[k] == nil {
+		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
+			return err
+		}
+	}
+	p := b.pools[k]
+	p.fade(b.t.Now(), credit)
+	owed := p.owed + b.owed[k]
+	if counts := max(0, owed-p.faded); more > credit-counts {
+		return store.ErrCredit
+	}
+	p.charged, p.most = true, credit+min(p.faded, math.MaxInt64-credit)
+	return nil
+}
+
+const (
+	selectPool   = "SELECT owed, faded, faded_at FROM pools WHERE service = ? AND currency = ? FOR UPDATE"
+	chargeToPool = `INSERT INTO pools (service, currency, owed, faded, faded_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed,
+			faded = CASE WHEN excluded.faded < pools.owed THEN excluded.faded ELSE pools.owed END, faded_at = excluded.faded_at`
+	chargeToPoolWithin = chargeToPool + " WHERE pools.owed + excluded.owed <= ?"
+	setPool            = `INSERT INTO pools (service, currency, owed, faded, faded_at) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = excluded.owed, faded = excluded.faded, faded_at = excluded.faded_at`
+	addToPool = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
+		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
+	// takeFromPool also takes what has faded where no more than that is left.
+	takeFromPool = `UPDATE pools SET owed = owed + ?, faded = CASE WHEN faded > owed + ? THEN owed + ? ELSE faded END
+		WHERE service = ? AND currency = ?`
+)
+
+// readPool returns the statement that reads a pool, if it has to be read.
+func (b *Book) readPool(k PoolKey) []engine.Command {
+	p := new(pool)
+	b.pools[k] = p
+	if was, found := b.cache.pool(k); found {
+		*p = pool{
+			owed: was.Owed, faded: was.Faded, fadedAt: engine.FromNanos(was.FadedAt), storedFaded: was.Faded, storedAt: was.FadedAt,
+		}
+		return nil
+	}
+	return []engine.Command{{Query: selectPool, Args: []any{k.Service, k.Currency}, Row: func(scan engine.Scan) error {
+		err := scan(&p.owed, &p.storedFaded, &p.storedAt)
+		p.faded, p.fadedAt = p.storedFaded, engine.FromNanos(p.storedAt)
+		return err
+	}}}
+}
+
+// becomes returns a pool as the statement of writePool leaves it.
+func (b *Book) becomes(k PoolKey) Pool {
+	more, p := b.owed[k], b.pools[k]
+	out := Pool{PoolKey: k, Owed: p.owed + more, Faded: p.storedFaded, FadedAt: p.storedAt}
+	switch {
+	case more < 0:
+		out.Faded = min(out.Faded, out.Owed)
+	case p.charged:
+		out.Faded, out.FadedAt = min(p.faded, p.owed), engine.Nanos(p.fadedAt)
+	}
+	return out
+}
+
+// Upsert returns the statement that writes a pool where no other process writes.
+func (p Pool) Upsert() engine.Command {
+	return engine.Command{Query: setPool, Args: []any{p.Service, p.Currency, p.Owed, p.Faded, p.FadedAt}}
+}
+
+// writePool returns the statement that changes a pool. What all unapproved agents share is not compared with what was
+// read: it only has to stay within the credit.
+func (b *Book) writePool(k PoolKey) engine.Command {
+	optimistic := b.t.Locking() == engine.Optimistic
+	more, p := b.owed[k], b.pools[k]
+	switch {
+	case more < 0:
+		return engine.Command{
+			Query: takeFromPool, Args: []any{more, more, more, k.Service, k.Currency}, Must: int(engine.Flag(optimistic)),
+		}
+	case p == nil || !p.charged: // a top-up was taken back
+		return engine.Command{Query: addToPool, Args: []any{k.Service, k.Currency, more}}
+	}
+	args := []any{k.Service, k.Currency, more, p.faded, engine.Nanos(p.fadedAt)}
+	if !optimistic {
+		return engine.Command{Query: chargeToPool, Args: args}
+	}
+	return engine.Command{Query: chargeToPoolWithin, Args: append(args, p.most), Must: 1}
+}
+
+// LeavePool removes the accounts of an agent that was approved from the pool.
+func (l *Ledger) LeavePool(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
+	var keys []AccountKey
+	err := t.Rows(ctx, "SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency",
+		[]any{service, id}, func(scan engine.Scan) error {
+			k := AccountKey{Service: service, AgentID: string(id)}
+			err := scan(&k.Currency)
+			keys = append(keys, k)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	b := l.book(t)
+	for _, k := range keys {
+		before, err := b.account(ctx, k)
+		if err != nil {
+			return err
+		}
+		after := before
+		after.Pooled = false
+		if err := b.set(before, after); err != nil {
+			return err
+		}
+	}
+	return b.Write(ctx)
+}

@@ -1,0 +1,155 @@
+package records
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const agreementColumns = `service, id, issuer, agent_id, key_id, public_key, policy_uid, policy_digest, assurance, form,
+	has_signed, signed, signature, nonce, scope, state, created_at`
+
+func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
+	var hasSigned bool
+	var created int64
+	var scope list
+	err = scan(append([]any{
+		&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PublicKey, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form,
+		&hasSigned, &a.Signed, &a.Signature, &a.Nonce, &scope, &a.State, &created,
+	}, more...)...)
+	if !hasSigned {
+		a.Signed = nil
+	}
+	a.Scope, a.CreatedAt, a.AgentID = scope, engine.FromNanos(created), agentOf(a.AgentID, a.Assurance)
+	return a, err
+}
+
+// Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the
+// agent. A static agreement whose key ended one under the same policy stays ended, because others can make further
+// signatures of an ended one. An agreement with the nonce and the signature of an earlier one that was pending, and for which no token has
+// been issued, is that agreement, returned in its present state; so an agent can repeat the same request.
+func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
+	a := n.Agreement
+	if a.State == "" {
+		a.State = pat.AgreementActive
+	}
+	if a.CreatedAt.IsZero() {
+		a.CreatedAt = s.db.Now()
+	}
+	result := a
+	err := s.unless(n.Approved)(ctx, func(ctx context.Context, t *engine.Tx) error {
+		if err := s.claim(ctx, t, n, s.tokensKept); err != nil {
+			return err
+		}
+		earlier, err := s.sameAgreement(ctx, t, a)
+		if err != nil {
+			return err
+		}
+		if earlier != nil {
+			result = *earlier
+			return nil
+		}
+		result = a
+		if a.Nonce != "" {
+			if fresh, err := s.calls.UseNonce(ctx, t, a.Service, a.KeyID, a.Nonce, n.NonceUntil); err != nil {
+				return err
+			} else if !fresh {
+				return pat.ErrReplayed
+			}
+		}
+		return s.insertAgreement(ctx, t, a, n.Policy)
+	})
+	if err != nil {
+		return pat.Agreement{}, err
+	}
+	return result, nil
+}
+
+// sameAgreement returns the agreement that a repeats, or nil; pat.ErrReplayed if its nonce is used.
+func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
+	const q = "SELECT " + agreementColumns + ", awaiting FROM agreements WHERE service = ?"
+	var same *pat.Agreement
+	if a.Nonce != "" {
+		seen := false
+		err := t.Rows(ctx, q+" AND key_id = ? AND nonce = ?", []any{a.Service, a.KeyID, a.Nonce}, func(scan engine.Scan) error {
+			var awaiting bool
+			was, err := scanAgreement(scan, &awaiting)
+			seen = true
+			if awaiting && was.State != pat.AgreementRevoked && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature) {
+				same = &was
+			}
+			return err
+		})
+		if err == nil && seen && same == nil {
+			err = pat.ErrReplayed
+		}
+		return same, err
+	}
+	if a.Assurance != pat.Static {
+		return nil, nil
+	}
+	ended := false
+	err := t.Rows(ctx, q+" AND policy_digest = ? AND key_id = ? AND assurance = ? ORDER BY id",
+		[]any{a.Service, a.PolicyDigest, a.KeyID, string(pat.Static)}, func(scan engine.Scan) error {
+			var awaiting bool
+			was, err := scanAgreement(scan, &awaiting)
+			switch {
+			case was.State == pat.AgreementRevoked:
+				ended = true
+			case same == nil && was.AgentID == a.AgentID && bytes.Equal(was.Signature, a.Signature):
+				same = &was
+			}
+			return err
+		})
+	if err == nil && ended {
+		return nil, pat.ErrReplayed
+	}
+	return same, err
+}
+
+func (s *Records) insertAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement, p pat.PolicyDocument) error {
+	scope, err := list(a.Scope).text()
+	if err != nil {
+		return err
+	}
+	offered := p.FirstOffered
+	if offered.IsZero() {
+		offered = t.Now()
+	}
+	if _, err := t.Exec(ctx, "INSERT INTO policies (service, digest, uid, body, first_offered) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		a.Service, a.PolicyDigest, p.UID, engine.Blob(p.Bytes), engine.Nanos(offered)); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, "INSERT INTO agreements ("+agreementColumns+
+		", awaiting) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		a.Service, a.ID, a.Issuer, recordOf(a.AgentID, a.Assurance), a.KeyID, engine.Blob(a.PublicKey), a.PolicyUID, a.PolicyDigest,
+		string(a.Assurance), a.Form, engine.Flag(a.Signed != nil), engine.Blob(a.Signed), engine.Blob(a.Signature), a.Nonce, scope,
+		string(a.State),
+		engine.Nanos(a.CreatedAt),
+		engine.Flag(a.State == pat.AgreementPending))
+	return err
+}
+
+// Agreement implements pat.Agreements.
+func (s *Records) Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error) {
+	return engine.First(ctx, s.db, pat.ErrNotFound, "SELECT "+agreementColumns+" FROM agreements WHERE service = ? AND id = ?",
+		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
+}
+
+// Policy returns the document of a digest, or pat.ErrNotFound.
+func (s *Records) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
+	p := pat.PolicyDocument{Service: service, Digest: digest}
+	var offered int64
+	found, err := s.db.One(ctx, "SELECT uid, body, first_offered FROM policies WHERE service = ? AND digest = ?", []any{service, digest},
+		&p.UID, &p.Bytes, &offered)
+	switch {
+	case err != nil:
+		return pat.PolicyDocument{}, err
+	case !found:
+		return pat.PolicyDocument{}, pat.ErrNotFound
+	}
+	p.FirstOffered = engine.FromNanos(offered)
+	return p, nil
+}

@@ -1,0 +1,131 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const registrationColumns = "a.service, a.address, a.network, a.record, a.source, a.active, a.attested_at, a.until"
+
+func scanRegistration(scan engine.Scan) (store.Registration, error) {
+	var r store.Registration
+	var attested, until int64
+	err := scan(&r.Service, &r.Address, &r.Network, &r.Record, &r.Source, &r.Active, &attested, &until)
+	r.AttestedAt, r.Until = engine.FromNanos(attested), engine.FromNanos(until)
+	return r, err
+}
+
+// Register records where an agent is. The one that was signed at the same moment is the same, and changes nothing;
+// store.ErrOlder where a newer one is there, store.ErrFull where the service has as many as may be, and store.ErrShare where the
+// source has, or all sources around it.
+func (s *Records) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		var attested, until int64
+		found, err := t.Row(ctx, "SELECT attested_at, until FROM almanac WHERE service = ? AND address = ? FOR UPDATE",
+			[]any{r.Service, r.Address}, &attested, &until)
+		switch {
+		case err != nil:
+			return err
+		case found && attested > engine.Nanos(r.AttestedAt):
+			return store.ErrOlder
+		case found && attested == engine.Nanos(r.AttestedAt):
+			return nil
+		case !found || until <= engine.Nanos(t.Now()):
+			if err := s.roomFor(ctx, t, &r, most); err != nil {
+				return err
+			}
+		}
+		n, err := t.Exec(ctx, `INSERT INTO almanac (service, address, network, record, source, active, attested_at, status_at, until)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (service, address) DO UPDATE SET network = excluded.network, record = excluded.record,
+			source = excluded.source, attested_at = excluded.attested_at, until = excluded.until,
+			active = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.active ELSE excluded.active END,
+			status_at = CASE WHEN almanac.status_at > excluded.attested_at THEN almanac.status_at ELSE excluded.status_at END
+			WHERE almanac.attested_at < excluded.attested_at`,
+			r.Service, r.Address, r.Network, r.Record, r.Source, engine.Flag(r.Active), engine.Nanos(r.AttestedAt),
+			engine.Nanos(r.AttestedAt), engine.Nanos(r.Until))
+		switch {
+		case err != nil:
+			return err
+		case n == 0: // another process was faster
+			return store.ErrOlder
+		}
+		if _, err := t.Exec(ctx, "DELETE FROM almanac_protocols WHERE service = ? AND address = ?", r.Service, r.Address); err != nil {
+			return err
+		}
+		for _, protocol := range r.Protocols {
+			if _, err := t.Exec(ctx, "INSERT INTO almanac_protocols (service, protocol, address, until) VALUES (?, ?, ?, ?)",
+				r.Service, protocol, r.Address, engine.Nanos(r.Until)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// roomFor returns nil where there is room for one registration more.
+func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registration, most store.RegistrationBounds) error {
+	const live = "SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?"
+	room := func(most int, full error, query string, args ...any) error {
+		var n int
+		_, err := t.Row(ctx, query, append([]any{r.Service, engine.Nanos(t.Now())}, args...), &n)
+		if err == nil && n >= most {
+			err = full
+		}
+		return err
+	}
+	if err := room(most.All, store.ErrFull, live); err != nil {
+		return err
+	}
+	if err := room(most.Source, store.ErrShare, live+" AND source = ?", r.Source); err != nil {
+		return err
+	}
+	for _, w := range most.Wider {
+		if err := room(w.Most, store.ErrShare, live+" AND source >= ? AND source < ?", w.Prefix, after(w.Prefix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// after is the first text after all that begin with prefix, in the order of bytes.
+func after(prefix string) string {
+	last := len(prefix) - 1
+	return prefix[:last] + string(prefix[last]+1)
+}
+
+// SetActive records whether an agent is active, as of the moment at which it signed that; what is older than what is
+// there changes nothing; of two of one moment the last holds. store.ErrNotFound where it has not registered.
+func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		if _, err := t.Exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
+			engine.Flag(active), engine.Nanos(signed), service, address, engine.Nanos(signed)); err != nil {
+			return err
+		}
+		var one int
+		found, err := t.Row(ctx, "SELECT 1 FROM almanac WHERE service = ? AND address = ? AND until > ?",
+			[]any{service, address, engine.Nanos(t.Now())}, &one)
+		if err == nil && !found {
+			return store.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Registration returns where an agent is, or store.ErrNotFound; without its protocols.
+func (s *Records) Registration(ctx context.Context, service, address string) (store.Registration, error) {
+	return engine.First(ctx, s.db, store.ErrNotFound,
+		"SELECT "+registrationColumns+" FROM almanac a WHERE a.service = ? AND a.address = ? AND a.until > ?",
+		[]any{service, address, engine.Nanos(s.db.Now())}, scanRegistration)
+}
+
+// Registrations lists who speaks a protocol, by its digest: at most limit from the address after on, in the order of addresses;
+// without their protocols.
+func (s *Records) Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error) {
+	return engine.All(ctx, s.db, "SELECT "+registrationColumns+` FROM almanac_protocols p
+		JOIN almanac a ON a.service = p.service AND a.address = p.address
+		WHERE p.service = ? AND p.protocol = ? AND p.address > ? AND a.until > ? ORDER BY p.address LIMIT ?`,
+		[]any{service, protocol, after, engine.Nanos(s.db.Now()), limit}, scanRegistration)
+}

@@ -1,0 +1,242 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; of
+// a token or an agreement it changes nothing where the first was for as long, because neither is ever valid again.
+// Revoking an agreement also ends it; revoking an agent without a record blocks its id.
+func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
+	switch r.Kind {
+	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
+	default:
+		return fmt.Errorf("revoking %s: %q is no kind of revocation", r.Subject, r.Kind)
+	}
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		var err error
+		if ended, err := s.revokedBefore(ctx, t, &r); err != nil || ended {
+			return err
+		}
+		switch r.Kind { // rows that others lock come before the number of the change, for which all wait
+		case pat.RevokedAgreement:
+			_, err = t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
+		case pat.RevokedAgent:
+			_, _, err = s.agent(ctx, t, r.Service, pat.AgentID(r.Subject))
+		default:
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.coverIssued(ctx, t, &r); err != nil {
+			return err
+		}
+		seq, err := t.NextChange(ctx)
+		if err != nil {
+			return err
+		}
+		err = s.addRevocation(ctx, t, r, seq)
+		if err != nil || r.Kind != pat.RevokedAgent {
+			return err
+		}
+		if seq, err = t.NextChange(ctx); err != nil {
+			return err
+		}
+		return s.block(ctx, t, r.Service, r.Subject, r.Reason, r.At, seq)
+	})
+}
+
+// addRevocation records a revocation with its number. One of the same subject only grows.
+func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocation, seq int64) error {
+	_, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
+		at = CASE WHEN excluded.at > revocations.at THEN excluded.at ELSE revocations.at END,
+		until = CASE WHEN excluded.until > revocations.until THEN excluded.until ELSE revocations.until END`,
+		r.Service, string(r.Kind), r.Subject, engine.Nanos(r.At), engine.Nanos(r.Until), r.Reason, seq)
+	return err
+}
+
+// revokedBefore reports whether a token or an agreement was revoked before, for as long from then as the revocation is from its
+// time. Of several revocations at once, all but the first wait for that one here.
+func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) (bool, error) {
+	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
+		return false, nil
+	}
+	n, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, 0)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason
+		WHERE revocations.until - revocations.at < excluded.until - excluded.at`,
+		r.Service, string(r.Kind), r.Subject, engine.Nanos(r.At), engine.Nanos(r.Until), r.Reason)
+	return n == 0, err
+}
+
+// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another
+// process issued with another clock, or that starts with the next second.
+func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
+	var column string
+	switch r.Kind {
+	case pat.RevokedAgent:
+		column = "agent_id"
+	case pat.RevokedPolicy:
+		column = "policy_digest"
+	default:
+		return nil
+	}
+	other := r.Subject
+	if r.Kind == pat.RevokedAgent {
+		other = string(recordOf(pat.AgentID(r.Subject), pat.Static))
+	}
+	var last int64
+	found, err := t.Row(ctx,
+		"SELECT issued_at FROM tokens WHERE service = ? AND issued_at > ? AND "+column+" IN (?, ?) ORDER BY issued_at DESC, id DESC LIMIT 1",
+		[]any{r.Service, engine.Nanos(r.At), r.Subject, other}, &last)
+	if found {
+		r.At = engine.FromNanos(last)
+	}
+	return err
+}
+
+// AddSigningKey implements pat.KeyStore. Keys are kept as long as their last PAT; see Purge.
+func (s *Records) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		seq, err := t.NextChange(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(ctx, `INSERT INTO signing_keys (id, algorithm, jwk, created_at, not_after, seq, purpose) VALUES (?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET not_after = excluded.not_after, seq = excluded.seq`,
+			k.ID, k.Algorithm, engine.Blob(k.JWK), engine.Nanos(k.CreatedAt), engine.Nanos(k.NotAfter), seq, string(k.Purpose))
+		return err
+	})
+}
+
+const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose"
+
+func scanKey(scan engine.Scan, more ...any) (k pat.SigningKey, err error) {
+	var created, notAfter int64
+	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose}, more...)...)
+	k.CreatedAt, k.NotAfter = engine.FromNanos(created), engine.FromNanos(notAfter)
+	return k, err
+}
+
+// SigningKeys implements pat.KeyStore, the oldest first.
+func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
+	return engine.All(ctx, s.db, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
+		[]any{engine.Nanos(now)}, func(scan engine.Scan) (pat.SigningKey, error) { return scanKey(scan) })
+}
+
+// Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
+// The newest number is read first: a change that commits meanwhile may be returned now, and again next time. After the
+// database was set back, and for a seq that it never used, everything is returned, also what has ended.
+func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
+	newest, err := s.db.Newest(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.current(ctx); err != nil {
+		return nil, 0, err
+	}
+	was := s.floor.Load()
+	if seq == newest && was == engine.Nanos(s.db.Floor()) {
+		return nil, newest, nil
+	}
+	if err := s.db.ReadFloor(ctx); err != nil {
+		return nil, 0, err
+	}
+	floor := engine.Nanos(s.db.Floor())
+	initial := seq == 0
+	if seq > newest || seq < 0 || floor != was { // numbers that the database has may be those of other changes
+		seq = 0
+	}
+	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
+	args, agentArgs := []any{seq}, []any{seq}
+	if initial {
+		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
+		args, agentArgs = []any{engine.Nanos(s.db.Now())}, []any{string(pat.AgentActive)}
+	}
+	var out []pat.Change
+	err = s.db.List(ctx, "SELECT seq, service, kind, subject, at, until, reason FROM revocations WHERE "+revocations, args,
+		func(scan engine.Scan) error {
+			var c pat.Change
+			var r pat.Revocation
+			var at, until int64
+			err := scan(&c.Seq, &r.Service, &r.Kind, &r.Subject, &at, &until, &r.Reason)
+			r.At, r.Until = engine.FromNanos(at), engine.FromNanos(until)
+			c.Revocation = &r
+			out = append(out, c)
+			return err
+		})
+	if err != nil {
+		return nil, 0, err
+	}
+	var changed []pat.Agent
+	var seqs []int64
+	err = s.db.List(ctx, "SELECT "+agentColumns+", seq FROM agents WHERE "+agents, agentArgs, func(scan engine.Scan) error {
+		var at int64
+		a, err := scanAgent(scan, &at)
+		changed, seqs = append(changed, a), append(seqs, at)
+		return err
+	})
+	if err == nil {
+		err = s.readKeys(ctx, changed)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range changed {
+		out = append(out, pat.Change{Seq: seqs[i], Agent: &changed[i]})
+	}
+	err = s.db.List(ctx, "SELECT "+keyColumns+", seq FROM signing_keys WHERE "+keys, args, func(scan engine.Scan) error {
+		var c pat.Change
+		k, err := scanKey(scan, &c.Seq)
+		c.Key = &k
+		out = append(out, c)
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	s.floor.Store(floor)
+	slices.SortFunc(out, func(a, b pat.Change) int { return cmp.Compare(a.Seq, b.Seq) })
+	return out, newest, nil
+}
+
+// MarkRestored must be called once after the state was set back to an earlier one: every PAT
+// issued before ends, signing keys too, and every rolling or calendar window of a policy's limit that began before counts
+// as used up until it is over. Lifetime counters and limits of the service's own (limit.Token, limit.Ceiling) go on from
+// the restored count. PATs end with the keys that signed them, so those without a
+// record in the database end too; a process whose key has ended makes a new one when it starts.
+func (s *Records) MarkRestored(ctx context.Context) error {
+	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
+}
+
+// errCarriedOver means that another process carried the state of a service over to another id.
+var errCarriedOver = errors.New("the state of a service was carried over to another id: " +
+	"restart uimgate with the configuration that names it")
+
+// current returns an error where another process changed the database so that this one cannot go on.
+func (s *Records) current(ctx context.Context) error {
+	if s.db.Sharing() == engine.Exclusive {
+		return nil
+	}
+	var needs, moves int64
+	_, err := s.db.One(ctx, "SELECT COALESCE(MAX(CASE WHEN name = 'needs' THEN n END), 0), "+
+		"COALESCE(MAX(CASE WHEN name = 'moves' THEN n END), 0) FROM sequences", nil, &needs, &moves)
+	switch {
+	case err != nil:
+		return err
+	case needs > schema.Newest():
+		return engine.Unavailable(schema.ErrNewer)
+	case moves != s.moves:
+		return engine.Unavailable(errCarriedOver)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package records
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. What
+// static agreements claim, the principal and the key of such agreements, is apart from what fresh ones claim, and only as
+// good as they allow: whoever saw one can send it first.
+func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
+	a, approved := n.Agreement, n.Approved
+	if a.Assurance == pat.Consent { // its id is its own
+		_, err := s.claimRecord(ctx, t, a.Service, a.AgentID, "", approved)
+		return err
+	}
+	if a.Assurance != pat.Static {
+		if err := s.takeReserved(ctx, t, n, kept); err != nil {
+			return err
+		}
+		made, err := s.claimRecord(ctx, t, a.Service, a.AgentID, a.KeyID, approved)
+		if made && err == nil {
+			err = s.endOtherStatic(ctx, t, a)
+		}
+		return err
+	}
+	owner, err := s.keyOwner(ctx, t, a.Service, a.KeyID)
+	if err != nil {
+		return err
+	}
+	if owner != "" && owner != a.AgentID {
+		return pat.ErrKeyTaken
+	}
+	record := recordOf(a.AgentID, a.Assurance)
+	switch agent, exists, err := s.agent(ctx, t, a.Service, a.AgentID); {
+	case err != nil:
+		return err
+	case exists && owner == "" && s.hasKeys(ctx, t, a.Service, a.AgentID):
+		return pat.ErrAgentIDTaken
+	case exists && agent.Status != pat.AgentActive:
+		static, err := s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID))
+		if err == nil && owner == "" && static != record {
+			err = pat.ErrAgentIDTaken // only the key on record may see that an agent is blocked
+		}
+		return cmp.Or(err, pat.ErrBlocked)
+	}
+	_, err = s.claimRecord(ctx, t, a.Service, record, staticKey(a.KeyID), approved)
+	return err
+}
+
+// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if another
+// key made them.
+func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreement) error {
+	record := recordOf(a.AgentID, pat.Static)
+	other, exists, err := s.agent(ctx, t, a.Service, record)
+	if err != nil || !exists || other.Status != pat.AgentActive {
+		return err
+	}
+	owner, err := s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID))
+	if err != nil || owner == record {
+		return err
+	}
+	seq, err := t.NextChange(ctx)
+	if err != nil {
+		return err
+	}
+	return s.block(ctx, t, a.Service, string(record), "a fresh agreement of another key has the id", t.Now(), seq)
+}
+
+// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim it again.
+func (s *Records) claimRecord(
+	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID, approved bool,
+) (made bool, err error) {
+	var owner pat.AgentID
+	if key != "" {
+		if owner, err = s.keyOwner(ctx, t, service, key); err != nil {
+			return false, err
+		}
+	}
+	if owner != "" && owner != id {
+		return false, pat.ErrKeyTaken
+	}
+	a, exists, err := s.agent(ctx, t, service, id)
+	switch {
+	case err != nil:
+		return false, err
+	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && s.unclaimed(ctx, t, service, id): // unblocked since
+		return true, s.claimUnblocked(ctx, t, a, key, approved)
+	case exists && owner == "":
+		return false, pat.ErrAgentIDTaken // only the key on record may see that an agent is blocked
+	case exists && a.Status != pat.AgentActive:
+		return false, pat.ErrBlocked
+	case exists && approved && !a.Approved:
+		return false, s.approve(ctx, t, service, id)
+	case exists:
+		return false, nil
+	}
+	n, err := t.Exec(ctx, "INSERT INTO agents (service, id, status, approved, created_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		service, id, string(pat.AgentActive), engine.Flag(approved), engine.Nanos(t.Now()))
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		return false, pat.ErrAgentIDTaken
+	}
+	if key == "" {
+		return true, nil
+	}
+	return true, s.addKey(ctx, t, service, id, key)
+}
+
+// claimUnblocked gives a key the record of an id that the operator blocked and unblocked before any agent claimed it.
+func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent, key pat.KeyID, approved bool) error {
+	if err := s.addKey(ctx, t, a.Service, a.ID, key); err != nil || !approved || a.Approved {
+		return err
+	}
+	return s.approve(ctx, t, a.Service, a.ID)
+}
+
+// unclaimed reports whether no agent ever agreed under an id. Agents of consent have agreements and no key.
+func (s *Records) unclaimed(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
+	var one int
+	agreed, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
+	return err == nil && !agreed && !s.hasKeys(ctx, t, service, id)
+}

@@ -1,0 +1,168 @@
+package records
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const consentColumns = `service, handle, agreement_id, client_id, document, redirect_uri, challenge, resource, request, browser,
+	created_at, until, code, code_until, code_used, refresh, refresh_handle`
+
+// AddConsent records a consent; store.ErrUsed if there is one with its handle.
+func (s *Records) AddConsent(ctx context.Context, c store.Consent) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
+			"ON CONFLICT DO NOTHING",
+			c.Service, c.Handle, c.AgreementID, c.ClientID, c.Document, c.RedirectURI, c.Challenge, c.Resource, c.Request, c.Browser,
+			engine.Nanos(c.CreatedAt), engine.Nanos(c.Until), c.Code, engine.Nanos(c.CodeUntil), engine.Flag(c.CodeUsed), c.Refresh,
+			c.RefreshHandle)
+		if err == nil && n == 0 {
+			return store.ErrUsed
+		}
+		return err
+	})
+}
+
+// Consent returns the consent of a code, or store.ErrNotFound.
+func (s *Records) Consent(ctx context.Context, service, handle string) (store.Consent, error) {
+	return s.consent(ctx, "service = ? AND handle = ?", service, handle)
+}
+
+// ConsentByRefresh returns the consent of a refresh token, or store.ErrNotFound.
+func (s *Records) ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error) {
+	if handle == "" {
+		return store.Consent{}, store.ErrNotFound
+	}
+	return s.consent(ctx, "service = ? AND (refresh_handle = ? OR handle = ? AND refresh_handle = '')", service, handle, handle)
+}
+
+func (s *Records) consent(ctx context.Context, condition string, args ...any) (store.Consent, error) {
+	var c store.Consent
+	var created, until, codeUntil int64
+	found, err := s.db.One(ctx, "SELECT "+consentColumns+" FROM consents WHERE "+condition, args,
+		&c.Service, &c.Handle, &c.AgreementID, &c.ClientID, &c.Document, &c.RedirectURI, &c.Challenge, &c.Resource, &c.Request, &c.Browser,
+		&created, &until, &c.Code, &codeUntil, &c.CodeUsed, &c.Refresh, &c.RefreshHandle)
+	switch {
+	case err != nil:
+		return store.Consent{}, err
+	case !found:
+		return store.Consent{}, store.ErrNotFound
+	}
+	c.CreatedAt, c.Until, c.CodeUntil = engine.FromNanos(created), engine.FromNanos(until), engine.FromNanos(codeUntil)
+	return c, nil
+}
+
+// SetCode replaces the code of a consent, given by its digest, with another; store.ErrUsed where a code was used already.
+func (s *Records) SetCode(ctx context.Context, service, handle, code string, until time.Time) error {
+	return s.changeOne(ctx, "UPDATE consents SET code = ?, code_until = ? WHERE service = ? AND handle = ? AND code_used = 0",
+		code, engine.Nanos(until), service, handle)
+}
+
+// UseCode uses up a code; store.ErrUsed where it is not the code of the consent, or was used before.
+func (s *Records) UseCode(ctx context.Context, service, handle, code string) error {
+	return s.changeOne(ctx, "UPDATE consents SET code_used = 1 WHERE service = ? AND handle = ? AND code = ? AND code <> '' AND code_used = 0",
+		service, handle, code)
+}
+
+// Rotate replaces a refresh token by the next, both given by their digests; store.ErrUsed where it is not the one that is good.
+// Before the first refresh token it is empty.
+func (s *Records) Rotate(ctx context.Context, service, handle, refresh, next string) error {
+	return s.changeOne(ctx, "UPDATE consents SET refresh = ? WHERE service = ? AND handle = ? AND refresh = ?", next, service, handle, refresh)
+}
+
+// changeOne runs a statement that changes one row or none; none is store.ErrUsed.
+func (s *Records) changeOne(ctx context.Context, query string, args ...any) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, query, args...)
+		if err == nil && n == 0 {
+			return store.ErrUsed
+		}
+		return err
+	})
+}
+
+// AddClient records a client. Where the service has most of them already, the one that is forgotten first makes room if it would
+// be forgotten before a time; else the error is store.ErrFull.
+func (s *Records) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
+	redirects, err := list(c.Redirects).text()
+	if err != nil {
+		return err
+	}
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		var n int
+		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM clients WHERE service = ?", []any{c.Service}, &n); err != nil {
+			return err
+		}
+		if n >= most {
+			gone, err := t.Exec(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
+				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until LIMIT 1)", c.Service, c.Service, engine.Nanos(before))
+			if err != nil {
+				return err
+			}
+			if gone == 0 {
+				return store.ErrFull
+			}
+		}
+		_, err := t.Exec(ctx, "INSERT INTO clients (service, id, name, redirects, created_at, until) VALUES (?, ?, ?, ?, ?, ?)",
+			c.Service, c.ID, c.Name, redirects, engine.Nanos(c.CreatedAt), engine.Nanos(c.Until))
+		return err
+	})
+}
+
+// Client returns one client, or store.ErrNotFound.
+func (s *Records) Client(ctx context.Context, service, id string) (store.Client, error) {
+	c := store.Client{Service: service, ID: id}
+	var redirects list
+	var created, until int64
+	found, err := s.db.One(ctx, "SELECT name, redirects, created_at, until FROM clients WHERE service = ? AND id = ?", []any{service, id},
+		&c.Name, &redirects, &created, &until)
+	switch {
+	case err != nil:
+		return store.Client{}, err
+	case !found:
+		return store.Client{}, store.ErrNotFound
+	}
+	c.Redirects, c.CreatedAt, c.Until = redirects, engine.FromNanos(created), engine.FromNanos(until)
+	return c, nil
+}
+
+// KeepClient keeps a client until a time at least. One that is not there is no error.
+func (s *Records) KeepClient(ctx context.Context, service, id string, until time.Time) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
+			engine.Nanos(until), service, id, engine.Nanos(until))
+		return err
+	})
+}
+
+// AddInvitation records an invitation.
+func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		_, err := t.Exec(ctx, "INSERT INTO invitations (service, code, name, created_at, until) VALUES (?, ?, ?, ?, ?)",
+			i.Service, i.Code, i.Name, engine.Nanos(i.CreatedAt), engine.Nanos(i.Until))
+		return err
+	})
+}
+
+// TakeInvitation uses up an invitation and returns it; store.ErrNotFound where there is none, or none any more.
+func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
+	i := store.Invitation{Service: service, Code: code}
+	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		var created, until int64
+		found, err := t.Row(ctx, "SELECT name, created_at, until FROM invitations WHERE service = ? AND code = ? AND until > ? FOR UPDATE",
+			[]any{service, code, engine.Nanos(t.Now())}, &i.Name, &created, &until)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return store.ErrNotFound
+		}
+		i.CreatedAt, i.Until = engine.FromNanos(created), engine.FromNanos(until)
+		_, err = t.Exec(ctx, "DELETE FROM invitations WHERE service = ? AND code = ?", service, code)
+		return err
+	})
+	return i, err
+}

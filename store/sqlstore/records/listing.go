@@ -1,0 +1,170 @@
+package records
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// Agents returns agents by id, with their keys.
+func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	if f.Status == pat.AgentBlocked { // as in the partial index
+		q.Add("status = 'blocked'")
+	} else {
+		q.Equal("status", string(f.Status))
+	}
+	if f.Waiting {
+		q.Add(waitingAgents, f.Service)
+	}
+	if f.Approved != nil {
+		q.Add("approved = ?", engine.Flag(*f.Approved))
+	}
+	if f.After != "" {
+		q.Add("id > ?", f.After)
+	}
+	query := q.Query("SELECT "+agentColumns+", "+agentWaits+" FROM agents", "ORDER BY service, id", f.Limit)
+	out, err := engine.All(ctx, s.db, query, q.Args, scanListed)
+	if err != nil {
+		return nil, err
+	}
+	return out, s.readKeys(ctx, out)
+}
+
+// Backlog counts what waits for the operator at a service.
+func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog, err error) {
+	waiting := "SELECT COUNT(*) FROM agents WHERE service = ? AND " + waitingAgents
+	if _, err = s.db.One(ctx, waiting, []any{service, service}, &b.Waiting); err != nil {
+		return store.Backlog{}, err
+	}
+	_, err = s.db.One(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM executions WHERE service = ? AND state = 'unresolved' AND amount > 0 LIMIT "+
+		strconv.Itoa(store.MostCounted)+") AS counted", []any{service}, &b.Unresolved)
+	return b, err
+}
+
+// NameAgent sets what the operator calls an agent; "" takes the name away. The error is pat.ErrNotFound.
+func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		n, err := t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
+		if err == nil && n == 0 {
+			err = pat.ErrNotFound
+		}
+		return err
+	})
+}
+
+// AgentNames returns the names of those of some agents, at most a page of them, that have one.
+func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
+	names := map[pat.AgentID]string{}
+	if len(ids) == 0 {
+		return names, nil
+	}
+	args := []any{service}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	query := "SELECT id, name FROM agents WHERE service = ? AND name <> '' AND id IN (?" + strings.Repeat(", ?", len(ids)-1) + ")"
+	return names, s.db.List(ctx, query, args, func(scan engine.Scan) error {
+		var id pat.AgentID
+		var name string
+		err := scan(&id, &name)
+		names[id] = name
+		return err
+	})
+}
+
+// Agreements returns agreements, those made last first, without their large members: PublicKey, Signed, Scope and, but for
+// consents, whose record it is, Signature are empty. Agreement returns a whole one.
+func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("policy_digest", f.PolicyDigest)
+	if f.State == pat.AgreementPending { // as in the partial index
+		q.Add("state = 'pending'")
+	} else {
+		q.Equal("state", string(f.State))
+	}
+	if f.After.ID != "" {
+		q.Add("(created_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
+	}
+	const columns = "service, id, issuer, agent_id, key_id, policy_uid, policy_digest, assurance, form, nonce, state, created_at, " +
+		"CASE WHEN assurance = 'consent' THEN signature END"
+	query := q.Query("SELECT "+columns+" FROM agreements", "ORDER BY created_at DESC, id DESC", f.Limit)
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (a pat.Agreement, err error) {
+		var created int64
+		err = scan(&a.Service, &a.ID, &a.Issuer, &a.AgentID, &a.KeyID, &a.PolicyUID, &a.PolicyDigest, &a.Assurance, &a.Form, &a.Nonce, &a.State,
+			&created, &a.Signature)
+		a.CreatedAt = engine.FromNanos(created)
+		return a, err
+	})
+}
+
+// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end what was issued up to
+// them.
+const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
+	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
+	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
+	(r.kind = 'policy' AND r.subject = tokens.policy_digest AND r.at >= tokens.issued_at)))`
+
+// Tokens returns records of PATs, the newest first.
+func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error) {
+	var q engine.Conditions
+	q.Equal("service", f.Service)
+	q.Equal("agent_id", string(f.AgentID))
+	q.Equal("agreement_id", string(f.AgreementID))
+	q.Equal("id", string(f.ID))
+	if !f.ValidAt.IsZero() {
+		at := engine.Nanos(f.ValidAt)
+		q.Add("expires_at > ? AND (ends_at = 0 OR ends_at > ?) AND NOT "+tokenRevoked, at, at)
+	}
+	if f.After.ID != "" {
+		q.Add("(issued_at, id) < (?, ?)", engine.Nanos(f.After.At), f.After.ID)
+	}
+	query := q.Query("SELECT "+patColumns+", "+tokenRevoked+" FROM tokens", "ORDER BY issued_at DESC, id DESC", f.Limit)
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (k store.ListedToken, err error) {
+		k.Token, err = scanToken(func(dest ...any) error { return scan(append(dest, &k.Revoked)...) })
+		return k, err
+	})
+}
+
+// lastOffered is the time of the last offer of a policy, as in the index.
+const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
+
+// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was
+// offered before becomes the newest again and keeps the time of its first offer.
+func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		at := engine.Nanos(p.FirstOffered)
+		if p.FirstOffered.IsZero() {
+			at = engine.Nanos(t.Now())
+		}
+		_, err := t.Exec(ctx, `INSERT INTO policies (service, digest, uid, body, first_offered, offered_at) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (service, digest) DO UPDATE SET
+			offered_at = CASE WHEN excluded.offered_at > policies.offered_at THEN excluded.offered_at ELSE policies.offered_at END`,
+			p.Service, p.Digest, p.UID, engine.Blob(p.Bytes), at, at)
+		return err
+	})
+}
+
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two
+// offered at the same time the lower digest comes first.
+func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	var q engine.Conditions
+	q.Add("service = ?", service)
+	query := q.Query("SELECT service, digest, uid, body, first_offered FROM policies", "ORDER BY "+lastOffered+" DESC, digest", n)
+	return engine.All(ctx, s.db, query, q.Args, func(scan engine.Scan) (p pat.PolicyDocument, err error) {
+		var first int64
+		err = scan(&p.Service, &p.Digest, &p.UID, &p.Bytes, &first)
+		p.FirstOffered = engine.FromNanos(first)
+		return p, err
+	})
+}

@@ -1,0 +1,79 @@
+package records
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// takeReserved takes an agent id from the keys it is not reserved for, and ends their agreements and all PATs of the id, if the
+// key of an agreement is one it is reserved for and does not have it. What the agent owes and has used up stays with the id. A
+// block stays too. PATs are kept for a time after they expire.
+func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
+	a := n.Agreement
+	if len(n.Reserved) == 0 {
+		return nil
+	}
+	record, exists, err := s.agent(ctx, t, a.Service, a.AgentID)
+	if err != nil || !exists || record.Status != pat.AgentActive {
+		return err
+	}
+	if owner, err := s.keyOwner(ctx, t, a.Service, a.KeyID); err != nil || owner != "" {
+		return err
+	}
+	args := []any{a.Service, a.AgentID}
+	for _, key := range n.Reserved {
+		args = append(args, key)
+	}
+	others := " WHERE service = ? AND agent_id = ? AND key_id NOT IN (?" + strings.Repeat(", ?", len(n.Reserved)-1) + ")"
+	gone, err := t.Exec(ctx, "DELETE FROM agent_keys"+others, args...)
+	if err != nil {
+		return err
+	}
+	if gone > 0 {
+		if _, err := t.Exec(ctx, "UPDATE agreements SET state = 'revoked'"+others, args...); err != nil {
+			return err
+		}
+		if err := s.endReserved(ctx, t, a, kept); err != nil {
+			return err
+		}
+	}
+	if err := s.addKey(ctx, t, a.Service, a.AgentID, a.KeyID); err != nil {
+		return err
+	}
+	return s.endOtherStatic(ctx, t, a)
+}
+
+// endReserved records for every process that the PATs of an agent end, without a block.
+func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement, kept time.Duration) error {
+	r := pat.Revocation{
+		Service: a.Service, Kind: pat.RevokedAgent, Subject: string(a.AgentID), At: t.Now(), Until: t.Now().Add(pat.MaxTTL + kept),
+		Reason: "the id is reserved for another key",
+	}
+	if err := s.coverIssued(ctx, t, &r); err != nil {
+		return err
+	}
+	seq, err := t.NextChange(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.addRevocation(ctx, t, r, seq); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, "UPDATE agents SET seq = ? WHERE service = ? AND id = ?", seq, a.Service, a.AgentID)
+	return err
+}
+
+// Holders returns the agents with some ids that have keys.
+func (s *Records) Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error) {
+	agents := make([]pat.Agent, len(ids))
+	for i, id := range ids {
+		agents[i] = pat.Agent{Service: service, ID: id}
+	}
+	err := s.readKeys(ctx, agents)
+	return slices.DeleteFunc(agents, func(a pat.Agent) bool { return len(a.Keys) == 0 }), err
+}

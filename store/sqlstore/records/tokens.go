@@ -1,0 +1,219 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+const patColumns = `service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at, CASE WHEN family = '' THEN id ELSE family END`
+
+const newToken = `INSERT INTO tokens (service, id, agreement_id, agent_id, key_id, policy_digest, scope, limit_rate, limit_period, assurance,
+	signing_key_id, issued_at, expires_at, ends_at, renewed_to, renewed_at, family) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+func scanToken(scan engine.Scan) (k pat.Token, err error) {
+	var issued, expires, ends, renewed int64
+	var scope list
+	err = scan(&k.Service, &k.ID, &k.AgreementID, &k.AgentID, &k.KeyID, &k.PolicyDigest, &scope, &k.LimitRate, &k.LimitPeriod, &k.Assurance,
+		&k.SigningKeyID, &issued, &expires, &ends, &k.RenewedTo, &renewed, &k.Family)
+	k.Scope, k.AgentID = scope, agentOf(k.AgentID, k.Assurance)
+	k.IssuedAt, k.ExpiresAt = engine.FromNanos(issued), engine.FromNanos(expires)
+	k.EndsAt, k.RenewedAt = engine.FromNanos(ends), engine.FromNanos(renewed)
+	return k, err
+}
+
+func (s *Records) insertToken(ctx context.Context, t *engine.Tx, k pat.Token) error {
+	scope, err := list(k.Scope).text()
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, newToken,
+		k.Service, k.ID, k.AgreementID, recordOf(k.AgentID, k.Assurance), k.KeyID, k.PolicyDigest, scope, k.LimitRate, k.LimitPeriod,
+		string(k.Assurance), k.SigningKeyID, engine.Nanos(k.IssuedAt), engine.Nanos(k.ExpiresAt), engine.Nanos(k.EndsAt),
+		k.RenewedTo, engine.Nanos(k.RenewedAt), k.Family)
+	return err
+}
+
+// mayIssue checks that neither the agent nor its principal is blocked, and that its agreement is active.
+func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error {
+	record := recordOf(k.AgentID, k.Assurance)
+	if record != k.AgentID {
+		if agent, _, err := s.agent(ctx, t, k.Service, k.AgentID); err != nil {
+			return err
+		} else if agent.Status == pat.AgentBlocked {
+			return pat.ErrBlocked
+		}
+	}
+	a, exists, err := s.agent(ctx, t, k.Service, record)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		return fmt.Errorf("agent %s: %w", k.AgentID, pat.ErrNotFound)
+	case a.Status != pat.AgentActive:
+		return pat.ErrBlocked
+	}
+	var state pat.AgreementState
+	found, err := t.Row(ctx, "SELECT state FROM agreements WHERE service = ? AND id = ? AND agent_id = ? FOR UPDATE",
+		[]any{k.Service, k.AgreementID, record}, &state)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return fmt.Errorf("agreement %s: %w", k.AgreementID, pat.ErrNotFound)
+	case state != pat.AgreementActive:
+		return fmt.Errorf("agreement %s is %s: %w", k.AgreementID, state, pat.ErrBlocked)
+	}
+	return nil
+}
+
+// Issue implements pat.Tokens. An agreement that is not active (pending, or revoked concurrently) is pat.ErrBlocked as
+// well; one that is not the agent's is pat.ErrNotFound.
+func (s *Records) Issue(ctx context.Context, k pat.Token) error {
+	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
+		if err := s.mayIssue(ctx, t, k); err != nil {
+			return err
+		}
+		given := k
+		if k.Assurance == pat.Consent { // nobody signs anew for each: what ended those before ends the next, too
+			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
+				return err
+			}
+		}
+		if ended, err := s.ended(ctx, t, given); err != nil {
+			return err
+		} else if ended {
+			return pat.ErrEnded
+		}
+		if _, err := t.Exec(ctx, "UPDATE agreements SET awaiting = 0 WHERE service = ? AND id = ? AND awaiting = 1", k.Service,
+			k.AgreementID); err != nil {
+			return err
+		}
+		return s.insertToken(ctx, t, k)
+	})
+}
+
+// agreedAt is when the agreement of a token was made.
+func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (time.Time, error) {
+	var created int64
+	_, err := t.Row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, &created)
+	return engine.FromNanos(created), err
+}
+
+// Token implements pat.Tokens.
+func (s *Records) Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error) {
+	return engine.First(ctx, s.db, pat.ErrNotFound, selectToken, []any{service, jti}, scanToken)
+}
+
+// Newest implements pat.Tokens.
+func (s *Records) Newest(ctx context.Context, service string, agent pat.AgentID, at time.Time, n int) ([]pat.Token, error) {
+	return engine.All(ctx, s.db, "SELECT "+patColumns+` FROM tokens WHERE service = ? AND agent_id = ? AND expires_at > ?
+		AND (ends_at = 0 OR ends_at > ?) ORDER BY issued_at DESC, id DESC LIMIT ?`,
+		[]any{service, agent, engine.Nanos(at), engine.Nanos(at), n}, scanToken)
+}
+
+const selectToken = "SELECT " + patColumns + " FROM tokens WHERE service = ? AND id = ?"
+
+func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti pat.TokenID) (k pat.Token, err error) {
+	found := false
+	err = t.Rows(ctx, selectToken+" FOR UPDATE", []any{service, jti}, func(scan engine.Scan) error {
+		found = true
+		k, err = scanToken(scan)
+		return err
+	})
+	if err == nil && !found {
+		err = pat.ErrNotFound
+	}
+	return k, err
+}
+
+// Renew implements pat.Tokens. A token that was revoked concurrently, by itself or with its agreement, agent or policy,
+// is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
+func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
+	result, next := r.Next, r.Next
+	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		was, err := s.token(ctx, t, next.Service, r.Old)
+		if err != nil {
+			return err
+		}
+		if err := s.mayIssue(ctx, t, was); err != nil {
+			return err
+		}
+		if revoked, err := s.revoked(ctx, t, was); err != nil {
+			return err
+		} else if revoked {
+			return fmt.Errorf("the token is revoked: %w", pat.ErrBlocked)
+		}
+		repeated := was.RenewedTo != "" && !was.RenewedAt.Before(r.RepeatSince)
+		if r.Nonce != "" && (r.Once || !repeated) {
+			if fresh, err := s.calls.UseNonce(ctx, t, next.Service, was.KeyID, r.Nonce, r.NonceUntil); err != nil {
+				return err
+			} else if !fresh {
+				return pat.ErrReplayed
+			}
+		}
+		if repeated {
+			result, err = s.token(ctx, t, next.Service, was.RenewedTo)
+			return err
+		}
+		result = next
+		if err := s.insertToken(ctx, t, next); err != nil {
+			return err
+		}
+		until := r.Ends
+		if !was.EndsAt.IsZero() && was.EndsAt.Before(until) {
+			until = was.EndsAt
+		}
+		_, err = t.Exec(ctx, "UPDATE tokens SET ends_at = ?, renewed_to = ?, renewed_at = ? WHERE service = ? AND id = ?",
+			engine.Nanos(until), next.ID, engine.Nanos(next.IssuedAt), next.Service, r.Old)
+		if err != nil {
+			return err
+		}
+		return s.renewed(ctx, t, was, until, s.tokensKept)
+	})
+	if err != nil {
+		return pat.Token{}, err
+	}
+	return result, nil
+}
+
+// renewed records for every process when the renewed token ends. An end recorded before never moves later.
+func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) error {
+	seq, err := t.NextChange(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, kind, subject) DO UPDATE SET seq = excluded.seq,
+		at = CASE WHEN excluded.at < revocations.at THEN excluded.at ELSE revocations.at END`,
+		old.Service, string(pat.RevokedRenewed), old.ID, engine.Nanos(ends), engine.Nanos(old.ExpiresAt.Add(kept)), "renewed", seq)
+	return err
+}
+
+// ended reports whether the token's agent or policy was revoked at or after its time of issue.
+func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
+	var one int
+	return t.Row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR "+
+		"(kind = ? AND subject = ? AND at >= ?)) LIMIT 1",
+		[]any{
+			k.Service, string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), engine.Nanos(k.IssuedAt),
+			string(pat.RevokedPolicy), k.PolicyDigest,
+			engine.Nanos(k.IssuedAt),
+		}, &one)
+}
+
+// revoked reports whether a revocation names the token. One of the token or its agreement does so at any time of issue.
+func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
+	var one int
+	return t.Row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
+		OR (kind = ? AND subject IN (?, ?) AND at >= ?) OR (kind = ? AND subject = ? AND at >= ?)) LIMIT 1`,
+		[]any{
+			k.Service, string(pat.RevokedToken), k.ID, k.Family, string(pat.RevokedAgreement), k.AgreementID,
+			string(pat.RevokedAgent), k.AgentID, recordOf(k.AgentID, k.Assurance), engine.Nanos(k.IssuedAt),
+			string(pat.RevokedPolicy), k.PolicyDigest, engine.Nanos(k.IssuedAt),
+		}, &one)
+}

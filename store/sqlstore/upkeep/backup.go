@@ -1,0 +1,183 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// Contents counts the records of a database.
+type Contents struct {
+	Schema int64 // the last migration applied
+	// The rest is zero where the schema is older than this program's.
+	Agents, Agreements, Executions, Unresolved, Entries int64
+	Latest                                              time.Time // the last entry of the ledger
+	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the bytes of blobs are elsewhere
+}
+
+// Backup writes the SQLite database at path, as it is at one moment, to the file to, which must be empty or absent. The
+// database may be used meanwhile, in this process or another: other transactions do not wait, but the log beside the
+// database grows until the copy is complete. The copy is not synced. When ctx ends it is left incomplete.
+func Backup(ctx context.Context, path, to string) error {
+	db, err := openFile(ctx, path, "mode", "rw") // unchanged: nothing is migrated
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := schemaOf(ctx, db); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("copying %s: %w", path, err))
+	}
+	return nil
+}
+
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree,
+// every reference has a target and, where its schema is this program's, its accounts are the sums over its ledger. It
+// changes nothing. Errors: engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
+func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
+	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
+	if err != nil {
+		return Contents{}, err
+	}
+	defer func() { _ = file.Close() }()
+	version, err := schemaOf(ctx, file)
+	if err != nil {
+		return Contents{}, err
+	}
+	if err := integrityCheck(ctx, file); err != nil {
+		return Contents{}, err
+	}
+	if version < schema.Newest() {
+		return Contents{Schema: version}, nil
+	}
+	return look(ctx, engine.ReadOnly(engine.SQLite(), file), journal)
+}
+
+// Verify checks that the accounts of the database at a place, which may be in use, are the sums over its ledger. It changes nothing.
+// Errors: store.ErrUnbalanced, engine.ErrNotOurs, or that the schema is not this program's.
+func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
+	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
+		if version < schema.Newest() {
+			return fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, schema.Newest())
+		}
+		found, err = look(ctx, db, journal)
+		return err
+	})
+	return found, err
+}
+
+// look checks and counts what a database has.
+func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, error) {
+	u := &Upkeep{db: db}
+	if db.Sharing() == engine.Exclusive {
+		u.journal = journal(db)
+	}
+	if err := u.CheckBalance(ctx); err != nil {
+		return Contents{}, err
+	}
+	return u.contents(ctx)
+}
+
+// ReadOnly opens the database at a place, which may be in use, only to read it: nothing is migrated. do also gets the version of its
+// schema.
+func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
+	read, version := (*sql.DB)(nil), schemaOf
+	if engine.IsPostgres(place) {
+		version = versionOf
+		read, err = engine.OpenReader(ctx, place)
+	} else {
+		read, err = openFile(ctx, place, "mode", "rw") // unchanged
+	}
+	if err != nil {
+		return fmt.Errorf("opening the database %s: %w", engine.PublicPlace(place), err)
+	}
+	defer func() { _ = read.Close() }()
+	n, err := version(ctx, read)
+	if err != nil {
+		return err
+	}
+	return do(engine.ReadOnly(engine.DialectOf(place), read), n)
+}
+
+// Restored checks that a state which was set back to an earlier one balances, and then marks it: see MarkRestored.
+func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
+	if err := u.CheckBalance(ctx); err != nil {
+		return Contents{}, err
+	}
+	if err := u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) }); err != nil {
+		return Contents{}, err
+	}
+	return u.contents(ctx)
+}
+
+// Fold writes the log beside the SQLite database at path back into it, so that the file alone is the whole state.
+// engine.ErrInUse if another process has it open. A file that is not a database is left unchanged, and so are the files beside
+// it.
+func Fold(ctx context.Context, path string) error {
+	db, err := openFile(ctx, path, "mode", "rw")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	var mode string
+	err = db.QueryRowContext(ctx, "PRAGMA journal_mode=DELETE").Scan(&mode)
+	switch {
+	case engine.SQLiteCode(err) == sqlite3.SQLITE_BUSY || engine.SQLiteCode(err) == sqlite3.SQLITE_LOCKED:
+		return fmt.Errorf("%s: %w", path, engine.ErrInUse)
+	case err != nil:
+		return fmt.Errorf("%s: %w: %w", path, engine.ErrDamaged, err)
+	case mode != "delete":
+		return fmt.Errorf("%s: %w", path, engine.ErrInUse)
+	}
+	return db.Close()
+}
+
+// contents counts the records, as they are at one moment.
+func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
+	c.Schema = schema.Newest()
+	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+		for _, n := range []struct {
+			query string
+			into  *int64
+		}{
+			{"SELECT COUNT(*) FROM agents", &c.Agents},
+			{"SELECT COUNT(*) FROM agreements", &c.Agreements},
+			{"SELECT COUNT(*) FROM executions", &c.Executions},
+			{"SELECT COUNT(*) FROM executions WHERE state = '" + string(store.Unresolved) + "'", &c.Unresolved},
+			{"SELECT COUNT(*) FROM ledger", &c.Entries},
+			{"SELECT COUNT(*) FROM relay_agents", &c.RelayAgents},
+			{"SELECT COUNT(*) FROM relay_messages", &c.RelayMessages},
+			{"SELECT COUNT(*) FROM relay_blobs", &c.RelayBlobs},
+		} {
+			if err := reader.QueryRowContext(ctx, n.query).Scan(n.into); err != nil {
+				return engine.Unavailable(err)
+			}
+		}
+		var at int64
+		err := reader.QueryRowContext(ctx, "SELECT at FROM ledger ORDER BY seq DESC LIMIT 1").Scan(&at)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return engine.Unavailable(err)
+		}
+		c.Latest = engine.FromNanos(at)
+		if u.journal == nil {
+			return nil
+		}
+		more, err := u.journal.Check(ctx, reader)
+		c.Executions, c.Unresolved, c.Entries = c.Executions+more.Executions, c.Unresolved+more.Unresolved, c.Entries+more.Entries
+		if more.Latest.After(c.Latest) {
+			c.Latest = more.Latest
+		}
+		return err
+	})
+	return c, err
+}

@@ -1,0 +1,63 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// The accounts minus all of their parts; any remainder is wrong.
+const (
+	selectUnbalanced = `SELECT service, agent_id, currency FROM (
+		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
+		UNION ALL SELECT service, agent_id, currency, -topped_up, 0, -captured FROM carried
+		UNION ALL SELECT service, agent_id, currency, CASE WHEN from_state = '' AND to_state = '' THEN -amount ELSE 0 END,
+			CASE WHEN from_state IN ('held', 'unresolved') THEN amount ELSE 0 END - ` +
+		`CASE WHEN to_state IN ('held', 'unresolved') THEN amount ELSE 0 END,
+			CASE WHEN from_state = 'captured' THEN amount ELSE 0 END - CASE WHEN to_state = 'captured' THEN amount ELSE 0 END
+		FROM ledger) AS every
+		GROUP BY service, agent_id, currency HAVING SUM(topped_up) <> 0 OR SUM(held) <> 0 OR SUM(captured) <> 0 LIMIT 1`
+	selectHeldWrong = `SELECT service, agent_id, currency FROM (
+		SELECT service, agent_id, currency, held FROM accounts
+		UNION ALL SELECT service, agent_id, currency, -amount FROM executions WHERE amount > 0 AND state IN ('held', 'unresolved')) AS every
+		GROUP BY service, agent_id, currency HAVING SUM(held) <> 0 LIMIT 1`
+	selectPoolWrong = `SELECT service, '', currency FROM (
+		SELECT service, currency, owed FROM pools
+		UNION ALL SELECT service, currency, CASE WHEN held + captured > topped_up THEN topped_up - held - captured ELSE 0 END FROM accounts ` +
+		`WHERE pooled = 1) AS every
+		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
+)
+
+// CheckBalance checks that the accounts are the sums over the ledger and what was carried forward, and that what is
+// held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger, as
+// it is at one moment, for as long as that takes; calls go on meanwhile.
+func (u *Upkeep) CheckBalance(ctx context.Context) error {
+	if err := u.db.CatchUp(ctx); err != nil {
+		return err
+	}
+	return u.db.Snapshot(ctx, func(reader *sql.Tx) error {
+		for _, check := range []struct{ query, what string }{
+			{selectUnbalanced, "the account is not the sum over its ledger"},
+			{selectHeldWrong, "what is held is not what its calls hold"},
+			{selectPoolWrong, "what unapproved agents owe together is not the sum over them"},
+		} {
+			var service, agentID, currency string
+			switch err := reader.QueryRowContext(ctx, check.query).Scan(&service, &agentID, &currency); {
+			case errors.Is(err, sql.ErrNoRows):
+			case err != nil:
+				return engine.Unavailable(err)
+			default:
+				return fmt.Errorf("service %q, agent %q, %s: %s: %w", service, agentID, currency, check.what, store.ErrUnbalanced)
+			}
+		}
+		if u.journal == nil {
+			return nil
+		}
+		_, err := u.journal.Check(ctx, reader)
+		return err
+	})
+}

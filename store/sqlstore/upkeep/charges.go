@@ -1,0 +1,104 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/ledger"
+)
+
+// chargeRows bounds one step of the deletions below: each row is several statements.
+const chargeRows = 10
+
+// purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its
+// entries, and carries their sums forward. A call with an unknown outcome has not ended.
+func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
+	before := u.db.Now().Add(-u.ledgerKept())
+	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
+		ORDER BY settled_at`, before, func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+		return u.removeCharge(ctx, t, row[0], row[1], before)
+	})
+}
+
+func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id string, before time.Time) (bool, error) {
+	e, err := u.calls.Find(ctx, t, service, id)
+	if err != nil || e.State != store.Captured && e.State != store.Released || e.SettledAt.After(before) {
+		return false, ignoreNotFound(err)
+	}
+	if err := u.calls.ForgetKey(ctx, t, id); err != nil {
+		return false, err
+	}
+	if err := removeEntries(ctx, t, e); err != nil {
+		return false, err
+	}
+	if _, err := t.Exec(ctx, "DELETE FROM executions WHERE id = ?", id); err != nil {
+		return false, err
+	}
+	var captured int64
+	if e.State == store.Captured {
+		captured = e.Charge.Nano
+	}
+	return true, carry(ctx, t, ledger.Account{
+		AccountKey: ledger.AccountKey{Service: service, AgentID: string(e.AgentID), Currency: e.Charge.Currency}, Captured: captured,
+	}, e.SettledAt)
+}
+
+// removeEntries deletes the entries of an execution, which were made at the times in its record. One of an earlier version may have
+// been unresolved at a time that its record does not have.
+func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
+	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BegunAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
+	if e.UnresolvedAt.IsZero() {
+		begun, settled := engine.Nanos(e.BegunAt), engine.Nanos(e.SettledAt)
+		query, at = "at >= ? AND at <= ?", []any{min(begun, settled), max(begun, settled)}
+	}
+	_, err := t.Exec(ctx, "DELETE FROM ledger WHERE service = ? AND agent_id = ? AND execution_id = ? AND "+query,
+		append([]any{e.Service, string(e.AgentID), e.ID}, at...)...)
+	return err
+}
+
+// purgeTopUps does the same with top-ups; they change no account any more.
+func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
+	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
+		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+			return removeTopUp(ctx, t, row[0])
+		})
+}
+
+func removeTopUp(ctx context.Context, t *engine.Tx, seq string) (bool, error) {
+	number, err := strconv.ParseInt(seq, 10, 64)
+	if err != nil {
+		return false, engine.Unavailable(err)
+	}
+	var a ledger.Account
+	var at int64
+	found, err := t.Row(ctx, "SELECT service, agent_id, currency, amount, at FROM ledger WHERE seq = ? FOR UPDATE", []any{number},
+		&a.Service, &a.AgentID, &a.Currency, &a.ToppedUp, &at)
+	if err != nil || !found {
+		return false, err
+	}
+	if _, err := t.Exec(ctx, "DELETE FROM ledger WHERE seq = ?", number); err != nil {
+		return false, err
+	}
+	return true, carry(ctx, t, a, engine.FromNanos(at))
+}
+
+// carry adds to the sums over what the ledger no longer contains.
+func carry(ctx context.Context, t *engine.Tx, a ledger.Account, until time.Time) error {
+	_, err := t.Exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, until) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = carried.topped_up + excluded.topped_up,
+		captured = carried.captured + excluded.captured, until = CASE WHEN excluded.until > carried.until THEN excluded.until ELSE `+
+		`carried.until END`,
+		a.Service, a.AgentID, a.Currency, a.ToppedUp, a.Captured, engine.Nanos(until))
+	return err
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// openFile opens one connection to an existing database file.
+func openFile(ctx context.Context, path string, options ...string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := hasHeader(path); err != nil {
+		return nil, err
+	}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "trusted_schema(0)", "synchronous(FULL)"}}
+	for i := 0; i+1 < len(options); i += 2 {
+		q.Set(options[i], options[i+1])
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, errors.Join(notADatabase(path, err), db.Close())
+	}
+	return db, nil
+}
+
+// hasHeader checks that a file begins like a database. SQLite would remove the files beside one that does not.
+func hasHeader(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	const magic = "SQLite format 3\x00" // the database file format, 1.3.1
+	header := make([]byte, len(magic))
+	if info, err := f.Stat(); err != nil {
+		return err
+	} else if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() || string(header) != magic {
+		return fmt.Errorf("%s: %w", path, engine.ErrNotOurs)
+	}
+	return nil
+}
+
+func notADatabase(path string, err error) error {
+	switch engine.SQLiteCode(err) {
+	case sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%s: %w", path, engine.ErrNotOurs)
+	case sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%s: %w", path, engine.ErrDamaged)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+// schemaOf returns the version of a database's schema; an error where this program does not support it.
+func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
+	var tables int
+	if err := db.QueryRowContext(ctx,
+		"SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('goose_db_version', 'ledger', "+
+			"'agreements')").Scan(&tables); err != nil {
+		return 0, notADatabase("reading it", err)
+	}
+	if tables != 3 {
+		return 0, engine.ErrNotOurs
+	}
+	return versionOf(ctx, db)
+}
+
+// versionOf reads the last migration applied to a database of uimgate.
+func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
+	var version int64
+	if err := db.QueryRowContext(ctx,
+		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
+		return 0, fmt.Errorf("%w: reading its schema version: %w", engine.ErrDamaged, err)
+	}
+	return version, schema.Usable(ctx, db, version)
+}
+
+// integrityCheck runs SQLite's check of all pages, indexes and references.
+func integrityCheck(ctx context.Context, db *sql.DB) error {
+	var verdict string
+	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", engine.ErrDamaged, err))
+	}
+	if verdict != "ok" {
+		return fmt.Errorf("%w: %s", engine.ErrDamaged, verdict)
+	}
+	var table, parent string
+	var row, key sql.NullInt64
+	switch err := db.QueryRowContext(ctx, "PRAGMA foreign_key_check").Scan(&table, &row, &parent, &key); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", engine.ErrDamaged, err))
+	}
+	return fmt.Errorf("%w: a row of %s leads to no row of %s", engine.ErrDamaged, table, parent)
+}

@@ -1,0 +1,140 @@
+package upkeep
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// Upgrade brings the schema up to date and carries over what services had under other ids. A migration finds in the tables what the
+// journal has. Where that cannot be written, the version that left it can still be started.
+func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
+	d := u.db.Dialect()
+	before := func(ctx context.Context, version int64) error {
+		if version < schema.Journal {
+			return nil
+		}
+		return u.db.CatchUpAlone(ctx)
+	}
+	err := schema.Migrate(ctx, db, schema.Options{Dialect: d.Goose, Rewrite: d.Schema, Before: before, Alone: alone})
+	if err != nil || u.services == nil {
+		return err
+	}
+	return u.claimServices(ctx, db, alone)
+}
+
+// ServiceTables are the tables with a column service, each after those that its rows refer to. The table nonces is on PostgreSQL alone.
+var ServiceTables = []string{
+	"agents", "policies", "agreements", "agent_keys", "tokens", "revocations", "nonces", "counters", "executions", "idempotency",
+	"answer_sizes", "accounts", "pools", "ledger", "consents", "clients", "invitations", "almanac", "almanac_protocols", "carried",
+}
+
+// referred are the tables to whose rows others refer by service: they are copied, and the others follow.
+var referred = []string{"agents", "policies", "agreements"}
+
+// claimServices compares the services of a configuration with those in the database while it is opened, and carries state over, all in
+// one transaction. alone returns an error where other processes use the database.
+func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
+	c := comparison{want: *u.services, read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
+		rows, err := db.QueryContext(ctx, u.db.Dialect().Rewrite(query), args...)
+		if err != nil {
+			return err
+		}
+		return engine.Drain(rows, each)
+	}}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	u.servicesFound = c.warnings
+	if len(c.moves) > 0 {
+		if err := alone(ctx); err != nil {
+			return fmt.Errorf("carrying the state of service %s over to %s: %w", c.moves[0][0], c.moves[0][1], err)
+		}
+	}
+	if len(c.moves)+len(c.writes) == 0 {
+		return nil
+	}
+	t, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = t.Rollback() }()
+	for _, m := range c.moves {
+		if err := u.move(ctx, t, m[0], m[1]); err != nil {
+			return fmt.Errorf("carrying the state of service %s over to %s: %w", m[0], m[1], err)
+		}
+	}
+	for _, w := range c.writes {
+		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(w.Query), w.Args...); err != nil {
+			return err
+		}
+	}
+	return t.Commit()
+}
+
+// move gives all rows of a service another id, under which there is no state but policies that were offered and what came of them.
+func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
+	run := func(query string, args ...any) error {
+		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(query), args...); err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		return nil
+	}
+	tables := slices.DeleteFunc(slices.Clone(ServiceTables), func(table string) bool {
+		return table == "nonces" && u.db.Sharing() == engine.Exclusive
+	})
+	for _, table := range slices.Backward(tables) {
+		if err := run("DELETE FROM "+table+" WHERE service = ?", to); err != nil {
+			return err
+		}
+	}
+	for _, table := range referred {
+		columns, err := otherColumns(ctx, t, table)
+		if err != nil {
+			return err
+		}
+		if err := run("INSERT INTO "+table+" (service, "+columns+") SELECT CAST(? AS TEXT), "+columns+" FROM "+table+" WHERE service = ?",
+			to, from); err != nil {
+			return err
+		}
+	}
+	for _, table := range tables {
+		if slices.Contains(referred, table) {
+			continue
+		}
+		if err := run("UPDATE "+table+" SET service = ? WHERE service = ?", to, from); err != nil {
+			return err
+		}
+	}
+	for _, table := range slices.Backward(referred) {
+		if err := run("DELETE FROM "+table+" WHERE service = ?", from); err != nil {
+			return err
+		}
+	}
+	if err := run("DELETE FROM services WHERE id = ?", to); err != nil {
+		return err
+	}
+	if err := run("UPDATE services SET nonces_as = CASE WHEN nonces_as = '' THEN id ELSE nonces_as END, id = ? WHERE id = ?", to, from); err != nil {
+		return err
+	}
+	return run("UPDATE sequences SET n = n + 1 WHERE name = 'moves'")
+}
+
+// otherColumns lists the columns of a table but service.
+func otherColumns(ctx context.Context, t *sql.Tx, table string) (string, error) {
+	rows, err := t.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0") //nolint:gosec // one of our own tables
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(slices.DeleteFunc(columns, func(c string) bool { return c == "service" }), ", "), rows.Err()
+}

@@ -1,0 +1,166 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock which ran ahead
+// for less than this and is set back finds what was counted.
+const counterKept = 7 * 24 * time.Hour
+
+// unusedKept is how long an agreement without any call is kept.
+const unusedKept = 30 * 24 * time.Hour
+
+// Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
+// many records were deleted:
+//   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
+//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
+//   - signing keys whose last PAT has expired;
+//   - settled executions that charged nothing, once their idempotency key is deleted;
+//   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and
+//     agents that were never approved, blocked or charged once their last agreement is deleted, so that ids claimed
+//     and never used become free;
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
+//     forward.
+func (u *Upkeep) Purge(ctx context.Context) (int, error) {
+	// First what does not need the journal written, which on a full disk needs the room that this leaves.
+	total, err := u.purgeExpired(ctx)
+	if err != nil {
+		return total, err
+	}
+	if err := u.db.KeepWitnesses(ctx); err != nil {
+		return total, err
+	}
+	for _, purge := range []func(context.Context) (int, error){
+		func(ctx context.Context) (int, error) { return steps(ctx, u.db.Aside, u.calls.PurgeNonces) },
+		u.purgeCounters, u.purgeKeys, u.purgeExecutions, u.purgeCharges, u.purgeTopUps,
+		u.purgeAgreements,
+	} {
+		n, err := purge(ctx)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// expiries are the tables whose rows end at a time of their own, which an index has.
+var expiries = []struct{ table, key, until string }{
+	{"revocations", "service, kind, subject", "until"},
+	{"signing_keys", "id", "not_after"},
+	{"tokens", "service, id", "expires_at"},
+	{"consents", "service, handle", "until"},
+	{"clients", "service, id", "until"},
+	{"almanac", "service, address", "until"},
+	{"almanac_protocols", "service, protocol, address", "until"},
+	{"invitations", "service, code", "until"},
+}
+
+// expired returns the statement that deletes rows for which a condition holds, whose argument is a time. The number of rows and their
+// order are part of the statement: otherwise a planner would read the whole table.
+func expired(table, key, condition, order string) string {
+	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + condition +
+		" ORDER BY " + order + " LIMIT 100 FOR UPDATE SKIP LOCKED)"
+}
+
+// purgeExpired deletes the rows that have expired.
+func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
+	purge := func(query string, keep time.Duration) {
+		if err != nil {
+			return
+		}
+		var n int
+		n, err = steps(ctx, u.db.Aside, func(ctx context.Context, t *engine.Tx) (int, error) {
+			n, err := t.Exec(ctx, query, engine.Nanos(t.Now().Add(-keep)))
+			return int(n), err
+		})
+		total += n
+	}
+	purge(expired("answer_sizes", "service, agent_id", "bytes <= 0 AND CAST(? AS BIGINT) > 0", "service, agent_id"), 0)
+	for _, e := range expiries {
+		condition, keep := e.until+" <= ?", time.Duration(0)
+		switch e.table {
+		case "signing_keys": // 0: it signs
+			condition = "not_after > 0 AND " + condition
+		case "tokens":
+			keep = u.tokensKept
+		}
+		purge(expired(e.table, e.key, condition, e.until), keep)
+	}
+	return total, err
+}
+
+// purgeCounters deletes what is expired on the clock on which limits are counted.
+func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
+	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
+		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
+		n, err := t.Exec(ctx, query, engine.Nanos(t.Counted().Add(-counterKept)))
+		return int(n), err
+	})
+}
+
+// purgeKeys deletes idempotency keys, and the answers kept for them. The key of an execution that is not settled stays.
+func (u *Upkeep) purgeKeys(ctx context.Context) (int, error) {
+	return u.found(ctx, engine.StepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
+		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, u.db.Counted(),
+		func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+			return true, u.calls.ForgetKey(ctx, t, row[0])
+		})
+}
+
+// purgeExecutions deletes settled executions that charged nothing, unless their key is kept.
+func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
+	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
+		n, err := t.Exec(ctx, `DELETE FROM executions WHERE id IN (SELECT e.id FROM executions e WHERE e.forget_at > 0 AND e.forget_at <= ?
+		AND e.state IN ('captured', 'released') AND NOT EXISTS (SELECT 1 FROM idempotency i
+			WHERE i.service = e.service AND i.agent_id = e.agent_id AND i.idem_key = e.idem_key AND i.execution_id = e.id) ORDER BY e.forget_at `+
+			`LIMIT 100)`,
+			engine.Nanos(t.Counted()))
+		return int(n), err
+	})
+}
+
+// purgeAgreements deletes agreements under which no call was ever made, once their tokens are deleted. A static agreement
+// that was revoked stays, because it can be sent again.
+func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
+	return u.found(ctx, engine.StepRows, 4,
+		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = a.service AND t.agreement_id = a.id) ORDER BY `+
+			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
+}
+
+// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if nothing else names it.
+// A policy that was offered stays: agents may still sign it.
+func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
+	service, id, agent, digest := row[0], row[1], row[2], row[3]
+	n, err := t.Exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
+		AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.service = agreements.service AND t.agreement_id = agreements.id)`, service, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := t.Exec(ctx, `DELETE FROM policies WHERE service = ? AND digest = ? AND offered_at = 0 AND NOT EXISTS
+		(SELECT 1 FROM agreements a WHERE a.service = policies.service AND a.policy_digest = policies.digest)`, service, digest); err != nil {
+		return false, err
+	}
+	return true, purgeAgent(ctx, t, service, agent)
+}
+
+// purgeAgent deletes an agent without any remaining record, so that its id is free.
+func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
+	var one int
+	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
+		AND NOT EXISTS (SELECT 1 FROM agreements g WHERE g.service = a.service AND g.agent_id = a.id)
+		AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.service = a.service AND c.agent_id = a.id) FOR UPDATE`, []any{service, id}, &one)
+	if err != nil || !idle {
+		return err
+	}
+	if _, err := t.Exec(ctx, "DELETE FROM agent_keys WHERE service = ? AND agent_id = ?", service, id); err != nil {
+		return err
+	}
+	_, err = t.Exec(ctx, "DELETE FROM agents WHERE service = ? AND id = ?", service, id)
+	return err
+}

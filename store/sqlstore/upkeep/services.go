@@ -1,0 +1,208 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
+)
+
+// selectState selects a row where a service has state that would be lost with its id.
+const selectState = `SELECT 1 WHERE EXISTS (SELECT 1 FROM agents WHERE service = ?) OR EXISTS (SELECT 1 FROM accounts WHERE service = ?)
+	OR EXISTS (SELECT 1 FROM revocations WHERE service = ? AND kind <> 'policy') OR EXISTS (SELECT 1 FROM invitations WHERE service = ?)`
+
+// A comparison is of the services of a configuration with those in the database. It only reads.
+type comparison struct {
+	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
+	want     store.Services
+	issuers  map[string]string // of the services in the database, by id, once the moves are made
+	moves    [][2]string       // from an id to another
+	writes   []engine.Command  // after the moves
+	problems store.ServicesError
+	warnings []store.ServiceProblem
+}
+
+// compare returns a store.ServicesError where the state of a service would be lost.
+func (c *comparison) compare(ctx context.Context) error {
+	c.issuers = map[string]string{}
+	err := c.read(ctx, "SELECT id, issuer FROM services", nil, func(scan engine.Scan) error {
+		var id, issuer string
+		err := scan(&id, &issuer)
+		c.issuers[id] = issuer
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, s := range c.want.Served {
+		if err := c.formerly(ctx, i, s); err != nil {
+			return err
+		}
+	}
+	if err := c.vanished(ctx); err != nil {
+		return err
+	}
+	for i, s := range c.want.Served {
+		if err := c.issuer(ctx, i, s); err != nil {
+			return err
+		}
+	}
+	if len(c.problems) > 0 {
+		return c.problems
+	}
+	return nil
+}
+
+func (c *comparison) wrong(at int, key, format string, args ...any) {
+	c.problems = append(c.problems, store.ServiceProblem{At: at, Key: key, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *comparison) hasState(ctx context.Context, id string) (found bool, err error) {
+	err = c.read(ctx, selectState, []any{id, id, id, id}, func(scan engine.Scan) error {
+		found = true
+		return scan(new(int64))
+	})
+	return found, err
+}
+
+// formerly plans to carry over the state of a service that had another id, unless that is done.
+func (c *comparison) formerly(ctx context.Context, at int, s store.Service) error {
+	if _, recorded := c.issuers[s.Formerly]; s.Formerly == "" || !recorded {
+		return nil
+	}
+	from, err := c.hasState(ctx, s.Formerly)
+	if err != nil || !from {
+		return err
+	}
+	to, err := c.hasState(ctx, s.ID)
+	if err != nil {
+		return err
+	}
+	if to {
+		c.wrong(at, "formerly", "services %s and %s both have state in the store, which cannot be merged: leave formerly out, and list %s "+
+			"under unserved", s.Formerly, s.ID, s.Formerly)
+		return nil
+	}
+	c.moves = append(c.moves, [2]string{s.Formerly, s.ID})
+	c.issuers[s.ID] = c.issuers[s.Formerly]
+	delete(c.issuers, s.Formerly)
+	return nil
+}
+
+// vanished reports services that have state and are in the configuration no more.
+func (c *comparison) vanished(ctx context.Context) error {
+	for _, id := range slices.Sorted(maps.Keys(c.issuers)) {
+		served := slices.ContainsFunc(c.want.Served, func(s store.Service) bool { return s.ID == id || s.Formerly == id })
+		if served || slices.Contains(c.want.Unserved, id) {
+			continue
+		}
+		found, err := c.hasState(ctx, id)
+		if err != nil {
+			return err
+		}
+		if found {
+			c.wrong(c.first(), "id", "the store has agents, revocations or accounts of service %s, which the configuration no longer names: "+
+				"write formerly: %s at the service that it is now, or list %s under unserved", id, id, id)
+		}
+	}
+	return nil
+}
+
+// first returns the first service that the store does not have: it may be one that got another id.
+func (c *comparison) first() int {
+	return slices.IndexFunc(c.want.Served, func(s store.Service) bool { _, known := c.issuers[s.ID]; return !known })
+}
+
+// issuer reports an issuer that changes without the configuration naming it, and plans to record others.
+func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error {
+	was, recorded := c.issuers[s.ID]
+	switch {
+	case !recorded:
+		c.writes = append(c.writes, engine.Command{
+			Query: "INSERT INTO services (id, issuer) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET issuer = excluded.issuer",
+			Args:  []any{s.ID, s.Issuer},
+		})
+		return nil
+	case was == s.Issuer:
+		return nil
+	}
+	found, err := was != "", error(nil)
+	if found {
+		found, err = c.hasState(ctx, s.ID)
+	}
+	if moved := slices.ContainsFunc(c.moves, func(m [2]string) bool { return m[1] == s.ID }); moved {
+		found = was != ""
+	}
+	switch {
+	case err != nil:
+		return err
+	case found && !s.IssuerSet:
+		c.wrong(at, "issuer", "the issuer of service %s was %s and would be %s now, the namespace of the first intent; each PAT and agreement is "+
+			"bound to it: write issuer: %s to keep it, or issuer: %s to change it", s.ID, was, s.Issuer, was, s.Issuer)
+		return nil
+	case found:
+		c.warnings = append(c.warnings, store.ServiceProblem{
+			At: at, Key: "issuer",
+			Message: fmt.Sprintf("was %s for service %s: PATs and agreements made for that are no longer accepted", was, s.ID),
+		})
+	}
+	c.writes = append(c.writes, engine.Command{Query: "UPDATE services SET issuer = ? WHERE id = ?", Args: []any{s.Issuer, s.ID}})
+	return nil
+}
+
+// CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. Where the
+// state of a service would be lost, or only a start can carry it over, the error is a store.ServicesError.
+func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]store.ServiceProblem, error) {
+	c := comparison{read: u.db.List, want: want}
+	if err := c.compare(ctx); err != nil {
+		return nil, err
+	}
+	for _, m := range c.moves {
+		at := slices.IndexFunc(want.Served, func(s store.Service) bool { return s.ID == m[1] })
+		c.wrong(at, "formerly", "only a start carries the state of service %s over to %s: restart uimgate", m[0], m[1])
+	}
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	if len(c.writes) == 0 {
+		return c.warnings, nil
+	}
+	return c.warnings, u.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
+		for _, w := range c.writes {
+			if _, err := t.Exec(ctx, w.Query, w.Args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CheckServices compares the services of a configuration with those in the database at a place (see Open), which may be in use. It
+// changes nothing: what a start would carry over or record is not reported. Where the schema is of a version before services were
+// recorded, nothing is compared.
+func CheckServices(ctx context.Context, place string, want store.Services) (warnings []store.ServiceProblem, err error) {
+	err = ReadServices(ctx, place, func(db *engine.DB) error {
+		c := comparison{read: db.Ask, want: want}
+		err := c.compare(ctx)
+		warnings = c.warnings
+		return err
+	})
+	return warnings, err
+}
+
+// ReadServices is ReadOnly for what only a database has that records services; do is not called for others.
+func ReadServices(ctx context.Context, place string, do func(db *engine.DB) error) error {
+	return ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
+		if version < schema.Services {
+			return nil
+		}
+		return do(db)
+	})
+}
+
+// ServicesFound returns the warnings of comparing Options.Services with the services in the database.
+func (u *Upkeep) ServicesFound() []store.ServiceProblem { return u.servicesFound }

@@ -1,0 +1,59 @@
+package upkeep
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/uimgate/uimgate/store/sqlstore/engine"
+)
+
+// steps repeats a step, each in a transaction of its own.
+func steps(ctx context.Context, run transact, step func(context.Context, *engine.Tx) (int, error)) (int, error) {
+	return engine.Steps(engine.StepRows, func() (n int, err error) {
+		err = run(ctx, func(ctx context.Context, t *engine.Tx) error {
+			n, err = step(ctx, t)
+			return err
+		})
+		return n, err
+	})
+}
+
+// A transact is DB.Update or DB.Aside.
+type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
+
+// found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row
+// was deleted: it may have changed since it was read. The query has the time as argument, and an order, which is that
+// of an index.
+func (u *Upkeep) found(ctx context.Context, most, columns int, query string, at time.Time,
+	forget func(context.Context, *engine.Tx, []string) (bool, error),
+) (int, error) {
+	query += " LIMIT " + strconv.Itoa(most)
+	return engine.Steps(most, func() (n int, err error) {
+		var rows [][]string
+		err = u.db.List(ctx, query, []any{engine.Nanos(at)}, func(scan engine.Scan) error {
+			row := make([]string, columns)
+			dest := make([]any, columns)
+			for i := range row {
+				dest[i] = &row[i]
+			}
+			rows = append(rows, row)
+			return scan(dest...)
+		})
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		err = u.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error {
+			n = 0
+			for _, row := range rows {
+				gone, err := forget(ctx, t, row)
+				if err != nil {
+					return err
+				}
+				n += int(engine.Flag(gone))
+			}
+			return nil
+		})
+		return n, err
+	})
+}
