@@ -65,7 +65,8 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 		"intent_uid": gatetest.Ordering, "parameters": map[string]any{"product": "desk"},
 	}}
 	first, again := ask(order), ask(order)
-	if !strings.Contains(first, `"Replayed":false`) || !strings.Contains(again, `"Replayed":true`) || !strings.Contains(first, `"Charge":"0.25 EUR"`) {
+	if !strings.Contains(first, `"Replayed":false`) ||
+		!strings.Contains(again, `"Replayed":true`) || !strings.Contains(first, `"Charge":"0.25 EUR"`) {
 		t.Errorf("%s, then %s", first, again)
 	}
 	order["PAT"] = token + "x"

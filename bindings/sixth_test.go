@@ -99,7 +99,8 @@ type lineAgreement struct{ SPKI, Text, Signature []byte }
 func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer, a pat.Accepted, err error) {
 	key, err := pat.ParseSPKI(e.SPKI)
 	said := strings.Fields(string(e.Text))
-	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(said) != 4 || !ed25519.Verify(public, e.Text, e.Signature) || said[0] != issuer || said[1] != offer.Digest {
+	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(said) != 4 || said[0] != issuer || said[1] != offer.Digest ||
+		!ed25519.Verify(public, e.Text, e.Signature) {
 		return signer, a, pat.ErrBadSignature
 	}
 	until, err := time.Parse(time.RFC3339, said[3])

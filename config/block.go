@@ -38,10 +38,10 @@ type Settings interface {
 }
 
 // DoorBlocks are the blocks of one service.
-type DoorBlocks interface{}
+type DoorBlocks any
 
 // ModuleBlocks are the blocks beside services.
-type ModuleBlocks interface{}
+type ModuleBlocks any
 
 // types returns how a configuration with these blocks is read.
 func (b Blocks) types() yamlconf.Types {
@@ -175,8 +175,8 @@ func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	return data, ok
 }
 
-// Identity reports a seed that another service has. A message names the service by its identity alone: with one identity, a message that was
-// signed for one service would be good at the other.
+// Identity reports a seed that another service has. A message names the service by its identity alone: with one identity, a message that
+// was signed for one service would be good at the other.
 func (b *BlockCheck) Identity(key string, seed Secret) {
 	seeds := b.loader.claimed.seeds
 	if first, twice := seeds[seed.Reveal()]; twice {
@@ -216,12 +216,14 @@ func (b *BlockCheck) Path(key, p string) {
 	switch {
 	case !strings.HasPrefix(p, "/") || p == "/" || path.Clean(p) != p || len(p) > most || strings.ContainsFunc(p, notOfPath):
 		b.Errorf(key, "%s is no path: want one as in /mcp, of letters, digits, and . _ - /", yamlconf.Quote(p))
-	case slices.Contains(ownFiles, p) || b.loader.claimed.own[p] || slices.ContainsFunc(ownPaths, func(own string) bool { return Within(p, own) }):
+	case slices.Contains(ownFiles, p) || b.loader.claimed.own[p] ||
+		slices.ContainsFunc(ownPaths, func(own string) bool { return Within(p, own) }):
 		b.Errorf(key, "%s is a path of the gateway itself", yamlconf.Quote(p))
 	}
 }
 
-// Claim takes a path of the public listener, and all below it, for the block. It reports a path that another block of the service has taken.
+// Claim takes a path of the public listener, and all below it, for the block. It reports a path that another block of the service has
+// taken.
 func (b *BlockCheck) Claim(key, p string) {
 	paths := b.loader.claimed.paths
 	for _, other := range paths[b.service] {

@@ -42,8 +42,8 @@ func (b *BlockCheck) Seed(key string, f *File) Secret {
 	return Secret{}
 }
 
-// PrivateKey reads the file with the private key of an identity, and reports what is not one: 64 hexadecimal digits. The Secret is empty then,
-// and where the document names no file.
+// PrivateKey reads the file with the private key of an identity, and reports what is not one: 64 hexadecimal digits. The Secret is empty
+// then, and where the document names no file.
 func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	digits := strings.TrimSpace(string(data))

@@ -211,7 +211,8 @@ func TestEnvelopesThatAreNoAgreement(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	request := agreement.Evidence{Envelope: w.envelope(t, alice), Target: string(target(t))}
-	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request, Admit: func() error { return refused }}); !errors.Is(err, refused) {
+	refusing := pat.IssueRequest{Evidence: request, Admit: func() error { return refused }}
+	if _, err := w.issuer.Issue(t.Context(), refusing); !errors.Is(err, refused) {
 		t.Errorf("not admitted: %v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request}); err != nil {
@@ -314,7 +315,8 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 	own, _ := agreement.Key(read.Agent)
 	a := pat.Agreement{
 		ID: "01994f6e-7f6c-7d2a-9b1e-0123456789ab", Service: service, Issuer: "shop.example", AgentID: pat.AgentID(read.Agent),
-		KeyID: "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E", PublicKey: own.SPKI(), PolicyUID: policyUID, PolicyDigest: must(pat.PolicyDigest(policy)),
+		KeyID: "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E", PublicKey: own.SPKI(),
+		PolicyUID: policyUID, PolicyDigest: must(pat.PolicyDigest(policy)),
 		Assurance: pat.Fresh, Form: "uagents-envelope", Signature: raw, Nonce: read.ID, State: pat.AgreementActive,
 		CreatedAt: read.Expires.Add(-time.Minute),
 	}

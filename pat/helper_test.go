@@ -206,7 +206,10 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 // reissue makes the issuer anew, as a reload of the configuration does.
 func (w *world) reissue(tb testing.TB) {
 	tb.Helper()
-	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now, Forms: bindings.Forms()})
+	i, err := pat.NewIssuer(pat.IssuerConfig{
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: w.now,
+		Forms: bindings.Forms(),
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}

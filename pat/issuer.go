@@ -73,7 +73,7 @@ type IssueRequest struct {
 	AgentID      string // in the form of ParseAgentID
 	SignedPolicy string
 	PublicKey    any // in the form of ParsePublicKeyValue
-	// Evidence is an agreement in a form of another protocol, in place of AgentID, SignedPolicy and PublicKey. nil: it is in one of this package.
+	// Evidence is an agreement in a form of another protocol, in place of AgentID, SignedPolicy and PublicKey. nil: there is none.
 	Evidence Evidence
 	Scope    []string // nil: what the agreement names, or else all that the policy permits
 	// Admit is asked once the agreement was verified, and before anything is kept; an error of it ends the request. nil: admitted.

@@ -190,7 +190,10 @@ func TestAnotherProcesssTokensVerify(t *testing.T) {
 	if err := view.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	there, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: view, Now: w.now, Forms: bindings.Forms()})
+	there, err := pat.NewIssuer(pat.IssuerConfig{
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: view, Now: w.now,
+		Forms: bindings.Forms(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +227,10 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := w.open(t, &memory{}, pat.EdDSA)
-	there, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: w.view, Now: w.now, Forms: bindings.Forms()})
+	there, err := pat.NewIssuer(pat.IssuerConfig{
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: w.view, Now: w.now,
+		Forms: bindings.Forms(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

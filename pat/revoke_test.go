@@ -257,7 +257,10 @@ func TestRepeatedRevocationsAreOneChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ticking := func() time.Time { w.add(time.Microsecond); return w.now() }
-	i, err := pat.NewIssuer(pat.IssuerConfig{Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: ticking, Forms: bindings.Forms()})
+	i, err := pat.NewIssuer(pat.IssuerConfig{
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: w.keys, View: w.view, Now: ticking,
+		Forms: bindings.Forms(),
+	})
 	noError(t, err)
 	issued, consented := w.issue(t, w.fresh(t, "agent", newEd())), w.consentedToken(t, w.consented(t).ID)
 	for name, revoke := range map[string]func() error{

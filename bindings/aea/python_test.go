@@ -48,7 +48,8 @@ func TestAnAgentInPythonAgreesAndCalls(t *testing.T) {
 		g.Must(err)
 		bundle, err := pat.Export(a, policy, bindings.Forms())
 		g.Must(err)
-		if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
+		e, err := pat.VerifyExport(bundle, bindings.Forms())
+		if err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
 			!strings.HasPrefix(told.Address, "fetch1") {
 			t.Errorf("%s: %+v, %v", args[2], e.Agreement, err)
 		}

@@ -52,8 +52,8 @@ func (s *Settings) Check(b *config.BlockCheck) {
 // Announce implements service.Announcer.
 func (s *Settings) Announce(d *service.Definition) service.Announcement {
 	url := d.At(s.Path)
-	a := service.Announcement{Members: []intents.Extra{{Name: "uim-mcp", Value: url}}, EntryPoints: []service.EntryPoint{{Name: Name, URL: url}}}
-	a.IssueURLs = []string{d.At("/oauth/token")}
-	a.Consent = &service.Consent{Resource: url, Open: s.consents, For: s.ConsentFor}
-	return a
+	return service.Announcement{
+		Members: []intents.Extra{{Name: "uim-mcp", Value: url}}, EntryPoints: []service.EntryPoint{{Name: Name, URL: url}},
+		IssueURLs: []string{d.At("/oauth/token")}, Consent: &service.Consent{Resource: url, Open: s.consents, For: s.ConsentFor},
+	}
 }

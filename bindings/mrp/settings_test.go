@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/bindings/mrp"
-	"github.com/uimgate/uimgate/internal/test/config"
+	configtest "github.com/uimgate/uimgate/internal/test/config"
 )
 
 func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {

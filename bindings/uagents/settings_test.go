@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mcp"
 	"github.com/uimgate/uimgate/bindings/uagents"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/internal/test/config"
+	configtest "github.com/uimgate/uimgate/internal/test/config"
 )
 
 var blocks = door.Blocks([]door.Module{&mcp.Door{}, &uagents.Door{}})

@@ -65,7 +65,8 @@ func newShop(t *testing.T) *openShop {
 	}))
 	t.Cleanup(upstream.Close)
 	load := func() (*config.Config, config.Problems) {
-		return config.Load(filepath.Join(s.dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(),
+		return config.Load(filepath.Join(s.dir, "uimgate.yaml"), config.Overrides{
+			Blocks: bindings.Blocks(),
 			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Data: filepath.Join(s.dir, "data"),
 			Env: func(name string) (string, bool) {
 				return map[string]string{"SHOP_URL": upstream.URL}[name], name == "SHOP_URL"

@@ -2,15 +2,15 @@ package main
 
 import (
 	"context"
-
 	"errors"
 	"fmt"
 	"io"
-	stdlog "log"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	stdlog "log"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/spf13/cobra"

@@ -22,7 +22,9 @@ func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
 	g.stop()
-	cfg, problems := config.Load(g.config(), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
+	cfg, problems := config.Load(g.config(), config.Overrides{
+		Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false },
+	})
 	if cfg == nil {
 		t.Fatal(problems.Err())
 	}

@@ -118,7 +118,8 @@ func Config(dir, shop string, doors bool) (*config.Config, error) {
 		}
 		return "", false
 	}
-	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Blocks: bindings.Blocks(),
+	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{
+		Blocks: bindings.Blocks(),
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Env: env,
 	})
 	return cfg, problems.Err()

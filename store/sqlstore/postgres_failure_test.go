@@ -32,7 +32,9 @@ func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := openOn(t, dsn+"&connect_timeout=1", func(d *engine.Dialect) { d.Patience, d.CallPatience = 250*time.Millisecond, 250*time.Millisecond })
+	s := openOn(t, dsn+"&connect_timeout=1", func(d *engine.Dialect) {
+		d.Patience, d.CallPatience = 250*time.Millisecond, 250*time.Millisecond
+	})
 	// With so little patience a slow machine may take several attempts.
 	begin := func(n int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

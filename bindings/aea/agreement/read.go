@@ -1,6 +1,6 @@
-// Package agreement is how agents of the AEA framework agree: in a negotiation they sign a text of five lines that names the gateway, the
-// agent, the policy and an offer of the gateway, with the key that the agent's address comes of. Text, signature and key are all the evidence
-// there is, and can be read again at any time:
+// Package agreement is how agents of the AEA framework agree: in a negotiation they sign a text of five lines that names the gateway,
+// the agent, the policy and an offer of the gateway, with the key that the agent's address comes of. Text, signature and key are all the
+// evidence there is, and can be read again at any time:
 //
 //	a, err := agreement.Read(text, signature, key)
 //

@@ -1,5 +1,5 @@
-// Package agreement is how agents of the uAgents protocol agree: by an envelope, signed by the key that is the agent's address, whose message
-// is UIMAgree, or words. The envelope as it came is all the evidence there is, and can be read again at any time:
+// Package agreement is how agents of the uAgents protocol agree: by an envelope, signed by the key that is the agent's address, whose
+// message is UIMAgree, or words. The envelope as it came is all the evidence there is, and can be read again at any time:
 //
 //	a, err := agreement.Read(evidence)
 //
