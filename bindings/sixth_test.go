@@ -72,13 +72,10 @@ func (d *lineDoor) Open(ctx context.Context, services []*service.Service) (err e
 }
 
 func (d *lineDoor) Run(ctx context.Context) error {
-	for {
-		c, err := d.ln.Accept()
-		if err != nil { // Drain has closed it
-			return nil //nolint:nilerr // see above
-		}
+	for c, err := d.ln.Accept(); err == nil; c, err = d.ln.Accept() { // until Drain closes it
 		d.busy.Go(func() { d.serve(ctx, c) })
 	}
+	return nil
 }
 
 func (d *lineDoor) Drain(context.Context) int { _ = d.ln.Close(); d.busy.Wait(); return 0 }

@@ -34,6 +34,7 @@ func newOperated(t *testing.T, settings string) *operated {
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
 		Reload: func(context.Context) config.Problems { return g.problems },
 	}
+	g.settings.Doors = g.Modules
 	g.operator = admin.New(g.settings)
 	g.listener = httptest.NewServer(g.handler(g.operator, adminToken))
 	t.Cleanup(g.listener.Close)
