@@ -28,7 +28,7 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 	g.Must(err)
 	c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", at)
 	g.Must(err)
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	answers := bufio.NewScanner(c)
 	ask := func(q any) string {
 		t.Helper()

@@ -106,7 +106,7 @@ func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer
 
 // serve answers the lines of one connection.
 func (d *lineDoor) serve(ctx context.Context, c net.Conn) {
-	defer c.Close() //nolint:errcheck // nothing is lost
+	defer c.Close()
 	for lines := bufio.NewScanner(c); lines.Scan(); {
 		var q struct {
 			Agreement *lineAgreement

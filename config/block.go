@@ -69,7 +69,7 @@ func settingsIn(blocks any) map[string]Settings {
 		return in
 	}
 	for key, v := range yamlconf.Values(reflect.ValueOf(blocks).Elem()) {
-		if s, ok := v.Addr().Interface().(Settings); ok {
+		if s, ok := reflect.TypeAssert[Settings](v.Addr()); ok {
 			in[key] = s
 		}
 	}

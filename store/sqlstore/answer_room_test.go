@@ -46,7 +46,7 @@ func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, time.Now(), func(on engineTest) {
 		t, s, clock := on.T, on.store, on.clock
-		s.callsRoom.Bounds.AnswersOfAgent, s.callsRoom.Bounds.Answers = 250, 600
+		s.Bounds.AnswersOfAgent, s.Bounds.Answers = 250, 600
 		n := 0
 		kept := func(agent, key string) bool {
 			t.Helper()

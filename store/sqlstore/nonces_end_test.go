@@ -54,7 +54,7 @@ func TestUsedNoncesAreCarriedOver(t *testing.T) {
 func spentBy(t *testing.T, s *Store) (held, rows int) {
 	t.Helper()
 	err := s.db.Update(t.Context(), func(ctx context.Context, x *engine.Tx) error {
-		held = s.callsRoom.NoncesHeld()
+		held = s.NoncesHeld()
 		_, err := x.Row(ctx, "SELECT COUNT(*) FROM nonce_batches", nil, &rows)
 		return err
 	})

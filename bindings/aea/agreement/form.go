@@ -26,7 +26,7 @@ func Form() pat.Form {
 }
 
 // Evidence is an offer of the gateway that an agent accepts in a negotiation, with its signature. The agent's id is its address, which
-// comes of its key; such a key signs agreements in this form alone. The agreement is fresh: the nonce is the gateway's own and is used once.
+// comes of its key; such a key signs agreements in this form alone. The agreement is fresh: its nonce is the gateway's, and is used once.
 type Evidence struct {
 	Agreement // PolicySHA256 is of the policy as the agent has read it: pat.Offer.SHA256
 

@@ -87,6 +87,7 @@ type life struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 	started bool
+	leave   func() error // writes what the next process is to find
 	ending  chan struct{}
 	work    sync.WaitGroup // writers, and what Go runs
 	stop    context.CancelFunc

@@ -94,7 +94,9 @@ func (db *DB) Disconnect(ctx context.Context) error {
 
 // Start starts the writers. They end with Close.
 func (db *DB) Start(ctx context.Context, place string) {
-	ctx, db.life.stop = context.WithCancel(context.WithoutCancel(ctx))
+	last := context.WithoutCancel(ctx)
+	db.life.leave = func() error { return db.leave(last) }
+	ctx, db.life.stop = context.WithCancel(last)
 	db.queues.open(db.dialect, queueLength)
 	for _, lane := range db.queues.lanes {
 		db.serve(ctx, lane, db.dialect.callSettings)
@@ -134,13 +136,17 @@ func (db *DB) Close() error {
 	close(db.life.ending)
 	db.life.stop()
 	db.life.work.Wait()
-	ctx := context.Background()
+	return errors.Join(db.life.leave(), db.read.Close(), db.write.Close())
+}
+
+// leave writes what the next process is to find, when no writer is at work any more.
+func (db *DB) leave(ctx context.Context) error {
 	db.times(ctx)
 	err := db.CatchUpAlone(ctx)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrLeft, err)
 	}
-	return errors.Join(err, db.writeLastNotes(ctx), db.read.Close(), db.write.Close())
+	return errors.Join(err, db.writeLastNotes(ctx))
 }
 
 // CatchUpAlone is CatchUp while no writer is at work: it writes what a process before left, and what this one leaves.

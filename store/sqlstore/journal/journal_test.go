@@ -210,7 +210,7 @@ func TestRecordsAreMerged(t *testing.T) {
 	if want := []ledger.Line{{Execution: resolved, From: store.Held, By: ledger.ByAgent}}; !reflect.DeepEqual(p.Moved, want) {
 		t.Errorf("moved: %+v", p.Moved)
 	}
-	if p.Lines[0].Execution.State != store.Held {
+	if p.Lines[0].State != store.Held {
 		t.Error("the line of a beginning tells the end")
 	}
 	if p.Accounts[account.AccountKey] != after || p.Counters[counter.CounterKey].Slot != 2 || p.Pools[pool.PoolKey] != more ||
