@@ -141,7 +141,7 @@ func TestNoncesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := movable{start: time.Now()}
 	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, engine.SQLite())
-	s.callsRoom.Bounds.Nonces = 3
+	s.Bounds.Nonces = 3
 	begun(t, s, "1", "2", "3")
 	full := func(err error) bool {
 		return errors.Is(err, store.ErrUnavailable) && errors.Is(err, calls.ErrManyNonces)

@@ -207,7 +207,7 @@ func TestANonceIsUsedOnceInATransaction(t *testing.T) {
 func using(t *testing.T, s *Store, nonce string, then error) error {
 	t.Helper()
 	return s.db.Update(t.Context(), func(ctx context.Context, t *engine.Tx) error {
-		fresh, err := s.callsRoom.UseNonce(ctx, t, "s", "k", nonce, time.Now().Add(time.Hour))
+		fresh, err := s.UseNonce(ctx, t, "s", "k", nonce, time.Now().Add(time.Hour))
 		if err == nil && !fresh {
 			err = pat.ErrReplayed
 		}

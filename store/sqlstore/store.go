@@ -147,7 +147,7 @@ func (s *Store) connect(ctx context.Context, place string) error {
 		return err
 	}
 	err := s.db.Upgrade(ctx, place, s.Upgrade)
-	for _, read := range []func(context.Context) error{s.db.ReadState, s.ReadMoves, s.recordsRoom.ReadState, s.StartClock} {
+	for _, read := range []func(context.Context) error{s.db.ReadState, s.ReadMoves, s.ReadState, s.StartClock} {
 		if err == nil {
 			err = read(ctx)
 		}
