@@ -183,7 +183,7 @@ func (x *exchange) identified() bool {
 	if err == nil {
 		x.call.Token = token
 		var claims *pat.Claims
-		if claims, err = x.Identify(x.r, x.call); err == nil {
+		if claims, err = x.Identify(x.r, &x.call); err == nil {
 			of := claims.Principal()
 			x.party = fairqueue.Party{
 				Name: x.Service.ID + " " + string(of), Stranger: x.d.executor.Stranger(x.r.Context(), x.Service.ID, of),

@@ -85,7 +85,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	var err error
 	if q.token, err = wire.Bearer(r.Header); err == nil {
 		call.Token = q.token
-		_, err = v.Identify(r, call)
+		_, err = v.Identify(r, &call)
 	}
 	var held *reason.Refusal
 	if err != nil {

@@ -130,7 +130,7 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	if call.Token, err = x.token(named); err != nil {
 		return execute.Result{}, execute.Unsent(err)
 	}
-	if _, err := x.Identify(x.r, call); err != nil {
+	if _, err := x.Identify(x.r, &call); err != nil {
 		return execute.Result{}, err
 	}
 	call.Proved = x.proved()

@@ -66,9 +66,9 @@ func (v *Visit) Desk() agree.Call {
 	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}
 }
 
-// Identify returns whose PAT a call carries, before its body is read. Whoever has a PAT that is accepted keeps its connection where there
-// are too many, and has memory for the body. See execute.Executor.Identify.
-func (v *Visit) Identify(r *http.Request, c execute.Call) (*pat.Claims, error) {
+// Identify verifies the PAT of a call before the door reads the body, and returns its claims. A client whose PAT is accepted keeps its
+// connection when there are too many, and gets memory for the body. See execute.Executor.Identify.
+func (v *Visit) Identify(r *http.Request, c *execute.Call) (*pat.Claims, error) {
 	claims, err := v.Executor.Identify(r.Context(), c)
 	if err == nil {
 		Accepted(r)

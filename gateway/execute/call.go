@@ -3,6 +3,7 @@ package execute
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 	"github.com/uimgate/uimgate/gateway/service"
@@ -39,7 +40,16 @@ type Call struct {
 	// read a body.
 	Read func() (Request, error)
 
-	began func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
+	began    func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
+	identity *identity       // found by Identify; nil: Execute verifies the PAT
+}
+
+// An identity holds the claims of a token that Identify verified at a time.
+type identity struct {
+	service *service.Service
+	token   string
+	claims  *pat.Claims
+	at      time.Time
 }
 
 // ofAnother reports whether a PAT is another agent's than the one that sent the call.

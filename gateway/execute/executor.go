@@ -129,13 +129,16 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	return x.finish(e, result, err)
 }
 
-// Identify returns whose PAT a call carries, as the first step of Execute does: for requests of a protocol that are no calls,
-// and before reading what may be one. Every error is a *reason.Refusal, that of Execute for the same call: nothing was sent.
-func (x *Executor) Identify(ctx context.Context, call Call) (*pat.Claims, error) {
-	e, err := x.identified(ctx, call)
+// Identify verifies the PAT of a call as the first step of Execute does, and returns its claims. Doors use it before they read a message, and
+// for requests that are not calls. Execute does not verify the PAT of the same call again within pat.PollEvery. Every error is a
+// *reason.Refusal, that of Execute for the same call: nothing was sent.
+func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error) {
+	call.identity = nil
+	e, err := x.identified(ctx, *call)
 	if err != nil {
 		return nil, Unsent(err)
 	}
+	call.identity = &identity{e.service, call.Token, e.claims, e.at}
 	return e.claims, nil
 }
 

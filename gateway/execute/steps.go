@@ -95,13 +95,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	if e.service = e.call.Service(); e.service == nil {
 		return reason.UnknownHost.Refusal("")
 	}
-	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
-	if errors.Is(err, pat.ErrUnavailable) { // a starved machine polls late: ask now, once for all who wait
-		if x.catchUp(ctx) {
-			e.at = x.now()
-			claims, err = e.service.Verifier.Verify(ctx, e.call.Token, e.at)
-		}
-	}
+	claims, err := x.verify(ctx, e)
 	if err == nil && e.call.ofAnother(claims) {
 		err = reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
 	}
@@ -114,6 +108,19 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		share.Approved() // before the body is read: strangers leave memory to approved agents
 	}
 	return agreed(claims, e.service)
+}
+
+// verify returns the claims of the call's PAT. It verifies the PAT unless Identify has just done so for the same service.
+func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error) {
+	if i := e.call.identity; i != nil && i.service == e.service && i.token == e.call.Token && e.at.Sub(i.at).Abs() <= pat.PollEvery {
+		return i.claims, nil
+	}
+	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
+	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // a starved machine polls late: ask now, once for all that wait
+		e.at = x.now()
+		return e.service.Verifier.Verify(ctx, e.call.Token, e.at)
+	}
+	return claims, err
 }
 
 // agreed refuses a PAT that was issued under another policy than the one offered.
