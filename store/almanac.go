@@ -2,8 +2,7 @@ package store
 
 import "time"
 
-// A Registration is an agent of the uAgents protocol that has said, signed, where it is: a record of a service that is an
-// Almanac.
+// A Registration is a signed record in which an agent states its endpoints. A service that is an Almanac keeps it.
 type Registration struct {
 	Service string
 	Address string

@@ -13,8 +13,8 @@ type Addresses struct {
 	// Doors are where agents of other protocols come in: the Addresses of each door.Status, by the name of the door; where there
 	// are several services, with the id of the service and a slash in front.
 	Doors map[string]map[string]string `json:"doors"`
-	// Beside are the listeners of modules that are about no service: the URLs of each door.Listener, such as mrp_relay.
-	// They are members of the same JSON object, which encoding/json cannot write: use go-json-experiment/json.
+	// Beside holds the URLs of each door.Listener: listeners of modules that belong to no service. They are members of the same JSON
+	// object, which encoding/json cannot write: use go-json-experiment/json.
 	Beside map[string]string `json:",embed"`
 }
 

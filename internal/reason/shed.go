@@ -21,7 +21,7 @@ const (
 	ShedClients           Cause = "clients"            // as many clients of OAuth are registered as may be
 	ShedAlmanac           Cause = "almanac"            // as many agents are registered as may be
 	ShedAlmanacAddress    Cause = "almanac_address"    // as many are of the address as may be, or it sent too many of late
-	ShedAlmanacLookup     Cause = "almanac_lookup"     // the Almanac that knows the endpoints of uAgents does not answer
+	ShedAlmanacLookup     Cause = "almanac_lookup"     // the Almanac that maps agents to their endpoints does not answer
 	ShedDocuments         Cause = "client_documents"   // as many documents of clients are being fetched as may be
 	ShedEnvelopes         Cause = "envelopes"          // as many envelopes wait for their answers as may, of all senders or of one
 	ShedStreams           Cause = "streams"            // as many streams wait for the ends of calls as may be

@@ -22,7 +22,7 @@
 //	consents     (service, handle)                     → agreements by id; codes and refresh tokens of a person's consent, as digests
 //	clients      (service, id)                         OAuth clients that registered themselves
 //	invitations  (service, code)                       one-time codes, as digests, for people whom the operator lets consent
-//	almanac      (service, address)                    agents of uAgents that have registered themselves
+//	almanac      (service, address)                    agents that registered their endpoints with a service
 //	almanac_protocols (service, protocol, address)     → almanac; by which they are found
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
 //	services     (id)                                  the services that have state, with their issuers
