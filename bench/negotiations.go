@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/uimgate/uimgate/internal/negotiator"
+	"github.com/uimgate/uimgate/agent/aea"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
@@ -39,8 +39,8 @@ func negotiate(ctx context.Context, agents []agent, gate addresses, uids []strin
 	return nil
 }
 
-func (a *agent) dial(ctx context.Context, gate addresses) (*negotiator.Agent, error) {
-	return negotiator.Dial(ctx, negotiator.Options{Key: a.negotiating, Gateway: gate.AEA["address"], TCP: gate.AEA["tcp"], Now: time.Now})
+func (a *agent) dial(ctx context.Context, gate addresses) (*aea.Agent, error) {
+	return aea.Dial(ctx, aea.Options{Key: a.negotiating, Gateway: gate.AEA["address"], TCP: gate.AEA["tcp"], Now: time.Now})
 }
 
 // inMessages is the way of an agent of the AEA framework, over its plain TCP.

@@ -9,19 +9,19 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/uimgate/uimgate/internal/negotiator"
+	"github.com/uimgate/uimgate/agent/aea"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// An aea is a guest of the AEA framework: it accepts an offer for each intent by signature, and sends requests in envelopes.
-type aea struct {
+// An aeaGuest is a guest of the AEA framework: it accepts an offer for each intent by signature, and sends requests in envelopes.
+type aeaGuest struct {
 	t     *tour
-	agent *negotiator.Agent
+	agent *aea.Agent
 	pats  map[string]string // by intent
 }
 
-func (t *tour) aea(ctx context.Context) (guest, string, error) {
+func (t *tour) aeaGuest(ctx context.Context) (guest, string, error) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
 	key, err := identity.NewKey(random)
@@ -29,7 +29,7 @@ func (t *tour) aea(ctx context.Context) (guest, string, error) {
 		return nil, "", err
 	}
 	door := t.doors["aea"]
-	agent, err := negotiator.Dial(ctx, negotiator.Options{
+	agent, err := aea.Dial(ctx, aea.Options{
 		Key: key, Gateway: door["address"], TCP: door["tcp"], Now: t.Now, Shown: func(arrow, message string) {
 			if !t.quiet {
 				t.printf("   %s %s\n", arrow, message)
@@ -39,10 +39,10 @@ func (t *tour) aea(ctx context.Context) (guest, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &aea{t, agent, map[string]string{}}, agent.Address(), nil
+	return &aeaGuest{t, agent, map[string]string{}}, agent.Address(), nil
 }
 
-func (g *aea) agree(context.Context) (string, error) {
+func (g *aeaGuest) agree(context.Context) (string, error) {
 	var scopes []string
 	for _, uid := range []string{searchUID, detailsUID, orderUID} {
 		token, scope, err := g.agent.Negotiate(uid)
@@ -55,7 +55,7 @@ func (g *aea) agree(context.Context) (string, error) {
 }
 
 // call sends a request as HTTP has it, in an envelope.
-func (g *aea) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
+func (g *aeaGuest) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
 	body, err := json.Marshal(map[string]any{"intent_uid": uid, "parameters": parameters})
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (g *aea) call(_ context.Context, uid string, parameters map[string]any) (st
 	return "", errors.Join(err, &refused{told.Object("details").Text("reason"), told.Text("message")})
 }
 
-func (g *aea) revoke(ctx context.Context) error {
+func (g *aeaGuest) revoke(ctx context.Context) error {
 	for _, token := range g.pats {
 		if err := g.t.revokeToken(ctx, token); err != nil {
 			return err
@@ -83,4 +83,4 @@ func (g *aea) revoke(ctx context.Context) error {
 	return nil
 }
 
-func (g *aea) close() { _ = g.agent.Close() }
+func (g *aeaGuest) close() { _ = g.agent.Close() }

@@ -34,7 +34,7 @@ func (t *tour) networks(ctx context.Context) error {
 	for _, n := range []struct {
 		name string
 		make func(ctx context.Context) (g guest, address string, err error)
-	}{{"uAgents", t.uagent}, {"AEA", t.aea}, {"MRP", t.relayed}} {
+	}{{"uAgents", t.uagent}, {"AEA", t.aeaGuest}, {"MRP", t.relayed}} {
 		g, address, err := n.make(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)

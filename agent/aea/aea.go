@@ -1,6 +1,7 @@
-// Package negotiator is a small agent of the AEA framework, over the framework's plain TCP: it negotiates by FIPA, and calls by
-// messages of http and default. It shows and measures the door; it is for gateways of this machine, which it trusts.
-package negotiator
+// Package aea is a small agent of the AEA framework that connects over plain TCP. It negotiates by messages of fipa and makes calls by
+// messages of http and default. It does not authenticate the gateway: use it for gateways on this machine, in demonstrations and
+// measurements.
+package aea
 
 import (
 	"context"
