@@ -1,4 +1,4 @@
-package examples_test
+package lint_test
 
 import (
 	"go/parser"
@@ -23,7 +23,7 @@ const self = "github.com/uimgate/uimgate"
 func imports(t *testing.T) (own, tests map[string][]string) {
 	t.Helper()
 	own, tests = map[string][]string{}, map[string][]string{}
-	root := os.DirFS("..")
+	root := os.DirFS("../..")
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -67,7 +67,7 @@ var required = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+
 // are left out.
 func modules(t *testing.T, packages map[string]bool) []string {
 	t.Helper()
-	text, err := os.ReadFile("../go.mod")
+	text, err := os.ReadFile("../../go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	inBinary := modules(t, binary)
 	others := slices.DeleteFunc(modules(t, all), func(m string) bool { return slices.Contains(inBinary, m) })
 
-	text, err := os.ReadFile("../docs/dependencies.md")
+	text, err := os.ReadFile("../../docs/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
