@@ -39,7 +39,7 @@ type Door struct {
 	executor *execute.Executor
 	signers  []*pat.Keyring
 	watchers *watchers
-	cards    door.Made[*card]
+	cards    door.Cache[*card]
 }
 
 // Name implements door.Module.

@@ -38,7 +38,7 @@ const (
 // A Door answers with the documents of each service. It is safe for concurrent use.
 type Door struct {
 	version string
-	made    door.Made[map[string]document] // by route
+	made    door.Cache[map[string]document] // by route
 }
 
 type document struct {

@@ -83,7 +83,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 // Open implements door.Opener. Agents of services with the same key at the same relay go on, and tell the relay what they offer now.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.Opening[*agent]{
-		New: d.open, Tell: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
+		New: d.open, Update: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
 		Good: func(a *agent, s *service.Service) bool {
 			own := SettingsOf(s.Definition)
 			return own.Key == a.settings.Key && own.Relay == a.settings.Relay

@@ -32,7 +32,7 @@ type Door struct {
 	consents  *consent.Desk
 	desk      *agree.Desk
 	documents *fetch.Client
-	pages     door.Made[*page.Consent]
+	pages     door.Cache[*page.Consent]
 }
 
 // Name implements door.Module.

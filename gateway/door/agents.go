@@ -10,40 +10,41 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// An Agent is what a Door runs for one service beside its requests: something that listens, or has a place elsewhere.
+// An Agent represents one service in the network of a Door. It listens on a port of its own, or is connected to a relay or a node.
 type Agent interface {
-	// Run takes what comes until taking ends, and works on that until it is done, or working ends. All that it has begun has ended when
-	// it returns. It is called once at most.
+	// Run accepts messages until the context taking ends. It goes on to answer those that it accepted until they are answered, or the
+	// context working ends. Run returns when all its goroutines have ended. It is called at most once.
 	Run(taking, working context.Context)
-	// Close gives back what an agent has that is never run.
+	// Close releases the resources of an agent that is never run.
 	Close()
-	// UnderWay is how much is being worked on. It may be called at any time.
+	// UnderWay returns the number of messages that the agent works on. It may be called at any time.
 	UnderWay() int
 }
 
-// Agents are those of the services of a Door. The zero value has none. It is safe for concurrent use.
+// Agents runs the agents of a Door: at most one for each service. The zero value has none. It is safe for concurrent use.
 type Agents[A Agent] struct {
 	opening sync.Mutex // one Open or Drain at a time
 	mu      sync.Mutex // guards what follows
-	of      map[string]*life[A]
-	start   func(*life[A]) // nil: Run has not begun
+	of      map[string]*agentRunner[A]
+	start   func(*agentRunner[A]) // nil: Run has not been called
 }
 
-// An Opening says which agents there are to be.
+// An Opening describes the agents that Open reconciles to.
 type Opening[A Agent] struct {
-	Services []*service.Service // that are to have one, which are all
-	// Good reports whether the agent of a service may go on. One that may not ends before others are made.
+	Services []*service.Service // all services that have an agent
+	// Good reports whether the running agent of a service still fits it. Open ends agents that do not fit before it makes others.
 	Good func(a A, s *service.Service) bool
-	// New makes the agent of a service, which takes nothing yet.
+	// New makes the agent of a service. The agent accepts nothing until it is run.
 	New func(ctx context.Context, s *service.Service) (A, error)
-	// Tell tells an agent what its service is now: one that goes on, and one that is new, before it runs; nil: there is nothing to tell.
-	Tell func(ctx context.Context, a A, s *service.Service) error
-	// Drain is how long what is under way may last where an agent ends.
+	// Update gives an agent the current version of its service: a running agent after a reload, a new one before it runs. nil: agents need
+	// no update.
+	Update func(ctx context.Context, a A, s *service.Service) error
+	// Drain bounds the time in which an agent that ends may answer the messages that it works on.
 	Drain time.Duration
 }
 
-// Open has those agents run that there are to be, now or once Run is called. The errors are of what could not be made or told; all else
-// is open.
+// Open reconciles the agents with the configured services. The agents run at once, or when Run is called. It returns the errors of agents
+// that could not be made or updated; all others are open.
 func (as *Agents[A]) Open(ctx context.Context, o Opening[A]) error {
 	as.opening.Lock()
 	defer as.opening.Unlock()
@@ -63,7 +64,7 @@ func (as *Agents[A]) Open(ctx context.Context, o Opening[A]) error {
 	return errors.Join(errs...)
 }
 
-// open has the agent of one service go on, or begin.
+// open updates the agent of one service, or makes it.
 func (as *Agents[A]) open(ctx context.Context, o Opening[A], s *service.Service) (err error) {
 	a, known := as.Of(s.ID)
 	if !known {
@@ -71,8 +72,8 @@ func (as *Agents[A]) open(ctx context.Context, o Opening[A], s *service.Service)
 			return err
 		}
 	}
-	if o.Tell != nil {
-		err = o.Tell(ctx, a, s)
+	if o.Update != nil {
+		err = o.Update(ctx, a, s)
 	}
 	switch {
 	case known:
@@ -84,75 +85,75 @@ func (as *Agents[A]) open(ctx context.Context, o Opening[A], s *service.Service)
 	return err
 }
 
-// Of returns the agent of a service, and false where it has none.
+// Of returns the agent of a service, and false if the service has none.
 func (as *Agents[A]) Of(id string) (a A, ok bool) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
-	if l := as.of[id]; l != nil {
-		return l.agent, true
+	if r := as.of[id]; r != nil {
+		return r.agent, true
 	}
 	return a, false
 }
 
-// add has an agent run, where the others do.
+// add runs an agent if Run has been called.
 func (as *Agents[A]) add(id string, a A) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
 	if as.of == nil {
-		as.of = map[string]*life[A]{}
+		as.of = map[string]*agentRunner[A]{}
 	}
-	l := newLife(a)
-	as.of[id] = l
+	r := newAgentRunner(a)
+	as.of[id] = r
 	if as.start != nil {
-		as.start(l)
+		as.start(r)
 	}
 }
 
-// end ends agents, waits until what was under way has ended, or ctx, and cuts off the rest. It returns how much that was.
+// end stops agents and waits until they have ended. When ctx ends, it cuts the rest off and returns how many messages they abandoned.
 func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (left int) {
-	var ending []*life[A]
+	var ending []*agentRunner[A]
 	as.mu.Lock()
-	for id, l := range as.of {
-		if which(id, l.agent) {
-			ending = append(ending, l)
+	for id, r := range as.of {
+		if which(id, r.agent) {
+			ending = append(ending, r)
 			delete(as.of, id)
 		}
 	}
 	as.mu.Unlock()
-	for _, l := range ending {
-		l.stop()
+	for _, r := range ending {
+		r.stop()
 	}
-	for _, l := range ending {
-		left += l.wait(ctx)
+	for _, r := range ending {
+		left += r.wait(ctx)
 	}
 	return left
 }
 
-// Run runs the agents until ctx ends, which ends those that there are, as Runner has it. It is called once.
+// Run runs the agents until ctx ends. See Runner. It is called once.
 func (as *Agents[A]) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	as.mu.Lock()
-	as.start = func(l *life[A]) { running.Go(func() { l.run(ctx) }) }
-	for _, l := range as.of {
-		as.start(l)
+	as.start = func(r *agentRunner[A]) { running.Go(func() { r.run(ctx) }) }
+	for _, r := range as.of {
+		as.start(r)
 	}
 	as.mu.Unlock()
 	<-ctx.Done()
 	as.mu.Lock()
-	as.start = func(l *life[A]) { l.unrun() }
+	as.start = func(r *agentRunner[A]) { r.unrun() }
 	as.mu.Unlock()
 	running.Wait()
 	return nil
 }
 
-// Drain ends all agents, as Runner has it: they take nothing more, and what is under way is answered.
+// Drain ends all agents. See Runner. They accept nothing more and answer the messages that they work on.
 func (as *Agents[A]) Drain(ctx context.Context) (left int) {
 	as.opening.Lock()
 	defer as.opening.Unlock()
 	return as.end(ctx, func(string, A) bool { return true })
 }
 
-// Serving returns the service with an id among those that are served; nil: it is none of them.
+// Serving returns the service with an id. It returns nil if no service has it.
 func Serving(services []*service.Service, id string) *service.Service {
 	for _, s := range services {
 		if s.ID == id {

@@ -87,7 +87,7 @@ func (o *office) opens(t *testing.T, names ...string) error {
 			o.workers[s.ID] = &worker{o, s.ID, make(chan struct{})}
 			return o.workers[s.ID], nil
 		},
-		Tell: func(_ context.Context, w *worker, s *service.Service) error {
+		Update: func(_ context.Context, w *worker, s *service.Service) error {
 			o.note(w.service, "is told")
 			if o.fails[s.ID+" told"] {
 				return errTold

@@ -47,6 +47,14 @@ type Outcome struct {
 	Refusal   *reason.Refusal // what was answered, if it was a failure
 }
 
+// A Delivery is the outcome of an answer that was sent to an agent after its request had ended.
+type Delivery struct {
+	Outcome
+
+	Door   string
+	Became string // delivered, or why it was not: one of a few words, which are labels of a metric
+}
+
 // Call is a call of this visit, still without token and body.
 func (v *Visit) Call(name string, r *http.Request) execute.Call {
 	return execute.Call{

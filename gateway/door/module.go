@@ -57,6 +57,22 @@ func Forms(modules []Module) (forms []pat.Form) {
 	return forms
 }
 
+// A Runner is a Module that works in the background.
+type Runner interface {
+	// Run works until ctx ends.
+	Run(ctx context.Context) error
+	// Drain finishes the work that is under way. When ctx ends, it abandons the rest and returns how much that was. It is called at most
+	// once, after the last request.
+	Drain(ctx context.Context) (left int)
+}
+
+// An Opener is a Module that listens on ports of its own, or connects to other networks.
+type Opener interface {
+	// Open listens for exactly these services, as their current settings say. It closes what other services had opened, after the requests
+	// there have ended. It returns the errors of what could not be opened; all the rest is open.
+	Open(ctx context.Context, services []*service.Service) error
+}
+
 // A Process is what a Module works with.
 type Process struct {
 	Host     Host

@@ -239,7 +239,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	if err := x.extra(ctx, e, request); err != nil {
 		return err
 	}
-	reached, refused := e.intent.Within(e.claims.Assurance, e.proof != nil, decision.Candidates)
+	reached, refused := e.intent.Allowed(e.claims.Assurance, e.proof != nil, decision.Candidates)
 	switch refused {
 	case "":
 		e.decision.Candidates = reached

@@ -82,7 +82,7 @@ func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reas
 	if !terms.Permitted {
 		return reason.InsufficientPermissions
 	}
-	if !in.reaches(assurance, terms) {
+	if !in.allowedBy(assurance, terms) {
 		return reason.FreshAgreementRequired
 	}
 	return ""

@@ -114,7 +114,7 @@ func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 	return t.offered(in.ID, terms, 0), nil
 }
 
-func (t *turn) offered(intent string, terms service.Outlook, rounds int) protocol.FIPAMessage {
+func (t *turn) offered(intent string, terms service.Estimate, rounds int) protocol.FIPAMessage {
 	policy := t.of.Offer()
 	o := t.offers.make(t.Dialogue.Label(), intent, policy.SHA256(), rounds)
 	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
@@ -140,7 +140,7 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	if err := t.admitted(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	terms, err := t.of.Foresee(ctx, pat.AgentID(t.Sender), o.intent)
+	terms, err := t.of.Estimate(ctx, pat.AgentID(t.Sender), o.intent)
 	switch {
 	case err != nil:
 		return protocol.FIPAMessage{}, err

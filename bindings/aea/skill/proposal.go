@@ -18,8 +18,8 @@ const (
 	attributeCurrency = "currency_id"
 )
 
-// mostForeseen bounds for how many intents the policy is evaluated to answer one query.
-const mostForeseen = 256
+// maxEstimates bounds how many intents the policy is evaluated for to answer one query.
+const maxEstimates = 256
 
 // A wish is what an agent looks for, and how many evaluations of the policy that may still cost.
 type wish struct {
@@ -32,16 +32,16 @@ type wish struct {
 
 // match returns the first intent of the catalogue that the query is about and that the agent may agree to. Where there is none,
 // the error is a *reason.Refusal: why the first one that the query is about is not offered.
-func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Outlook, error) {
-	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), mostForeseen}
+func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Estimate, error) {
+	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), maxEstimates}
 	var refused error
 	for _, in := range s.Offered() {
-		outlook, matches, err := w.meets(ctx, in)
+		estimate, matches, err := w.meets(ctx, in)
 		if err == nil && matches {
-			return in, outlook, nil
+			return in, estimate, nil
 		}
 		if _, ok := errors.AsType[*reason.Refusal](err); err != nil && !ok {
-			return nil, service.Outlook{}, err
+			return nil, service.Estimate{}, err
 		}
 		if matches && refused == nil {
 			refused = err
@@ -53,26 +53,26 @@ func match(ctx context.Context, s *service.Service, agent string, q search.Query
 	if refused == nil {
 		refused = reason.IntentNotFound.Refusal("No intent of the service is what the query describes.")
 	}
-	return nil, service.Outlook{}, refused
+	return nil, service.Estimate{}, refused
 }
 
 // meets reports whether the query is about an intent, and on which terms the agent may have it.
-func (w *wish) meets(ctx context.Context, in *service.Intent) (outlook service.Outlook, matches bool, err error) {
+func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.Estimate, matches bool, err error) {
 	is := describe(in)
 	if !w.priced && !w.query.Matches(is) {
-		return service.Outlook{}, false, nil
+		return service.Estimate{}, false, nil
 	}
 	w.left--
-	outlook, err = w.of.Foresee(ctx, w.agent, in.ID)
+	estimate, err = w.of.Estimate(ctx, w.agent, in.ID)
 	if !w.priced {
-		return outlook, true, err
+		return estimate, true, err
 	}
 	if err == nil {
-		total, _ := outlook.Charge.Minor()
+		total, _ := estimate.Charge.Minor()
 		is[attributePrice] = []search.Value{search.Int(total)}
-		is[attributeCurrency] = []search.Value{search.Text(outlook.Charge.Currency)}
+		is[attributeCurrency] = []search.Value{search.Text(estimate.Charge.Currency)}
 	}
-	return outlook, w.query.Matches(is), err
+	return estimate, w.query.Matches(is), err
 }
 
 // describe is the description of an intent, of model uim_intent, without its price.
@@ -94,7 +94,7 @@ func describe(in *service.Intent) search.Attributes {
 
 // propose describes an offer to an agent, of model uim_offer. The price is that of quantity calls, in minor units of the
 // currency, so that it is always whole.
-func propose(s *service.Service, o offer, terms service.Outlook) search.Description {
+func propose(s *service.Service, o offer, terms service.Estimate) search.Description {
 	policy := s.Offer()
 	price, quantity := terms.Charge.Minor()
 	ledger, ok := identity.LedgerOf(o.in.Opponent)

@@ -32,7 +32,7 @@ type Tools struct {
 }
 
 // Made makes the tools of each service when they are first asked for. The zero value is ready, and safe for concurrent use.
-type Made struct{ made door.Made[*Tools] }
+type Made struct{ made door.Cache[*Tools] }
 
 // Of returns the tools of a service.
 func (m *Made) Of(ctx context.Context, s *service.Definition) *Tools {

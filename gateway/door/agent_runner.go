@@ -1,0 +1,73 @@
+package door
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// An agentRunner runs one agent once, or closes it without running it.
+type agentRunner[A Agent] struct {
+	agent     A
+	begun     atomic.Bool   // set by run or by unrun
+	stopping  chan struct{} // closed by stop: the agent takes nothing more
+	cutting   chan struct{} // closed by cut: the agent abandons what it works on
+	ended     chan struct{}
+	stop, cut func()
+}
+
+func newAgentRunner[A Agent](a A) *agentRunner[A] {
+	r := &agentRunner[A]{agent: a, stopping: make(chan struct{}), cutting: make(chan struct{}), ended: make(chan struct{})}
+	r.stop, r.cut = sync.OnceFunc(func() { close(r.stopping) }), sync.OnceFunc(func() { close(r.cutting) })
+	return r
+}
+
+// run runs the agent until ctx ends, or it is stopped and done, or cut off.
+func (r *agentRunner[A]) run(ctx context.Context) {
+	if r.begun.Swap(true) {
+		return
+	}
+	defer close(r.ended)
+	working, abandon := context.WithCancel(ctx)
+	taking, leave := context.WithCancel(working)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		when(working, r.stopping, leave)
+		when(working, r.cutting, abandon)
+	})
+	r.agent.Run(taking, working)
+	abandon()
+	leave()
+	watching.Wait()
+}
+
+// when does something once a channel is closed, unless ctx ends first.
+func when(ctx context.Context, closed <-chan struct{}, do func()) {
+	select {
+	case <-closed:
+		do()
+	case <-ctx.Done():
+	}
+}
+
+// unrun closes an agent that has not run. It will not run later.
+func (r *agentRunner[A]) unrun() {
+	if !r.begun.Swap(true) {
+		r.agent.Close()
+		close(r.ended)
+	}
+}
+
+// wait waits until the stopped agent has ended. When ctx ends, it cuts the agent off and returns how many requests it abandoned.
+func (r *agentRunner[A]) wait(ctx context.Context) (left int) {
+	r.unrun()
+	select {
+	case <-r.ended:
+		return 0
+	case <-ctx.Done():
+	}
+	left = r.agent.UnderWay()
+	r.cut()
+	<-r.ended
+	return left
+}

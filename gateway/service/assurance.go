@@ -1,0 +1,67 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// This file alone decides what an agreement allows by its assurance: how sure the gateway is that the agent itself sends a call.
+//
+// Anyone who saw a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They allow
+// neither an intent that the operator reserves for fresh agreements nor anything that charges. A PAT can be stolen, so without a proof of
+// key it allows nothing that charges either, unless the operator leaves that to the policy. A call with a proof of key comes from the agent
+// that agreed, so everything is allowed that the policy permits.
+
+// lowAssurance reports whether others than the agent may be able to use an agreement.
+func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
+
+// Reserved reports whether an agreement does not allow an intent, whatever the policy permits.
+func (in *Intent) Reserved(a pat.Assurance) bool { return lowAssurance(a) && in.FreshOnly }
+
+// ProvedAlways reports whether the operator asks for a proof of key with each call.
+func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired }
+
+// ProvedWhereCharged reports whether each call that charges needs a proof of key.
+func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
+
+// Allowed returns those candidates of a permitted call that its agreement allows. proved: the call has a proof of key. If it allows none,
+// Allowed returns the reason of the refusal.
+func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candidate) ([]odrl.Candidate, reason.Reason) {
+	switch {
+	case proved:
+		return candidates, ""
+	case in.Reserved(a):
+		return nil, reason.FreshAgreementRequired
+	case in.ProvedAlways():
+		return nil, reason.PolicyRequiresVerification
+	}
+	charges := func(c odrl.Candidate) bool { return !c.Charge.IsZero() }
+	if !lowAssurance(a) && !in.ProvedWhereCharged() || len(candidates) > 0 && !slices.ContainsFunc(candidates, charges) {
+		return candidates, ""
+	}
+	free := slices.DeleteFunc(slices.Clone(candidates), charges)
+	switch {
+	case len(free) > 0:
+		return free, ""
+	case lowAssurance(a):
+		return nil, reason.FreshAgreementRequired
+	}
+	return nil, reason.PolicyRequiresVerification
+}
+
+// NeedsKey reports whether only an agent that signs with a key of its own can call an intent.
+func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
+	terms, err := d.Policy.Terms(ctx, odrl.Request{Intent: in.ID})
+	return err != nil || !in.allowedBy(pat.Static, terms)
+}
+
+// allowedBy reports whether an intent belongs to the scope of an agreement. One of low assurance has the intents that need no proof of key.
+func (in *Intent) allowedBy(a pat.Assurance, t odrl.Terms) bool {
+	_, refused := in.Allowed(a, false, t.Candidates)
+	return !lowAssurance(a) || refused == "" && !t.NeedsProof
+}

@@ -1,0 +1,41 @@
+package service
+
+import (
+	"context"
+
+	"github.com/uimgate/uimgate/internal/limit"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// An Estimate is what the policy asks of an agent for one intent, as far as it is known before the agent agrees.
+type Estimate struct {
+	Charge money.Amount // of one call; zero: free
+	Rate   limit.Rate   // of the PAT
+}
+
+// Estimate returns what agreeing to one intent alone would bring an agent whose key is not known yet, and cannot prove a call. Without
+// right to the intent, or where every call of it has to be proved, the error is a *reason.Refusal.
+func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
+	in, err := s.Executable(uid)
+	if err != nil {
+		return Estimate{}, err
+	}
+	scope, err := s.terms.Scope(ctx, pat.ScopeRequest{AgentID: agent, Assurance: pat.Fresh, Requested: []string{entry(uid)}})
+	if err != nil {
+		return Estimate{}, err
+	}
+	asked, err := s.terms.termsFor(ctx, applicant{agentID: agent}, uid)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if !asked.Permitted || len(scope.Entries) == 0 {
+		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this intent to the agent.")
+	}
+	within, refused := in.Allowed(pat.Fresh, false, asked.Candidates)
+	if asked.NeedsProof || refused != "" || len(within) == 0 {
+		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Calls of this intent have to be proved with the agent's key.")
+	}
+	return Estimate{Charge: within[0].Charge, Rate: scope.Limit}, nil
+}
