@@ -52,9 +52,10 @@ bench: ## the execute path beside a plain reverse proxy, paid calls, limits, eac
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) test -run '^$$' -bench Growth -timeout 2h ./store/sqlstore -growth.tokens 1000000 -growth.ledger 10000000
 
-generate: ## writes schema.json and docs/errors.md, which tests compare
+generate: ## writes schema.json and the pages of docs/reference that tests compare
 	$(GO) test ./config -update
 	$(GO) test ./internal/reason -run Docs -update
+	$(GO) test ./cmd/uimgate -run Reference -update
 
 clients: bindings/testdata/node/node_modules/.installed ## clients of other protocols that tests use where installed; needs npm and the network
 

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-var update = flag.Bool("update", false, "write schema.json anew")
+var update = flag.Bool("update", false, "write schema.json and docs/reference/config.md anew")
 
 func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
 	schema, err := config.Schema(bindings.Blocks())
@@ -31,6 +31,22 @@ func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
 	kept, err := os.ReadFile("schema.json")
 	if err != nil || !bytes.Equal(kept, schema) {
 		t.Errorf("schema.json is not what the types say (%v): go test ./config -run Schema -update", err)
+	}
+}
+
+// TestTheReferencePageIsCurrent holds docs/reference/config.md to the types; make generate writes it.
+func TestTheReferencePageIsCurrent(t *testing.T) {
+	const page = "../docs/reference/config.md"
+	want := "# Configuration\n\nFor operators: every setting with its default. `uimgate config reference` prints the same, and `uimgate config schema`\n" +
+		"prints a JSON Schema for editors. [Configure a gateway](../operate/configure.md) explains them by task.\n\n```yaml\n" + string(config.Reference(bindings.Blocks())) + "```\n"
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || string(got) != want {
+		t.Errorf("%s is not what the types say (%v): make generate", page, err)
 	}
 }
 

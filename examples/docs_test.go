@@ -86,7 +86,7 @@ func (s snippet) policy(t *testing.T) string {
 func TestTheGuideShowsWhatIsTrue(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
 	tested := map[string]int{}
-	list := snippets(t, "../docs/policies.md")
+	list := snippets(t, "../docs/for-services/policies.md")
 	rules := filepath.Join(t.TempDir(), "extra.rego") // which a configuration names
 	for _, s := range list {
 		if s.language == "rego" {
@@ -225,7 +225,7 @@ var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")
 
 // The ways to name intents that the guide lists, each with how many intents of the shop it must hold.
 func TestTheGuidesTargetsNameWhatItSays(t *testing.T) {
-	text, err := os.ReadFile("../docs/policies.md")
+	text, err := os.ReadFile("../docs/for-services/policies.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ import (
 
 var workedBlock = regexp.MustCompile("(?ms)^```(?:json|text) ([a-z-]+)\n(.*?)\n```$")
 
-// worked reads the named blocks of docs/protocol.md.
+// worked reads the named blocks of docs/protocols/uim.md.
 func worked(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/protocol.md")
+	text, err := os.ReadFile("../docs/protocols/uim.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 	if t.Failed() || rows != ran || rows == 0 {
 		return // only a part was asked for, or it is wrong
 	}
-	const file = "../docs/odrl-conformance.md"
+	const file = "../docs/reference/odrl-conformance.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
 			t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 const requireLanguages = "UIMGATE_REQUIRE_LANGUAGES"
 
 // TestAgentsInOtherLanguages runs the agents of examples/agents against the demo, one after another: a demo counts what comes from
-// one address. Each exits with 0 only if every step did what docs/protocol.md says.
+// one address. Each exits with 0 only if every step did what docs/protocols/uim.md says.
 func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after another is the point
 	t.Parallel()
 	address := startDemo(t)

@@ -14,43 +14,84 @@ import (
 	"testing"
 )
 
-// TestREADME runs every command of the README, in order, in a copy of the repository's commands: the
-// shell blocks as they stand, but for free ports in place of the documented ones.
-func TestREADME(t *testing.T) {
+// walks are pages whose commands a reader types one after another, in an empty directory.
+var walks = map[string]struct {
+	pages []string
+	taken []string // blocks that cannot run inside a test, and run elsewhere
+	want  []string // in the output
+}{
+	"README": {
+		pages: []string{"README.md"},
+		taken: []string{
+			"go run ./cmd/uimgate demo\n", // testdata/scripts/demo.txtar
+			"make test\n",                 // this very run; CI calls it by the same words
+			"make build\n",                // the binary of this test is the command, too; CI builds the other
+		},
+		want: []string{"gate/uimgate.yaml: good", `"name": "Desk lamp Lumen"`},
+	},
+	"quickstart": {
+		pages: []string{
+			"docs/quickstart.md", "docs/for-agents/assistants.md", "docs/for-agents/verify.md", "docs/for-services/policy-tools.md",
+			"docs/operate/bill.md", "docs/operate/backup.md", "docs/for-agents/relay.md",
+		},
+		want: []string{"my-gateway/uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1", `{"text":"hello"}`},
+	},
+}
+
+// TestPages runs the shell blocks of pages as they stand, but for free ports in place of the documented ones.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			if os.Getenv("CI") != "" {
 				t.Fatalf("%s is needed in CI", tool)
 			}
-			t.Skipf("%s is not installed: the README's commands are not run", tool)
+			t.Skipf("%s is not installed: the commands of the pages are not run", tool)
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := shellBlocks(string(readme))
-	if len(blocks) < 8 {
-		t.Fatalf("only %d shell blocks found", len(blocks))
-	}
-	take := func(block string) { // what cannot run inside a test is checked where it does run
-		i := slices.Index(blocks, block)
-		if i < 0 {
-			t.Fatalf("the README lacks the block %q", block)
-		}
-		blocks = slices.Delete(blocks, i, i+1)
-	}
-	take("go run ./cmd/uimgate demo\n") // testdata/scripts/demo.txtar
-	take("make test\n")                 // this very run; CI calls it by the same words
-	take("make build\n")                // the binary of this test is the command, too; CI builds the other
 	ci, err := os.ReadFile("../../.ci/run")
 	for _, command := range []string{"make test", "make build"} {
 		if err != nil || !regexp.MustCompile(`(?m)^`+command+`$`).Match(ci) {
 			t.Errorf("CI does not run the README's %s: %v", command, err)
 		}
 	}
+	for name, walk := range walks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var blocks []string
+			for _, page := range walk.pages {
+				text, err := os.ReadFile(filepath.Join("../..", page))
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := shellBlocks(string(text))
+				if len(found) == 0 {
+					t.Errorf("%s has no shell blocks", page)
+				}
+				blocks = append(blocks, found...)
+			}
+			for _, block := range walk.taken {
+				i := slices.Index(blocks, block)
+				if i < 0 {
+					t.Fatalf("the block %q is missing", block)
+				}
+				blocks = slices.Delete(blocks, i, i+1)
+			}
+			out := walkThrough(t, blocks)
+			for _, want := range walk.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("the output lacks %q:\n%s", want, out)
+				}
+			}
+		})
+	}
+}
 
+var serving = regexp.MustCompile(`\./uimgate serve -c \S+`)
+
+// walkThrough runs blocks in an empty directory, and returns what they print.
+func walkThrough(t *testing.T, blocks []string) string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -66,28 +107,22 @@ func TestREADME(t *testing.T) {
 	script := "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + waiting
 	for _, b := range blocks {
 		script += b
-		if strings.Contains(b, "examples/shop --") {
+		if serving.MatchString(b) { // a reader types the next command once it is up
 			script += "ready http://127.0.0.1:8080/agents.json\nready http://127.0.0.1:9000/products\n"
 		}
-		if strings.Contains(b, "--listen 127.0.0.1:8090") {
-			script += "ready http://127.0.0.1:8090/agents.json\n"
-		}
 	}
-	// A reader types the next command once the relay has said that it is ready.
 	script = strings.Replace(script, "--data my-relay &\n", "--data my-relay &\nready http://127.0.0.1:8490/v1/health\n", 1)
-	script += "kill $(jobs -p)\nwait\n"
-	for _, port := range []string{"9000", "8080", "8081", "8090", "8091", "8490"} {
+	script = serving.ReplaceAllString(script, "$0 --listen 127.0.0.1:8080 --admin-listen 127.0.0.1:8081") + "kill $(jobs -p)\nwait\n"
+	for _, port := range []string{"9000", "8080", "8081", "8490"} {
 		script = strings.ReplaceAll(script, "127.0.0.1:"+port, "127.0.0.1:"+freePort(t))
 	}
 	// The shop is the repository's, but what is built goes elsewhere.
 	const shop = "go run ./examples/shop --"
 	if !strings.Contains(script, shop) {
-		t.Fatalf("the README lacks %q", shop)
+		t.Fatalf("the pages lack %q", shop)
 	}
 	script = strings.Replace(script, shop, "(cd '"+root+"' && go build -o '"+dir+"/shop' ./examples/shop); ./shop --", 1)
-	address := regexp.MustCompile(`127\.0\.0\.1:(\d+)/agents\.json`).FindStringSubmatch(script)
-	c := exec.CommandContext(t.Context(), "bash", "-c", strings.Replace(script, "services:\n- agents_file",
-		"server: {listen: 127.0.0.1:"+address[1]+"}\nadmin: {listen: 127.0.0.1:"+freePort(t)+"}\nservices:\n- agents_file", 1))
+	c := exec.CommandContext(t.Context(), "bash", "-c", script)
 	c.Dir = dir
 	c.Env = append(os.Environ(), goCaches(t)...)
 	c.Env = append(c.Env, "HOME="+dir, "XDG_CONFIG_HOME="+dir+"/.config", "XDG_STATE_HOME="+dir+"/.state")
@@ -97,14 +132,7 @@ func TestREADME(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
 	}
-	for _, want := range []string{
-		"uimgate.yaml: good", `"products"`, "0.05 EUR", "shop.example:find-products:v1",
-		`"name": "Desk lamp Lumen"`, `{"text":"hello"}`,
-	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("the output lacks %q:\n%s", want, out)
-		}
-	}
+	return string(out)
 }
 
 // goCaches keep go build from starting afresh where HOME is another.

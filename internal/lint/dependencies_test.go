@@ -99,7 +99,7 @@ func within(pkg, module string) bool { return pkg == module || strings.HasPrefix
 
 var moduleRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\| [^|]+ \\|$")
 
-// docs/dependencies.md lists the modules that are imported, each in the table it belongs to.
+// docs/design/dependencies.md lists the modules that are imported, each in the table it belongs to.
 func TestDependenciesAreExplained(t *testing.T) {
 	own, tests := imports(t)
 	binary, all := map[string]bool{}, map[string]bool{}
@@ -122,7 +122,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	inBinary := modules(t, binary)
 	others := slices.DeleteFunc(modules(t, all), func(m string) bool { return slices.Contains(inBinary, m) })
 
-	text, err := os.ReadFile("../../docs/dependencies.md")
+	text, err := os.ReadFile("../../docs/design/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 		}
 		slices.Sort(listed)
 		if diff := cmp.Diff(table.imported, listed); diff != "" {
-			t.Errorf("docs/dependencies.md, %q (-imported +listed):\n%s", table.name, diff)
+			t.Errorf("docs/design/dependencies.md, %q (-imported +listed):\n%s", table.name, diff)
 		}
 	}
 }

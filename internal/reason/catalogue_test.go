@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-var update = flag.Bool("update", false, "write docs/errors.md anew")
+var update = flag.Bool("update", false, "write docs/reference/errors.md anew")
 
 func TestEveryReasonOfAgentsIsExplained(t *testing.T) {
 	operators := map[reason.Reason]bool{
@@ -29,9 +29,9 @@ func TestEveryReasonOfAgentsIsExplained(t *testing.T) {
 	}
 }
 
-// TestDocsErrorsIsTheTable holds docs/errors.md to the table; make generate writes it.
+// TestDocsErrorsIsTheTable holds docs/reference/errors.md to the table; make generate writes it.
 func TestDocsErrorsIsTheTable(t *testing.T) {
-	name := filepath.Join(root, "docs", "errors.md")
+	name := filepath.Join(root, "docs", "reference", "errors.md")
 	want := catalogue()
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o600); err != nil {
@@ -43,7 +43,7 @@ func TestDocsErrorsIsTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/errors.md is not what the table says (-want +got; make generate):\n%s", diff)
+		t.Errorf("docs/reference/errors.md is not what the table says (-want +got; make generate):\n%s", diff)
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 // It discovers the service, agrees to its policy, calls an intent that is free and one that costs, looks at an error and
 // at its limits, then renews and revokes its token. It prints a line for each step, and exits 0 only if every step did
-// what docs/protocol.md says. WARNING: the intent that costs is really called, once, for at most MAX_PRICE.
+// what docs/protocols/uim.md says. WARNING: the intent that costs is really called, once, for at most MAX_PRICE.
 
 import { createHash, generateKeyPairSync, randomUUID, sign } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""An agent for a service behind uimgate, written from docs/protocol.md alone.
+"""An agent for a service behind uimgate, written from docs/protocols/uim.md alone.
 
     pip install cryptography
     python3 agent.py http://127.0.0.1:PORT
 
 It discovers the service, agrees to its policy, calls an intent that is free and one that costs, shows an error, and ends
-its token. It prints a line for each step, and exits 0 only if each step did what docs/protocol.md says, else 1.
+its token. It prints a line for each step, and exits 0 only if each step did what docs/protocols/uim.md says, else 1.
 """
 
 import base64

@@ -7,5 +7,5 @@
 //	refused = auth.Verify(r.Method, r.RequestURI, wire.Sum(body))
 //
 // The protocol is the one of https://docs.mrphub.io. Its pages leave some things open; what was chosen there stands in choices.go,
-// and docs/mrp.md lists it.
+// and docs/protocols/mrp.md lists it.
 package mrp
