@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Only what is public is compressed: catalogue, policy, search and pages. Answers to calls and tokens never are, since
-// the size of what mixes secrets with a stranger's text tells of the secrets (BREACH).
+// Only public documents are compressed: catalogue, policy, search and pages. Answers to calls and tokens are not: the compressed size of
+// a text that mixes secrets with a stranger's words reveals the secrets (BREACH).
 
 // worthZipping is the size in bytes from which an answer is compressed.
 const worthZipping = 1 << 10
@@ -42,7 +42,7 @@ func (d *document) gzip(r *http.Request) []byte {
 
 // takesGzip reports whether a client accepts gzip by name, or anything. RFC 9110 12.5.3.
 func takesGzip(fields []string) bool {
-	const most = 32 // codings; more is no client we know
+	const most = 32 // codings; no known client sends more
 	byName, byStar := -1.0, -1.0
 	n := 0
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
@@ -63,7 +63,7 @@ func takesGzip(fields []string) bool {
 	return byStar > 0
 }
 
-// weighed splits gzip;q=0.5. A weight that is none is 0: what is doubtful is not accepted.
+// weighed splits gzip;q=0.5. An invalid weight counts as 0, so the coding is not accepted.
 func weighed(entry string) (coding string, weight float64) {
 	coding, params, has := strings.Cut(entry, ";")
 	coding = strings.TrimSpace(coding)
@@ -78,8 +78,8 @@ func weighed(entry string) (coding string, weight float64) {
 	return coding, weight
 }
 
-// zippers compress what is made for one request. There are as many as processors, so that what they hold, about 1 MB each,
-// is bounded whatever is asked.
+// zippers compress documents that are made for one request. There is one for each processor, so their memory, about 1 MB each, is bounded
+// for any number of requests.
 type zippers chan *gzip.Writer
 
 func newZippers() zippers {

@@ -29,9 +29,9 @@ func newDocument(body []byte, mediaType string) document {
 // cacheFor is short, since a policy may change and agreements under the old one end at once.
 const cacheFor = "public, max-age=60"
 
-// serve answers with a document, compressed where the client takes that. Of one content the two representations share the
-// opaque tag, strong for the bytes themselves and weak for the compressed ones: whoever compares the policy's digest with
-// the tag, or asks again under either, is right. RFC 9110 8.8.3.3.
+// serve answers with a document, compressed if the client accepts that. Both representations of one content share the opaque tag: strong
+// for the bytes themselves, weak for the compressed ones. So a client can compare the digest of the policy with either, and revalidate
+// under either. RFC 9110 8.8.3.3.
 func serve(c echo.Context, d document) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", cacheFor)

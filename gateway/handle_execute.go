@@ -60,7 +60,7 @@ func (s *Server) execute(c echo.Context) error {
 	return c.Blob(http.StatusOK, wire.MediaType, body)
 }
 
-// readCall reads the body of a call; uid is that of a path that names the intent, else empty.
+// readCall reads the body of a call. uid is that of a path that names the intent; empty: the path names none.
 func readCall(r *http.Request, s *service.Service, uid string) (call execute.Request, err error) {
 	err = wire.Parse(r, s.MaxBody, func(body []byte) error {
 		if uid == "" {
@@ -89,7 +89,7 @@ func wantsDraft(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), wire.MediaType)
 }
 
-// idempotencyKey reads the key; empty where there is none.
+// idempotencyKey reads the key. It is empty if the request has none.
 func idempotencyKey(h http.Header) (execute.IdempotencyKey, error) {
 	values, sent := h[headerIdempotencyKey]
 	if !sent {

@@ -57,7 +57,7 @@ func (s *Server) openAPI(c echo.Context) error {
 	return serve(c, p)
 }
 
-// errorList answers GET /errors: every reason for which an agent can be refused.
+// errorList answers GET /errors: every reason of a refusal that agents get.
 func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }
 
 // errorPage answers GET /errors/{reason}, to which help_url of each refusal leads.
@@ -106,7 +106,8 @@ func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
 	return body
 }
 
-// secure says what a page for people may do, and that nobody is told where its links were followed.
+// secure sets the fields that restrict what a page for people may do. They also keep browsers from sending its address to the sites that
+// it links to.
 func secure(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
@@ -120,7 +121,7 @@ func wantsHTML(fields []string) bool {
 
 // wanted returns the weights with which a client asks for HTML and for JSON by name, 0 to 1. RFC 9110 12.5.1.
 func wanted(fields []string) (html, json float64) {
-	const most = 32 // media ranges; more is no browser
+	const most = 32 // media ranges; no browser sends more
 	n := 0
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		if n++; n > most {

@@ -54,7 +54,7 @@ func (x *exchange) atDesk() agree.Call {
 	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.Agreement = e }}
 }
 
-// issueMembers are what each body for issue has, with what stands there.
+// issueMembers are the members of each body for issue, with their meaning.
 var issueMembers = []struct{ name, example string }{
 	{"agent_id", "agent-1"},
 	{"agent_public_key", "<PEM, JWK or base64 of the DER>"},
@@ -71,7 +71,7 @@ func lacking(tree strictjson.Object) error {
 		}
 		example[m.name] = m.example
 	}
-	if len(missing) < 2 { // one is told where it is read
+	if len(missing) < 2 { // a single missing member is reported by the code that reads it
 		return nil
 	}
 	f := reason.MalformedRequest.Refusal("The body lacks the members " + strings.Join(missing, ", ") + ".")
@@ -144,8 +144,7 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// revoke answers POST /api/pat/revoke: whoever has a PAT may end it, and the answer is 200 whatever the
-// token was. RFC 7009; UIM core 4.5.
+// revoke answers POST /api/pat/revoke. Anyone who has a PAT may end it, and the answer is 200 for any token. RFC 7009; UIM core 4.5.
 func (s *Server) revoke(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	token, err := presented(r, min(maxTokenBody, x.service.MaxBody))

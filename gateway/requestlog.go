@@ -71,7 +71,7 @@ func (l line) fields(x *exchange) []zap.Field {
 	return append(fields, outcomeFields(&x.Outcome, x.service, l.status)...)
 }
 
-// outcomeFields are what the log tells of what became of a request, whose status is at hand; of may be nil.
+// outcomeFields returns the log fields of the outcome of a request whose status is known. of may be nil.
 func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []zap.Field) {
 	if o.Event != nil {
 		fields = append(fields, record.Fields(o.Event)...)
@@ -115,7 +115,7 @@ type summary struct {
 	left   int
 }
 
-// tell reports whether a refusal is to be logged.
+// tell reports whether a refusal is logged.
 func (f *floods) tell(r reason.Reason, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -145,8 +145,8 @@ func exchangeOf(c echo.Context) *exchange {
 	return x
 }
 
-// guard stands before every handler: it names the request, finds the service, holds back addresses that
-// ask too much, answers panics, and writes the one log line.
+// guard runs before every handler: it names the request, finds the service, limits the rate of addresses, recovers panics, and writes the
+// one log line.
 func (s *Server) guard(c echo.Context) {
 	began, r := s.now(), c.Request()
 	x := &exchange{Context: r.Context()}
@@ -214,7 +214,7 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	return c.Handler()(c)
 }
 
-// fail answers with the one envelope, whatever went wrong.
+// fail answers with the error envelope.
 func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if c.Response().Committed {
 		return
@@ -223,7 +223,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	x.Refusal = f
 	issuer, about := "", wire.About{RequestID: string(x.requestID)}
 	served := x.service
-	if served == nil { // it was refused before that was asked, or there is none
+	if served == nil { // it was refused before the service was chosen, or no service has the host
 		served = s.serving(c.Request())
 	}
 	if served != nil {

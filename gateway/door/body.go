@@ -28,8 +28,8 @@ func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 // shortCall bounds the body of a call, in bytes, that readPlain reads: it is not long enough for too many values.
 const shortCall = 2 << 10
 
-// readPlain reads core's form without a tree of the body: nearly all calls. It returns false where the body has anything else, or
-// anything wrong: then ParseExecute says what.
+// readPlain reads core's form without a tree of the body, which suits nearly all calls. It returns false if the body has any other member
+// or is wrong; ParseExecute then reports the problem.
 func readPlain(body []byte) (r execute.Request, ok bool) {
 	if len(body) > shortCall {
 		return r, false
@@ -87,8 +87,8 @@ func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execut
 	return r, parsed(s, r, m)
 }
 
-// parsed reports what is wrong with the objects of a body: before anything else, parameters of the intent that stand
-// beside the object they belong into.
+// parsed reports what is wrong with the objects of a body. It begins with parameters of the intent that are beside the object they belong
+// into.
 func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
 	var violations []intents.Violation
 	if in, err := s.Intent(r.IntentUID); err == nil {

@@ -1,5 +1,5 @@
-// Package door is what another protocol, by which agents come, offers the public listener, and what it is given of each
-// request. A Door parses, calls package execute or agree, and renders; it holds no rule of its own.
+// Package door has the interfaces of doors: protocols other than UIM over HTTP, by which agents call services. A Door parses requests,
+// calls package execute or agree, and renders the results. It contains no rule of its own.
 package door
 
 import (
@@ -19,8 +19,8 @@ import (
 
 // A Door answers requests at paths that each service gives it. It is safe for concurrent use.
 type Door interface {
-	// Route names what answers a path of a service, for the log and the metrics: one of a few names. Empty: the path is none
-	// of the door's. It is asked for every request, so it must be quick.
+	// Route returns the name of the handler of a path of a service, for the log and the metrics: one of a few names. Empty: the door does
+	// not serve the path. It is called for every request, so it must be quick.
 	Route(s *service.Definition, path string) string
 	// Serve answers a request whose path has a Route.
 	Serve(w http.ResponseWriter, r *http.Request, v *Visit)
@@ -33,9 +33,9 @@ type Visit struct {
 	// RequestID finds the request in the log.
 	RequestID execute.RequestID
 	Caller    service.Caller
-	Address   string // under which the client is counted, such as at the desk
+	Address   string // that the limits on requests of one client count under
 	Executor  *execute.Executor
-	// Later writes down what became of an answer that is sent after the request has ended. It is called at most once, then.
+	// Later records the outcome of an answer that is sent after the request has ended. It is called at most once, then.
 	Later func(Delivery)
 	Outcome
 }
@@ -64,7 +64,7 @@ func (v *Visit) Call(name string, r *http.Request) execute.Call {
 	}
 }
 
-// About is what a refusal says of the request of this visit.
+// About returns what a refusal states about the request of this visit.
 func (v *Visit) About(f *reason.Refusal) wire.About {
 	return wire.About{RequestID: string(v.RequestID), HelpURL: v.Service.HelpURL(f.Reason)}
 }

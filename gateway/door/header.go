@@ -18,7 +18,7 @@ const (
 	license     = "Uim-License"
 )
 
-// WriteHeader sets what an answer tells beside the output: limits, charge, warnings, notices.
+// WriteHeader sets the header fields that accompany the output: limits, charge, warnings, notices.
 func WriteHeader(h http.Header, r *execute.Result) {
 	wire.WriteRateLimit(h, r.Standing)
 	wire.WriteCharge(h, r.Charge)
@@ -32,8 +32,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// Beside are the header fields that WriteHeader sets, and wire.WriteHeader of a refusal, by the names under which protocols
-// carry them in members.
+// Beside lists the header fields that WriteHeader and wire.WriteHeader set, with the names of the members by which protocols without
+// header fields carry them.
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
 	{"RateLimit", "Ratelimit"},

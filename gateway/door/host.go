@@ -25,7 +25,7 @@ type Host interface {
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
 }
 
-// A Call is what a message says of a call.
+// A Call holds the parts of a call in a message.
 type Call struct {
 	Token          string // the PAT; empty: the message has none
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: the message has none, or it is in Body

@@ -21,7 +21,7 @@ type Origin struct {
 	SenderKey pat.KeyID
 	// Proved is the proof of key that the signature of the message gives a call. See execute.Call. nil: the message is not signed.
 	Proved *pat.Proof
-	// Confidential reports whether nobody but the sender can read the answer. Only then are PATs sent in it.
+	// Confidential reports whether only the sender can read the answer. PATs are sent only in confidential answers.
 	Confidential bool
 }
 

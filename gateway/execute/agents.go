@@ -20,7 +20,7 @@ func newAgreedKeys(a Agents) *agreedKeys {
 	return &agreedKeys{a, otter.Must(&otter.Options[pat.AgreementID, pat.Key]{MaximumSize: 10_000})}
 }
 
-// agreedKey returns the key of the agreement; under consent there is none, so nothing can be proved.
+// agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls have no proof.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (pat.Key, error) {
 	if e.claims.Assurance == pat.Consent {
 		return pat.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT follows from a consent, under which there is no key: agree with a key"}

@@ -50,7 +50,7 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	return grant.New(request.Execution.ID, &e.room.attempt), nil, nil
 }
 
-// writeDown has the call written down, where that has to be done before it is made.
+// writeDown writes the record of the call before the call is made, if the journal requires that.
 func (x *Executor) writeDown(e *execution) error {
 	if x.journal == nil || !x.journal.Required() {
 		return nil
@@ -88,7 +88,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}
-	all := e.room.reservations[:0] // of which each candidate has a part
+	all := e.room.reservations[:0] // each candidate has a part of it
 	if own != nil {
 		all = append(all, store.Reservation{Principal: principal, Limit: *own})
 	}
@@ -121,7 +121,7 @@ const (
 	idempotencyWindow = 24 * time.Hour
 )
 
-// fingerprint identifies what was asked, so that an idempotency key cannot be used for anything else.
+// fingerprint identifies a request, so that its idempotency key cannot be used for another one.
 func fingerprint(r Request) (string, error) {
 	sum, err := pat.ExecuteDigest(r.IntentUID, r.Parameters)
 	if err != nil {

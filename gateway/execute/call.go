@@ -12,16 +12,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Call is one call of an agent, whatever way it came in.
+// A Call is one call of an agent, through any door.
 type Call struct {
 	Door string // the protocol it came by, such as mcp; empty: that of UIM over HTTP
-	// Service returns the service that is called as it is served at the moment, or nil where there is none any more. It is
-	// asked when the call begins, when it has been read, and before the first byte of each attempt; it must be quick.
+	// Service returns the called service as it is served at the moment, or nil if it is not served any more. It is called when the call
+	// begins, when it has been read, and before the first byte of each attempt; it must be quick.
 	Service func() *service.Service
 	Token   string // the PAT, without a scheme; empty if none was sent
-	// Sender is who sent the call, where the protocol says that beside the PAT: one of another agent is refused. Empty: it does not.
+	// Sender is the agent that sent the call, if the protocol identifies it beside the PAT: a PAT of another agent is refused. Empty: it
+	// does not.
 	Sender pat.AgentID
-	// SenderKey says the same by the key that the sender is: it decides in place of Sender. Empty: the protocol does not say it.
+	// SenderKey identifies the sender by its key. It takes precedence over Sender. Empty: the protocol does not.
 	SenderKey      pat.KeyID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
@@ -32,12 +33,11 @@ type Call struct {
 	Traceparent Traceparent
 	ContextID   string         // of the conversation that the call is a part of; empty: the protocol has none. See Executor.Record
 	Caller      service.Caller // who calls, as far as the transport can see
-	Observe     func(*Event)   // called with what became of the call; may be nil
-	// HandedOn: the output is sent as it is. Of a long answer to an intent without outputs, only the beginning is then held to
-	// be JSON; else all of it is.
+	Observe     func(*Event)   // called with the Event of the call; may be nil
+	// HandedOn: the output is sent without change. If a long answer belongs to an intent without outputs, only its beginning must then be
+	// JSON; otherwise all of it must be.
 	HandedOn bool
-	// Read reads what is asked. It is called once, after the PAT was accepted, so that nobody unknown makes the gateway
-	// read a body.
+	// Read reads the request. It is called once, after the PAT was accepted, so that only known agents make the gateway read a body.
 	Read func() (Request, error)
 
 	began    func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
@@ -91,7 +91,7 @@ type RequestID string
 // maxRequestID bounds an id that was sent, in bytes.
 const maxRequestID = 64
 
-// RequestIDFrom is the id that was sent where it can be used, else a new one.
+// RequestIDFrom returns the id that was sent if it is valid, and a new one otherwise.
 func RequestIDFrom(sent string) RequestID {
 	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
 		return RequestID(sent)
@@ -103,9 +103,9 @@ func notOfRequestID(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
 }
 
-// A Traceparent is the span under which a call is made. W3C Trace Context, section 3.2. Empty: none.
+// A Traceparent is the span under which a call is made, as W3C Trace Context, section 3.2, writes it. Empty: none.
 type Traceparent = trace.Parent
 
-// ContinueTrace goes on with the trace of the sender under a span of our own, or starts one where what was sent is no
+// ContinueTrace continues the trace of the sender with a span of our own. It starts a trace if the text that was sent is not a
 // traceparent.
 func ContinueTrace(sent string) Traceparent { return trace.Continue(sent) }

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 )
 
-// enter finds a way to the service before anything is taken for the call: its intent is not stopped for failing, and there
-// is a place among the calls under way, for which it may have to wait its turn. Strangers leave some to others.
+// enter takes a place among the calls under way before begin takes anything: it refuses calls of an intent whose breaker is open, and may
+// wait its turn. Unapproved agents leave some places to approved ones.
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	agent := e.claims.Principal()
 	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {

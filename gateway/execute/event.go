@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Event is what became of one execute call: the same facts for the log, the audit record and the
-// metrics. It never holds a token or a key; Parameters are for the audit record alone.
+// An Event describes one execute call: the same facts for the log, the audit record and the metrics. It never holds a token or a key.
+// Only the audit record may hold Parameters.
 type Event struct {
 	At          time.Time
 	RequestID   RequestID
@@ -22,7 +22,7 @@ type Event struct {
 	AgentID     string
 	TokenID     string
 	AgreementID string
-	Intent      string // uid of an intent that exists, else empty
+	Intent      string // uid of an intent that exists; empty otherwise
 	Digest      string // of the policy
 	Decision    string // permit or deny
 	Rule        string
@@ -30,8 +30,8 @@ type Event struct {
 	Shed        reason.Cause  // of a failure because there is too much to do, or not what it takes; empty: none
 	Outcome     store.Outcome
 	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
-	ExecutionID string       // of a call for which something was to be taken, else empty
-	// Reference is where the record of the call is found, or of the earlier call that it repeats; nil: there is none.
+	ExecutionID string       // of a call that begin was to record; empty otherwise
+	// Reference locates the record of the call, or of the earlier call that it repeats. nil: there is no record.
 	Reference *Reference
 	Charge    *reason.Charge
 	Replayed  bool
@@ -42,11 +42,11 @@ type Event struct {
 	Missing         []string
 	Undeclared      []string
 	UndeclaredCount int
-	AnswerLost      bool   // there was no room to keep the answer under the idempotency key
+	AnswerLost      bool   // the answer was not stored under the idempotency key, because there was no room
 	Unsettled       error  // the end of the call could not be written down when it ended
 	Engine          string // what evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Asked is the request for the decision, which can be repeated with the document of the policy alone; nil: there was none.
+	// Asked is the request for the decision, which can be repeated with the policy alone. nil: no decision was made.
 	Asked          *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
@@ -101,7 +101,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	return v
 }
 
-// withOutcome adds what became of the call to a failure that is not the agent's.
+// withOutcome adds the outcome of the call to a failure that is not the agent's.
 func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	if _, known := f.Details["outcome"]; known || f.Status() < 500 {
 		return f
@@ -117,10 +117,11 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
-// Unsent is the *reason.Refusal of a call that was not begun: where that is not the agent's fault, it says that nothing was sent.
+// Unsent returns the *reason.Refusal of a call that was not begun. If the failure is not the agent's, the refusal states that nothing was
+// sent.
 func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
 
-// finish records what became of a call.
+// finish records the outcome of a call.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *reason.Refusal
 	if err != nil {

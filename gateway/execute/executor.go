@@ -1,6 +1,6 @@
-// Package execute carries a call of an agent to the service behind the gateway, exactly as far as the agreed policy
-// allows: authenticate, resolve, validate, prove, decide, begin, call, shape, settle. It is the same for every protocol:
-// whoever takes a call in makes a Call of it, and renders the Result or the Refusal.
+// Package execute carries a call of an agent to the service behind the gateway, exactly as far as the agreed policy allows: authenticate,
+// resolve, validate, prove, decide, begin, call, shape, settle. It is the same for every protocol: a door makes a Call of a request, and
+// renders the Result or the Refusal.
 //
 //	executor := execute.New(execute.Config{…})
 //	result, err := executor.Execute(ctx, execute.Call{Service: served, Token: token, Read: read})
@@ -27,14 +27,14 @@ type Config struct {
 	Now         func() time.Time
 	// Journal may be nil, unlike those above: then calls are written down when they have ended.
 	Journal Journal
-	// Records are asked what became of calls, by agents whose protocol can ask; nil: none do.
+	// Records returns the records of calls to agents whose protocol can ask for them. nil: no protocol can.
 	Records Records
-	// Late is told what became of ends that could not be written down when their calls ended; nil: nobody is. It is safe for
-	// concurrent use, and quick.
+	// Late is called when an end that could not be stored with its call has been stored, or has been given up. nil: there is no callback.
+	// It is safe for concurrent use, and quick.
 	Late func(LateEnd)
 }
 
-// A Store takes what calls need, and keeps what became of them.
+// A Store reserves limits and charges for calls, and stores their outcomes.
 type Store interface {
 	// Begin takes the nonce, the idempotency key, the limits and the charge of a call: all of them, or none with an error.
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
@@ -50,7 +50,7 @@ type Agents interface {
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 
-// Revocations are what this process has read of revocations, and of what became of agents.
+// Revocations is the view that this process has of revocations and of changes of agents.
 type Revocations interface {
 	// Refresh reads what was revoked up to now.
 	Refresh(ctx context.Context) error
@@ -58,14 +58,14 @@ type Revocations interface {
 	AgentChanges() uint64
 }
 
-// A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
+// A Recorder records the Events of calls. It is safe for concurrent use, and quick: the agent waits for it.
 type Recorder interface{ Record(e *Event) }
 
 // A Journal writes down calls before they are made. It is safe for concurrent use.
 type Journal interface {
-	// Required reports whether calls are to be written down before they are made.
+	// Required reports whether calls are recorded before they are made.
 	Required() bool
-	// Begin is told of each call that the policy permits, before anything is taken or sent. An error refuses it.
+	// Begin records a call that the policy permits, before anything is taken or sent. An error refuses the call.
 	Begin(e *Event) error
 }
 
@@ -117,8 +117,8 @@ func (x *Executor) Drain(ctx context.Context) int {
 	return x.late.settle(ctx)
 }
 
-// Execute makes one call. Every error is a *reason.Refusal. What fails before begin consumes no limit, costs nothing and
-// reaches nobody; from begin on, a client that hangs up cancels nothing. UIM core 3.1.
+// Execute makes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
+// reach the service. From begin on, a client that disconnects cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, begun: x.now()}
 	e.at = e.begun
@@ -172,7 +172,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.authenticate(ctx, e); err != nil { // the PAT, its policy, its revocation
 		return Result{}, err
 	}
-	if err := x.heldBack(e); err != nil { // whoever keeps sending what is wrong
+	if err := x.heldBack(e); err != nil { // agents that keep sending invalid calls
 		return Result{}, err
 	}
 	if err := x.resolve(ctx, e); err != nil { // the intent, and whether the PAT covers it
@@ -187,7 +187,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.prove(ctx, e); err != nil { // a proof of key, if one was sent; it only sets facts
 		return Result{}, err
 	}
-	if err := x.decide(ctx, e); err != nil { // the policy: under which permissions, limits and charges
+	if err := x.decide(ctx, e); err != nil { // the policy: permissions, limits and charges
 		return Result{}, err
 	}
 	if err := x.enter(ctx, e); err != nil { // a place among the calls under way to the service

@@ -23,7 +23,7 @@ type attempt struct {
 	own      *store.Admission // what it took, where it is a further one; nil: what the call took
 }
 
-// attemptOf makes the attempt for which begin took an admission, at some moment after since.
+// attemptOf makes the attempt for which begin took an admission, some time after since.
 func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) attempt {
 	expires := e.sendBy
 	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
@@ -74,8 +74,8 @@ func (x *Executor) refresh(ctx context.Context, e *execution) {
 	}
 }
 
-// another admits one more attempt of a call: it takes a place in every limit of which the call took one, and nothing
-// else. Where one of them is used up the attempt is not made.
+// another admits one more attempt of a call: it takes a place in every limit that the call took one in, and nothing else. If one of them
+// is used up, the attempt is not made.
 func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
 	since := x.now()
 	a, err := x.store.Begin(ctx, e.furtherAttempt())

@@ -9,8 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ids are made here, and not by the library, for which the bytes would be a further object on the heap. What they look like is
-// the library's matter.
+// The ids are made here instead of by the library, which would allocate the bytes separately. The library formats them.
 
 // newRequestID makes a UUIDv4. RFC 9562 5.4.
 func newRequestID() RequestID {

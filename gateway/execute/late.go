@@ -17,9 +17,9 @@ type end struct {
 	answered   bool      // there was an answer to be kept
 }
 
-// A LateEnd is what became of an end that could not be written down when the call ended.
+// A LateEnd is the outcome of an end that could not be stored when its call ended.
 type LateEnd struct {
-	Stored     bool // written down later; else the record becomes unresolved
+	Stored     bool // stored later; otherwise the record becomes unresolved
 	AnswerLost bool // and is not returned again under its idempotency key
 }
 
@@ -40,8 +40,8 @@ const (
 	mostLatePause  = time.Second
 )
 
-// A lateEnds keeps the ends of calls that are known to this process and not to the store, and writes them down as soon
-// as the store can be written to again. So only what nobody knows becomes unresolved.
+// A lateEnds keeps the ends of calls that this process has and the store lacks, and stores them as soon as the store can be written
+// again. So a record becomes unresolved only if the outcome is unknown to everyone.
 type lateEnds struct {
 	store  Store
 	now    func() time.Time
@@ -90,7 +90,7 @@ func (l *lateEnds) keep(n end) {
 	l.waiting = append(l.waiting, n)
 }
 
-// take removes some, the oldest first; none where there are none.
+// take removes some, the oldest first.
 func (l *lateEnds) take() []end {
 	l.mu.Lock()
 	defer l.mu.Unlock()

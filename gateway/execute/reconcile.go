@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Unresolved are the records of calls whose outcome nobody knows.
+// Unresolved lists the records of calls of unknown outcome.
 type Unresolved interface {
 	// Executions returns records, the newest first.
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
@@ -21,8 +21,8 @@ type Unresolved interface {
 	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 }
 
-// A Reconciler settles calls of unknown outcome by what the service behind says became of them. It asks only after the
-// deadline of a call: from then on no process sends it any more.
+// A Reconciler settles calls of unknown outcome by asking the service behind the gateway. It asks after the deadline of a call, when no
+// process can send the call any more.
 type Reconciler struct {
 	records Unresolved
 	now     func() time.Time

@@ -37,7 +37,7 @@ const (
 	CallFailed  = store.CallFailed
 )
 
-// A Record is what an agent is told later of a call of a conversation, by any process on the store.
+// A Record is the state of a call in a conversation, as an agent reads it later, from any process on the store.
 type Record struct {
 	Reference
 	Intent   string // its uid
@@ -53,7 +53,7 @@ type Record struct {
 // recordsKept is how long agents can ask for their calls: as long as an idempotency key is kept.
 const recordsKept = idempotencyWindow
 
-// ErrNoRecord means that the agent has no such call of an intent in the scope of its PAT, whoever else may have one.
+// ErrNoRecord means that the agent has no such call of an intent in the scope of its PAT. Another agent may have one.
 var ErrNoRecord = errors.New("no such call of this agent")
 
 // callScope is what the bearer of a PAT may read of calls.
@@ -97,20 +97,20 @@ type RecordCursor = store.CallCursor
 type RecordQuery struct {
 	ContextID string
 	Status    CallStatus
-	Since     time.Time // the first moment at which the status was reached
+	Since     time.Time // when the status was first reached
 	After     RecordCursor
 	Limit     int  // 1 to 100
-	Outputs   bool // of calls that are done; else neither Output nor Warnings is read
+	Outputs   bool // of calls that are done; otherwise neither Output nor Warnings is read
 }
 
 // A RecordPage is one page of the calls of an agent, those first that reached their status last.
 type RecordPage struct {
 	Records []Record
 	Total   int          // of all pages, store.MostCounted at most
-	Next    RecordCursor // zero: there are no more
+	Next    RecordCursor // zero: there is no further page
 }
 
-// maxListedOutputs bounds the outputs of a page, in bytes; the first one is always told.
+// maxListedOutputs bounds the outputs of a page, in bytes. The first output is always included.
 const maxListedOutputs = 4 << 20
 
 // Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call

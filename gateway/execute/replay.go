@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// answer is what is stored of a call, to be returned again under its idempotency key; nil where there is no key.
+// answer returns the answer to store under the idempotency key of the call. It is nil without a key.
 func (e *execution) answer(s shaped) *store.Answer {
 	if e.call.IdempotencyKey == "" {
 		return nil
@@ -42,7 +42,7 @@ type replay struct {
 	standing  []limit.Standing // of its limits, now
 }
 
-// result is the earlier call's answer again: the output as it was, or its Refusal, with its limits as they stand now.
+// result returns the answer of the earlier call: the same output or Refusal, with the present state of its limits.
 func (r *replay) result() (Result, error) {
 	result, f := r.answer()
 	if f != nil {

@@ -12,8 +12,8 @@ import (
 type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *reason.Charge
-	Standing []limit.Standing // how the limits of the call stand
-	// Attribution are notices that the policy obliges whoever uses the output to show.
+	Standing []limit.Standing // states of the limits of the call
+	// Attribution has the notices that the policy obliges every user of the output to show.
 	Attribution []string
 	// Warnings are required outputs that the service's answer does not have, where such answers are passed on.
 	Warnings []intents.MissingOutput
@@ -22,7 +22,7 @@ type Result struct {
 	buffer   *upstream.Buffer
 }
 
-// Sent says that Output was sent, whole, and is not used any more: its memory serves other calls.
+// Sent releases Output after the whole of it was sent: its memory serves other calls.
 func (r *Result) Sent() { r.buffer.Release() }
 
 // chargeOf reads the charge off a record; nil where the call is free.

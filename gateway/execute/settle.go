@@ -21,7 +21,7 @@ type shaped struct {
 	output  []byte          // JSON; nil where it failed
 	refusal *reason.Refusal // nil where it did not
 	missing []intents.MissingOutput
-	buffer  *upstream.Buffer // of which output may be a part
+	buffer  *upstream.Buffer // output may be a part of it
 }
 
 // call makes the upstream call, which only a live Grant can.
@@ -88,9 +88,8 @@ func responseInvalid(err error) *reason.Refusal {
 	return f
 }
 
-// settle makes the end of the call durable before the answer leaves. What cannot be written down stays held, the agent
-// receives its charge as pending, and what is known is written down later. Where another has ended the call, the agent is
-// told how.
+// settle stores the end of the call before the answer leaves. If the store does not take it, the charge stays held, the agent receives it
+// as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
 func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
@@ -115,7 +114,7 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, 
 	return result, nil
 }
 
-// notices are the texts that whoever uses the output must show. ODRL vocabulary: attribute.
+// notices returns the texts that every user of the output must show. ODRL vocabulary: attribute.
 func (e *execution) notices() []string {
 	var notices []string
 	for _, d := range e.decision.Duties {

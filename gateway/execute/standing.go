@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The values of UIM-Agent-Standing, which tells the service whether the operator, or its configuration, approved an agent.
+// The values of UIM-Agent-Standing. They show the service whether the operator, or its configuration, approved an agent.
 const (
 	standingApproved   = "approved"
 	standingUnapproved = "unapproved"
@@ -36,7 +36,7 @@ type standing struct {
 
 const (
 	maxStandings  = 100_000
-	standingsKept = time.Minute // then a record is read again, whatever has changed
+	standingsKept = time.Minute // a record is read again after it, even without a change
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
@@ -82,7 +82,7 @@ func (e *execution) billing() store.Billing {
 	return b
 }
 
-// standing is told to the service.
+// standing returns the value that the service receives.
 func (e *execution) standing() string {
 	if e.approved {
 		return standingApproved

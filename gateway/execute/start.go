@@ -15,8 +15,8 @@ type Started struct {
 	event       *Event
 }
 
-// Start makes a call that goes on when its caller has been told that it was begun: it returns once the call has been begun,
-// durably, or has ended. Of ctx only values are used after that. Call.Observe is not called; Ended returns the Event.
+// Start begins a call that goes on in the background: it returns once the call has begun, durably, or has ended. After that it uses only
+// the values of ctx. Call.Observe is not called; Ended returns the Event.
 func (x *Executor) Start(ctx context.Context, call Call) *Started {
 	s := &Started{begun: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {

@@ -22,8 +22,8 @@ import (
 type execution struct {
 	call           Call
 	begun          time.Time
-	at             time.Time        // for which the call is judged: when it was begun, then when it had been read
-	service        *service.Service // as it was when the call had been read; nil: there is none
+	at             time.Time        // the time that the call is judged at: of its beginning, later of the end of its reading
+	service        *service.Service // as it was when the call had been read; nil: not yet known
 	claims         *pat.Claims
 	caller         string // the agent, among those of all services
 	request        Request
@@ -39,7 +39,7 @@ type execution struct {
 	approved       bool              // the agent, by the operator
 	place          func()            // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
-	reference      *Reference     // of the record of the call, or of the earlier one that it repeats; nil: there is none
+	reference      *Reference     // of the record of the call, or of the earlier call that it repeats; nil: there is no record
 	sendBy         time.Time      // from then on nothing is sent: the record may end
 	fitted         intents.Fitted // the answer, to the outputs
 	outcome        store.Outcome
@@ -47,7 +47,7 @@ type execution struct {
 	exceeded       limit.Period  // of a limit that was used up
 	// settleErr: the end of the call could not be written down yet, so its record stays held.
 	settleErr  error
-	answerLost bool // it was not kept under the idempotency key: there was no room
+	answerLost bool // it was not stored under the idempotency key, because there was no room
 	room       room
 }
 
@@ -138,8 +138,8 @@ func (x *Executor) catchUp(ctx context.Context) bool {
 	return x.revocations.Refresh(ctx) == nil
 }
 
-// resolve reads the request and finds its intent. Reading may take as long as the client likes, within bounds: from
-// then on the call is one of the service as it is served now, and the PAT has to be good still. UIM core 1.2, 4.3.
+// resolve reads the request and finds its intent. The client may take its time to send it, within bounds. From then on the call belongs
+// to the service as it is served now, and the PAT must still be valid. UIM core 1.2, 4.3.
 func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	request, err := e.call.Read()
 	if err != nil {

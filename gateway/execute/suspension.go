@@ -30,7 +30,7 @@ type attempts struct {
 	count int64
 }
 
-// maxAttempts bounds how many agents and limits are counted at once; the least used are forgotten first.
+// maxAttempts bounds how many agents and limits are counted at once; the least recently used are evicted first.
 const maxAttempts = 100_000
 
 func newSuspension() *suspension {

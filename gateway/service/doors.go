@@ -16,13 +16,13 @@ import (
 type Announcement struct {
 	// Members are members of agents.json. One whose value is empty is left out.
 	Members []intents.Extra
-	// EntryPoints are URLs by which programs find the door.
+	// EntryPoints are the URLs at which programs find the door.
 	EntryPoints []EntryPoint
 	// Note is a paragraph for the developers of agents. Empty: none.
 	Note template.HTML
-	// IssueURLs are further URLs at which PATs are issued, and for which agreements are good.
+	// IssueURLs are further URLs that issue PATs and that agreements may name.
 	IssueURLs []string
-	// Consent is set by the door at which clients without a key come in. nil: this is not the door.
+	// Consent is set by the door that clients without a key use. nil: another door.
 	Consent *Consent
 }
 
@@ -33,7 +33,7 @@ type EntryPoint struct{ Name, URL string }
 type Consent struct {
 	Resource string        // URL of the endpoint that tokens are for
 	Open     bool          // people may agree
-	For      time.Duration // after a consent, in which its client gets further tokens
+	For      time.Duration // after a consent, the time in which its client gets further tokens
 }
 
 // An Announcer is the settings of a door that announces itself. It is safe for concurrent use.

@@ -15,8 +15,8 @@ type Estimate struct {
 	Rate   limit.Rate   // of the PAT
 }
 
-// Estimate returns what agreeing to one intent alone would bring an agent whose key is not known yet, and cannot prove a call. Without
-// right to the intent, or where every call of it has to be proved, the error is a *reason.Refusal.
+// Estimate returns the charge and the limit that an agreement to one intent alone would bring to an agent whose key is unknown, and which
+// cannot prove a call. If the agent has no right to the intent, or every call of it needs a proof, the error is a *reason.Refusal.
 func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
 	in, err := s.Executable(uid)
 	if err != nil {

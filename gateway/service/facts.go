@@ -17,7 +17,7 @@ import (
 // source there is unknown, and never a default.
 func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || operand == "timeRange" }
 
-// maxFacts bounds the values of one fact; more are none.
+// maxFacts bounds the values of one fact; a fact with more is ignored.
 const maxFacts = 64
 
 // Circumstances are all that facts about one call can come from.
@@ -28,8 +28,8 @@ type Circumstances struct {
 	Caller     Caller
 }
 
-// Facts returns the facts of one call that somebody reads, nil where there are none, and the operands whose values are the agent's
-// own words.
+// Facts returns those facts of one call that the policy or its extra rules read, and the operands whose values come from the agent alone.
+// It returns nil if none are read.
 func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameters []string) {
 	for i := range d.facts {
 		f := &d.facts[i]
@@ -52,7 +52,7 @@ func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameter
 type Caller struct {
 	// Address is the client's IP address, without a zone; the zero address: not known.
 	Address netip.Addr
-	// Header returns a header field as a trusted proxy set it. Nil where no such proxy stands between.
+	// Header returns a header field that a trusted proxy set. nil: the request did not come through one.
 	Header func(name string) []string
 }
 
@@ -73,7 +73,7 @@ type source struct {
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
-		if extra || !fixed(operand) && slices.Contains(read, operand) { // what is fixed a policy knows by itself
+		if extra || !fixed(operand) && slices.Contains(read, operand) { // the policy itself has the values of fixed operands
 			operands = append(operands, operand)
 		}
 	}
@@ -164,8 +164,7 @@ func texts(list []string) any {
 	}
 }
 
-// scalars are values as a parameter holds them: a text, a number, a truth value, or a list of those. Anything else
-// is no fact.
+// scalars returns values as a parameter holds them: a text, a number, a truth value, or a list of those. Other values are not facts.
 func scalars(v any) any {
 	switch v := v.(type) {
 	case string, bool, json.Number:

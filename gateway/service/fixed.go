@@ -62,7 +62,7 @@ func fix(in *intents.Intent, c *config.Service) *fixing {
 	return f
 }
 
-// arrange puts the chosen values where the upstream wants them.
+// arrange puts the chosen values where the upstream expects them.
 func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
 	f.values = upstream.Fixed{
 		Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}, Body: strictjson.Object{},
@@ -111,8 +111,8 @@ func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
 	return in.HiddenInput(name)
 }
 
-// placeIn finds a place in the requests of an intent. One at which a parameter of the intent is sent is that parameter, so that
-// it is not sent twice. why says that there is no such place.
+// placeIn finds a place in the requests of an intent. If a parameter of the intent is sent there, the place is that parameter, so that it
+// is not sent twice. why explains that there is no such place.
 func placeIn(in *intents.Intent, place config.Place) (found config.Place, why string) {
 	switch place.Kind {
 	case config.InHeader:
@@ -194,7 +194,7 @@ func isForm(in *intents.Intent) bool {
 	return media == "application/x-www-form-urlencoded" || media == "multipart/form-data"
 }
 
-// placed reports whether a parameter has a placeholder in the address, and so stands nowhere else.
+// placed reports whether a parameter has a placeholder in the address, so that it is sent only there.
 func placed(in *intents.Intent, name string) bool {
 	return in.Endpoint != nil && strings.Contains(in.Endpoint.URL, "{"+name+"}")
 }

@@ -18,7 +18,7 @@ type Intent struct {
 	*intents.Intent
 	ID        string          // its uid, as text
 	Version   any             // of its uid, as a fact
-	Newcomers limit.Limit     // of all agents together whom nobody has approved
+	Newcomers limit.Limit     // of all agents together that are not approved
 	Route     *upstream.Route // nil where the intent is retired
 	FreshOnly bool            // agreement: fresh
 	Proof     config.ProofRule

@@ -9,8 +9,8 @@ import (
 // maxLicenseField bounds the UIM-License field of results, in bytes.
 const maxLicenseField = 512
 
-// licenseField is the licence as results carry it: canonical where it is one of the UIM scheme, else as
-// it is written if a header field can hold it (RFC 9110 5.5, ASCII), else empty.
+// licenseField returns the licence for a header field: canonical if it is one of the UIM scheme, otherwise as written if a field can hold
+// it (RFC 9110 5.5, ASCII). It is empty if it cannot.
 func licenseField(text string) string {
 	if l, err := intents.ParseLicense(text); err == nil {
 		return l.String()

@@ -38,7 +38,7 @@ const settleTime = 30 * time.Second
 const (
 	// placeWait is how long a call waits for its turn where as many are under way as may be.
 	placeWait = 2 * time.Second
-	// spareConns are connections beyond those of calls: for asking what became of calls, and for those being closed.
+	// spareConns are connections beyond those of calls: for reconciliation, and for connections that are being closed.
 	spareConns = 32
 )
 
@@ -125,7 +125,7 @@ func (l *loading) service(at int) *Definition {
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
-		if party.Key == "" { // whoever came first could be the party
+		if party.Key == "" { // the first agent to agree could be the party
 			l.wrong(at, fmt.Sprintf("parties[%q]", iri), "the key (RFC 7638 thumbprint) of the agent is missing: uimgate agent keygen prints it")
 		}
 	}
@@ -222,7 +222,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf says which answers to an intent are refusals.
+// errorWhenOf returns the condition under which answers to an intent are refusals.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -265,7 +265,7 @@ func (l *loading) issuers(services []*Definition) {
 	}
 }
 
-// issuanceRules are the rules under which a service issues PATs.
+// issuanceRules are the rules by which a service issues PATs.
 func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	rules := pat.Rules{
 		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),

@@ -64,7 +64,7 @@ func (l *loading) policy(s *Definition, at int) bool {
 	return true
 }
 
-// facts takes over where facts come from, and warns of those nobody asks for.
+// facts configures the sources of facts, and warns of those that no policy reads.
 func (l *loading) facts(s *Definition, at int, asked []string) bool {
 	c, ok := &l.config.Services[at], true
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
@@ -172,8 +172,7 @@ func (l *loading) world(s *Definition, c *config.Service) odrl.World {
 	return w
 }
 
-// policyUID reads the policy's own name, under which its targets may stand; the policy itself is read,
-// strictly, by odrl.
+// policyUID reads the policy's own name, under which its targets may be written. Package odrl reads the policy itself, strictly.
 func policyUID(document []byte) string {
 	tree, err := strictjson.DecodeObject(document)
 	if err != nil {

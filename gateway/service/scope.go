@@ -127,8 +127,8 @@ func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omit
 	return found, omitted
 }
 
-// covering is the one limit, the strictest if there are several, under which every one of these intents
-// falls whichever permission lets it through. Only a rolling limit fits the claim lmt.
+// covering returns the one limit, the strictest if there are several, that applies to every one of these intents under each permission.
+// Only a rolling limit fits the claim lmt.
 func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
@@ -153,8 +153,8 @@ func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) 
 	return best, best.ID != "", nil
 }
 
-// limitsOf are the rolling limits that hold for an intent whichever permission lets the call through. Of a
-// counter that several permissions share, the largest number is what may be used.
+// limitsOf returns the rolling limits that apply to an intent under each permission that permits it. If several permissions share a
+// counter, the largest number applies.
 func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	var all map[string]limit.Limit
 	for n, c := range t.Candidates {
@@ -172,7 +172,7 @@ func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	return all
 }
 
-// inBoth are the counters that stand in both, with the number that which picks of the two.
+// inBoth returns the counters that both have, with the number that pick chooses of the two.
 func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
 	for id, l := range a {

@@ -36,7 +36,7 @@ type Definition struct {
 	MaxBody    int64                      // of a request, in bytes
 	Hold       time.Duration              // until an unfinished call counts as unresolved
 	Credit     store.Billing
-	TokenRate  limit.Rate // of a PAT whose limit is none of the policy: pat.limit
+	TokenRate  limit.Rate // of a PAT, beside the limits of the policy: pat.limit
 	// SuspendAfter is how many refused attempts within one period of a limit block the agent, where the policy forbids
 	// to exceed the limit; 0: none do.
 	SuspendAfter int64

@@ -38,7 +38,7 @@ type Snapshot struct {
 	ordered []*Service
 }
 
-// ForHost returns the service of a Host; nil where there is none. The port does not matter.
+// ForHost returns the service of a Host. It returns nil if no service has the host. The port does not matter.
 func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
 		return s.every
@@ -46,7 +46,7 @@ func (s *Snapshot) ForHost(host string) *Service {
 	return s.byHost[HostName(host)]
 }
 
-// Service returns the service of this id; nil where there is none.
+// Service returns the service with this id. It returns nil if there is none.
 func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
 
 // Trusts reports whether an address is that of a proxy which is trusted to name clients.
@@ -57,7 +57,7 @@ func (s *Snapshot) Trusts(address netip.Addr) bool {
 // Services lists all in the order of the configuration.
 func (s *Snapshot) Services() []*Service { return s.ordered }
 
-// HostName is a Host without its port, in the form in which hosts are compared.
+// HostName returns a Host without its port, in the form that hosts are compared in.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A placedValue is one of the configuration, and where it stands in requests.
+// A placedValue is a value of the configuration, and its place in requests.
 type placedValue struct {
 	path       string // in the configuration
 	place      config.Place
@@ -67,8 +67,8 @@ func wideValues(c *config.Service) (paths []string) {
 	return paths
 }
 
-// fixedOfQuestion are the values that go with the question what became of a call: headers, members of the query that its
-// address does not have already, and what stands in its path.
+// fixedOfQuestion returns the fixed values of the request that asks for the outcome of a call: headers, members of the query that its
+// address does not have already, and values in its path.
 func fixedOfQuestion(c *config.Service) upstream.Fixed {
 	f := upstream.Fixed{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")
