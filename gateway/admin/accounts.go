@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Account is how one agent stands in one currency. Amounts are exact decimals.
+// An Account is the balance of one agent in one currency. Amounts are exact decimals.
 type Account struct {
 	AgentID  pat.AgentID `json:"agent_id"`
 	Currency string      `json:"currency"`
@@ -38,7 +38,7 @@ func (q *AccountQuery) parameters(p parameters) {
 	p.text("agent_id", (*string)(&q.AgentID))
 }
 
-// Accounts lists how agents stand, by agent and currency.
+// Accounts lists the accounts, by agent and currency.
 func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
 	service, err := o.service(q.Service)
 	if err != nil {

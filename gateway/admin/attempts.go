@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// freeAttempts wrong tokens from one address are answered at once; each further one doubles the time for which the
-	// address is refused, whatever it sends, from firstWait to longestWait.
+	// The listener answers freeAttempts wrong tokens of one address at once. Each further one doubles the time for which it refuses all
+	// requests of the address, from firstWait to longestWait.
 	freeAttempts = 5
 	firstWait    = time.Second
 	longestWait  = time.Minute
-	// attemptsKept is how long after its last one an address is forgotten, and maxAddresses how many are known at most.
+	// attemptsKept is the time from the last attempt of an address until its count is deleted, and maxAddresses how many counts there are
+	// at most.
 	attemptsKept = 10 * time.Minute
 	maxAddresses = 10_000
 )
@@ -68,5 +69,5 @@ func (a *attempts) failed(from netip.Prefix, now time.Time) {
 	a.known.Set(from, last)
 }
 
-// forget ends the count of an address that sent the right token.
+// forget deletes the count of an address that sent the right token.
 func (a *attempts) forget(from netip.Prefix) { a.known.Invalidate(from) }

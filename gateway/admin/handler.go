@@ -30,22 +30,22 @@ const workTime = 30 * time.Second
 
 // A Listener is what the HTTP side of an Operator needs.
 type Listener struct {
-	// Token returns what is asked for as bearer under Path. Empty: nobody gets in.
+	// Token returns the bearer token that is required under Path. Empty: every request is refused.
 	Token func() string
-	// Owned: nobody but the operator can reach the listener, such as a socket that only its owner may open. Then neither a
-	// token nor a Host is asked for.
+	// Owned: only the operator can reach the listener, such as a socket that only its owner may open. Then the listener requires neither
+	// a token nor a Host.
 	Owned   bool
 	Metrics *prometheus.Registry
-	// Shed counts what was refused for a cause; nil: nobody does.
+	// Shed counts a refusal under a cause. nil: refusals are not counted.
 	Shed func(reason.Cause)
 }
 
 // Path is where the operations are.
 const Path = "/admin/v1"
 
-// Handler returns the operator's listener. Without a token it answers /livez, /healthz, /readyz and /metrics; everything
-// under Path needs the token as bearer. All but /livez and /healthz, which tell nothing, need a Host that is an IP address,
-// localhost or one of admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
+// Handler returns the operator's listener. Without a token it answers /livez, /healthz, /readyz and /metrics; everything under Path needs
+// the token as bearer. All but /livez and /healthz, which reveal nothing, need a Host that is an IP address, localhost or one of
+// admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
 		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
@@ -73,7 +73,7 @@ type listener struct {
 	attempts *attempts
 }
 
-// livez answers that the process answers, and nothing else: what a restart cannot mend is no reason for one.
+// livez reports only that the process answers: a condition that a restart cannot mend is not a reason to restart it.
 func (a *listener) livez(w http.ResponseWriter, _ *http.Request) {
 	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -225,7 +225,7 @@ func aboutRequest(w http.ResponseWriter) wire.About {
 	return wire.About{RequestID: w.Header().Get(headerRequestID)}
 }
 
-// recovering names each request, and answers panics. What the handler did write already stands.
+// recovering names each request, and answers panics. It does not undo what the handler has written.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

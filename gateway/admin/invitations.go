@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// inviteFor is how long an invitation is good where nothing else is said.
+// inviteFor is the default lifetime of an invitation.
 const inviteFor = 24 * time.Hour
 
 // An Invite asks for an invitation.
 type Invite struct {
 	Service string `json:"-"`
-	Name    string `json:"name,omitempty"`   // what the operator calls whoever is invited
+	Name    string `json:"name,omitempty"`   // what the operator calls the invited person
 	For     string `json:"within,omitempty"` // a duration such as 24h; empty: a day
 }
 
@@ -26,7 +26,8 @@ func (i *Invite) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// An Invitation lets one person consent once where the operator decides who may. The code is a secret; it is told once.
+// An Invitation lets one person consent once, if the operator decides who may. The code is a secret; only the answer that creates the
+// invitation has it.
 type Invitation struct {
 	Code  string    `json:"code"`
 	Name  string    `json:"name,omitempty"`

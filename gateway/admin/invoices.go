@@ -47,20 +47,20 @@ type InvoiceRow struct {
 	UnitPrice string `json:"unit_price"`
 	Amount    string `json:"amount"`
 	Currency  string `json:"currency"`
-	Others    int64  `json:"others,omitempty"` // how many rows this one stands for
+	Others    int64  `json:"others,omitempty"` // how many rows this one sums up
 }
 
-// An InvoiceTotal is the sum of the rows in one currency. What was still held when the month ended is not in it: it is
-// charged in the month in which it is captured, if it is.
+// An InvoiceTotal is the sum of the rows in one currency. A charge that was held when the month ended is not in it: it belongs to the
+// month in which it is captured, if it is.
 type InvoiceTotal struct {
 	Currency   string `json:"currency"`
 	Calls      int64  `json:"calls"`
 	Amount     string `json:"amount"`
 	Held       string `json:"held"`       // at the end of the month: held or unresolved
-	Unresolved string `json:"unresolved"` // part of held: nobody knows whether the call took effect
+	Unresolved string `json:"unresolved"` // part of held: the outcome of the calls is unknown
 }
 
-// An InvoiceEvidence is an agreement under which calls were charged: its export proves it.
+// An InvoiceEvidence is an agreement that calls were charged under: its export proves it.
 type InvoiceEvidence struct {
 	AgreementID pat.AgreementID `json:"agreement_id"`
 	// SignatureDigest is "sha-256:" and the unpadded base64url of SHA-256 over the bytes of the signature in the export.
@@ -69,7 +69,7 @@ type InvoiceEvidence struct {
 	Calls           int64  `json:"calls"`
 }
 
-// An InvoiceQuery is whose invoice is meant, for which month.
+// An InvoiceQuery selects the agent and the month of an invoice.
 type InvoiceQuery struct {
 	Record        // of the agent
 	Month  string // such as 2026-11
@@ -173,7 +173,7 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 	}
 }
 
-// none is no amount, as Decimal writes it.
+// none is the amount zero, as Decimal writes it.
 var none = money.Amount{}.Decimal()
 
 // hold writes what was not captured by the end of the month.

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Key is the public half of a key that signs PATs, or what Purpose says, of any process on this store.
+// A Key is the public half of a key that signs PATs, or has another Purpose, of any process on this store.
 type Key struct {
 	ID        pat.KeyID       `json:"kid"`
 	Algorithm string          `json:"alg"`

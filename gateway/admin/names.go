@@ -40,8 +40,8 @@ func (o *Operator) NameAgent(ctx context.Context, n AgentName) (Agent, error) {
 	return o.Agent(ctx, n.Record)
 }
 
-// nameFault returns what is wrong with a name that is to stand in tables and on invoices: nothing in it may break a line,
-// reorder the text around it or be invisible.
+// nameFault returns what is wrong with a name that tables and invoices will have: it must not break a line, reorder the text around it or
+// be invisible.
 func nameFault(name string) string {
 	switch {
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName:

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A NotSent says that no call of unknown outcome that was begun before a moment has reached the service behind.
+// A NotSent states that no call of unknown outcome that was begun before a time has reached the service behind the gateway.
 type NotSent struct {
 	Service string `json:"-"`
 	Paging  `json:"-"`
@@ -24,8 +24,8 @@ func (n *NotSent) parameters(p parameters) {
 	p.moment("before", &n.Before)
 }
 
-// ResolveNotSent releases the calls of which a NotSent speaks, a page of those of unknown outcome at a time, and returns
-// those that it released. A page may be empty and not the last. What was settled meanwhile is left as it is.
+// ResolveNotSent releases the calls that a NotSent covers, a page of those of unknown outcome at a time, and returns those that it
+// released. A page may be empty and not the last. It skips calls that were settled meanwhile.
 func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Execution], error) {
 	if n.Before.IsZero() {
 		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")

@@ -30,14 +30,14 @@ type Config struct {
 	Now       func() time.Time
 	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
 	Reload func(context.Context) config.Problems
-	// NeedsRestart returns the settings, such as server.listen, that were changed and that only a restart takes over; nil: there
-	// are none.
+	// NeedsRestart returns the settings, such as server.listen, that were changed and take effect only after a restart. nil: there are
+	// none.
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload where it was refused, and nil otherwise. It may be nil: none was.
 	RefusedReload func() *RefusedReload
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
-	// Doors are the other protocols by which agents come.
+	// Doors returns the other protocols that agents use.
 	Doors []door.Module
 }
 

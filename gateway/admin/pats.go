@@ -135,7 +135,7 @@ func (t *PresentedToken) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Introspect reports whether a PAT works and what it claims, whoever has it. RFC 7662.
+// Introspect reports whether a PAT is valid, and its claims, for any holder. RFC 7662.
 func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
 	service, err := o.service(t.Service)
 	if err != nil {

@@ -16,7 +16,7 @@ type Policy struct {
 	FirstOffered time.Time `json:"first_offered,omitzero"`
 }
 
-// A PolicyQuery is which policies of a service are listed. There is no second page.
+// A PolicyQuery selects policies of a service. There is no second page.
 type PolicyQuery struct {
 	Service string
 	Paging

@@ -29,7 +29,7 @@ type bodied interface{ members(m *wire.Members) error }
 type parameters interface {
 	// service is the service meant. As it is read, it becomes the id of one that exists.
 	service(value *string)
-	// record is the id of the record meant, which stands in the path.
+	// record returns the id of the record in the path.
 	record(value *string)
 	text(name string, value *string)
 	// oneOf is a text that is empty or one of these.
@@ -65,7 +65,7 @@ func (p *Paging) limit() int {
 // A Page is one page of a listing.
 type Page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // Paging.After of the page after it; empty where there is none
+	Next  string `json:"next,omitempty"` // Paging.After of the next page; empty if this is the last one
 }
 
 // pageOf turns records into a page; a page that is not full is the last.

@@ -24,7 +24,7 @@ type Statement struct {
 	Closing  Position        `json:"closing"`
 }
 
-// A Position is how an account stood at one moment.
+// A Position is the balance of an account at one time.
 type Position struct {
 	ToppedUp   string `json:"topped_up"`
 	Held       string `json:"held"`       // held or unresolved

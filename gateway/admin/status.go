@@ -93,12 +93,12 @@ type ServiceStatus struct {
 	EngineReason string `json:"engine_reason,omitempty"`
 	// HeldByOthers are the agent ids that allow or parties reserves for a key, and that only other keys hold.
 	HeldByOthers []pat.AgentID `json:"held_by_others,omitempty"`
-	// Doors are the other protocols by which agents may come.
+	// Doors are the other protocols that agents may use.
 	Doors []door.Status `json:"doors"`
 }
 
-// readiness remembers for a moment whether the store could be written to: the check costs a disk flush, and
-// whoever reaches the listener may ask.
+// readiness caches for a moment whether the store can be written: the check costs a disk flush, and anyone who reaches the listener may
+// ask.
 type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -116,7 +116,7 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-// stored returns the condition of the store. A state that went back is no reason to send calls elsewhere, but one to look.
+// stored returns the condition of the store. If the state went back, calls need not go elsewhere, but the operator should look.
 func stored(err error, back store.SetBack, moved bool) Check {
 	switch {
 	case err != nil:
@@ -194,11 +194,11 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		strangers := s.Upstream.StrangerBreakers()
 		underWay, waiting := s.Upstream.UnderWay()
 		backlog, err := o.store.Backlog(ctx, s.ID)
-		if err != nil { // the checks tell
+		if err != nil { // the checks show it
 			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		held, err := HeldByOthers(ctx, o.store, s.Definition)
-		if err != nil { // the checks tell
+		if err != nil { // the checks show it
 			o.log.Warn("the holders of reserved ids cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		out.Services = append(out.Services, ServiceStatus{

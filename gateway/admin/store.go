@@ -24,7 +24,7 @@ type Store interface {
 	Moved() bool
 }
 
-// Evidence is one record of who agreed to what, by service and id. The error wraps pat.ErrNotFound where there is none.
+// Evidence returns the record of one agreement, by service and id. The error wraps pat.ErrNotFound if there is no such agreement.
 type Evidence interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
@@ -60,7 +60,7 @@ type Bookkeeping interface {
 
 // Customers is what the operator calls agents.
 type Customers interface {
-	// NameAgent sets the name of an agent; "" takes it away. The error wraps pat.ErrNotFound where there is no such agent.
+	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
 	// AgentNames returns the names of those of the agents that have one.
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)

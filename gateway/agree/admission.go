@@ -15,8 +15,8 @@ import (
 // keptPerSecond bounds agreements, and renewals, of all callers together: keys are free, and each costs a durable write.
 const keptPerSecond = 100
 
-// takenPerHour bounds how often one caller is told that an agent id belongs to others, so that nobody lists ids. An agent is
-// told once, with an id that is free.
+// takenPerHour bounds how often one caller gets the answer that an agent id belongs to others, so that no caller can list ids. An agent
+// gets it once, with an id that is free.
 var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
 
 // An admission bounds what one operation costs: for each caller before anything is read, and for all together when all
@@ -48,7 +48,7 @@ func (a *admission) ask(from string) error {
 	return nil
 }
 
-// told notes what a caller was told.
+// told counts such an answer to a caller.
 func (a *admission) told(from string, err error) {
 	if errors.Is(err, pat.ErrAgentIDTaken) {
 		a.taken.Admit(from, a.now())

@@ -1,11 +1,11 @@
-// Package agree lets agents agree to the policy of a service: issue, renew, revoke and introspect, the same for every
-// protocol. Whoever takes a request in hands the Desk how to read it, and renders the answer or the Refusal.
+// Package agree lets agents agree to the policy of a service: issue, renew, revoke and introspect, the same for every protocol. A door
+// passes the Desk a function that reads the request, and renders the answer or the Refusal.
 //
 //	desk := agree.New(agree.Config{…})
 //	issued, err := desk.Issue(ctx, agree.Call{Service: s, From: address}, read)
 //	var refused *reason.Refusal // every error is one
 //
-// What an agreement has to be, which evidence of it is kept and what is stored stand in package pat.
+// Package pat defines agreements, the evidence that is kept of them, and what is stored.
 package agree
 
 import (
@@ -53,12 +53,12 @@ type Call struct {
 	// From is what agreements and renewals are bounded by: the client's address, or who sent a message as far as the
 	// transport can prove it.
 	From    string
-	Observe func(*Event) // called with what became of the call; may be nil
+	Observe func(*Event) // called with the Event of the call; may be nil
 }
 
-// Issue takes a signed agreement and returns a PAT, or that the operator has to approve the agent first. read is called
-// once, after admission, so that nobody who asks too much makes the gateway read a body. Every error is a
-// *reason.Refusal. UIM core 4.2.
+// Issue verifies a signed agreement and returns a PAT, or an answer that the operator has to approve the agent first. read is called
+// once, after admission, so that callers beyond their limits do not make the gateway read a body. Every error is a *reason.Refusal. UIM
+// core 4.2.
 func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
 		r, err := read()
@@ -102,8 +102,8 @@ func (d *Desk) issued(c Call, operation Operation, by *admission, do func() (pat
 	return issued, d.finish(c, began, e, err)
 }
 
-// Revoke ends the PAT that is shown: whoever has it may end it. What is no PAT of this service, or has ended already, is
-// no error. Every error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
+// Revoke ends a PAT. Anyone who has the PAT may end it. A token of another service, or one that has ended already, is not an error. Every
+// error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
 func (d *Desk) Revoke(ctx context.Context, c Call, token string) error {
 	began := d.now()
 	err := caught(func() error { return c.Service.Issuance.RevokeToken(ctx, token) })
@@ -145,7 +145,7 @@ func caught(do func() error) (err error) {
 	return do()
 }
 
-// finish makes the Refusal of an error, and records what became of the call.
+// finish makes the Refusal of an error, and records the outcome of the call.
 func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	Introspection Operation = "introspection"
 )
 
-// An Event is what became of one call: the same facts for the log and the metrics. It never holds a token or a key, and
-// of a refused call nothing that the agent sent.
+// An Event describes one call: the same facts for the log and the metrics. It never holds a token or a key, and of a refused call nothing
+// that the agent sent.
 type Event struct {
 	At          time.Time
 	Service     string
@@ -34,5 +34,5 @@ type Event struct {
 	Took        time.Duration
 }
 
-// A Recorder writes down what became of calls. It is safe for concurrent use, and quick: the agent waits for it.
+// A Recorder records Events. It is safe for concurrent use, and quick: the agent waits for it.
 type Recorder interface{ RecordAgreement(e *Event) }

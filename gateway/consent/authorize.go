@@ -41,8 +41,8 @@ type Request struct {
 	Invited, Approved bool
 }
 
-// Ask reads an authorization request. Where the client may be told of an error, it is Told and the Request has the redirect
-// URI and the state.
+// Ask reads an authorization request. If the client may receive the error, the error is Told and the Request has the redirect URI and the
+// state.
 func (d *Desk) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (d *Desk) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Re
 	return r, d.check(ctx, c, r, q)
 }
 
-// check checks what the client may be told about.
+// check checks those parts of the request whose errors the client may receive.
 func (d *Desk) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
 	told := func(code Code, description string) error { return &Error{code, description, true} }
 	switch {
@@ -103,7 +103,7 @@ func challenge(s string) bool {
 type Decision struct {
 	Scope      []string // what they left of Request.Scope
 	Page       string   // digest of what was shown
-	Browser    string   // digest of what tells their browser from others
+	Browser    string   // digest of the cookie that identifies their browser
 	Address    string   // network of their browser
 	UserAgent  string
 	Invitation string // as typed; empty: none
@@ -183,7 +183,7 @@ func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision,
 		request.Invited, request.Invitation = true, invitation.Name
 		request.Admit = func() error { return d.keep(invited) }
 		defer func() {
-			if err != nil { // it let nobody in
+			if err != nil { // the operator has to invite people first
 				err = errors.Join(err, d.store.AddInvitation(context.WithoutCancel(ctx), invitation))
 			}
 		}()
@@ -223,8 +223,8 @@ func (d *Desk) invitation(ctx context.Context, c agree.Call, typed string) (stor
 	return i, err
 }
 
-// Wait reports what became of a consent that the operator has to approve, to the browser that gave it: a Step without code
-// while it waits. The code is good for a minute, and replaces the one before.
+// Wait returns the state of a consent that the operator has to approve, to the browser that gave it: a Step without code while it waits.
+// The code is valid for a minute, and replaces the one before.
 func (d *Desk) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
 	unknown := failed(InvalidRequest, "No consent of this browser waits here.")
 	if !random(handle, handleSize) {

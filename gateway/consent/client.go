@@ -44,7 +44,7 @@ type Client struct {
 	CreatedAt time.Time // of a registration
 }
 
-// Host is that of the client's document, which alone says who it is; empty for a registration, which anybody can make.
+// Host is the host of the client's document, which alone proves who the client is. It is empty for a registration, which anyone can make.
 func (c Client) Host() string {
 	u, err := url.Parse(c.ID)
 	if c.Document == "" || err != nil {
@@ -128,8 +128,8 @@ func (d *Desk) trust(ctx context.Context, kept store.Consent, agent pat.AgentID)
 	}
 }
 
-// Client finds a client by its id. A URL names its metadata document, which is fetched and kept as long as it says, within 5
-// minutes and a day; anything else is the id of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
+// Client finds a client by its id. A URL names its metadata document, which is fetched and cached for as long as it allows, within 5
+// minutes and a day; any other id is that of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
 		unknown := failed(InvalidClient, "No client of this id is registered: register again, or use a client-ID metadata document.")
@@ -274,7 +274,7 @@ func (c Client) redirects(uri string) bool {
 	return slices.ContainsFunc(c.Redirects, func(one string) bool { return one == uri || own != "" && withoutPort(one) == own })
 }
 
-// withoutPort is a URI of http to a loopback address, without its port; empty: it is none.
+// withoutPort returns a URI of http to a loopback address without its port. It is empty for any other URI.
 func withoutPort(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "http" || !loopback(u) {
@@ -319,7 +319,7 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Register keeps a client that registered itself. It is forgotten after a day in which nobody has consented. RFC 7591.
+// Register stores a client that registered itself. The registration is deleted after a day without a consent. RFC 7591.
 func (d *Desk) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err

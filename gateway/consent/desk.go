@@ -1,14 +1,14 @@
-// Package consent lets people agree to the policy of a service for clients that have no key, on the gateway's own page: who
-// asks, what is shown, the code that follows, and the tokens for it. It is an authorization server of OAuth 2.1, as MCP asks
-// for one, without transport: whoever takes a request in reads it, and renders the answer.
+// Package consent lets people agree to the policy of a service for clients that have no key, on the gateway's own page: the request of
+// the client, the page, the code and the tokens. It is an authorization server of OAuth 2.1, as MCP requires one, without transport: a
+// door reads the requests and renders the answers.
 //
 //	desk := consent.New(consent.Config{…})
 //	request, err := desk.Ask(ctx, call, query)              // what to show
 //	step, err := desk.Agree(ctx, call, request, decision)   // a code, or that the operator has to approve
 //	tokens, err := desk.Exchange(ctx, call, code)
 //
-// Every error is an *Error, with a code of OAuth, or a *reason.Refusal. What a consent reaches stands in package service, and
-// what is kept of it as evidence in package pat.
+// Every error is an *Error, with a code of OAuth, or a *reason.Refusal. Package service decides what a consent allows, and package pat
+// what is kept of it as evidence.
 package consent
 
 import (
@@ -39,8 +39,8 @@ const (
 	fetchTime   = 5 * time.Second // for a client document, with the wait for a place
 )
 
-// fetches are the places of client documents that are being fetched. Addresses share them, and leave a quarter to clients for which an
-// approved agent has consented.
+// fetches are the places of client documents that are being fetched. Addresses share them, and leave a quarter to clients that an
+// approved agent has consented for.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store holds what outlives a request. It returns store.ErrNotFound, store.ErrUsed and store.ErrFull.
@@ -119,7 +119,7 @@ func (d *Desk) ask(of *ratelimit.Set, from string) error {
 	return nil
 }
 
-// The names under which Desk.all counts.
+// The names that Desk.all counts under.
 const (
 	strangers = "strangers"
 	invited   = "invited"
@@ -155,7 +155,7 @@ const (
 type Error struct {
 	Code        Code
 	Description string
-	// Told: the client may be told, by redirect; else only the person is.
+	// Told: the client receives the error, by redirect; otherwise only the person sees it.
 	Told bool
 }
 
@@ -194,7 +194,7 @@ func open(s *service.Service) (*service.Consent, error) {
 	return consent, nil
 }
 
-// The paths at which clients of OAuth come in, and where they are described. RFC 6749 3; RFC 8414 3.
+// The paths of the endpoints for clients of OAuth, and of their description. RFC 6749 3; RFC 8414 3.
 const (
 	AuthorizePath = "/oauth/authorize"
 	TokenPath     = "/oauth/token" //nolint:gosec // a path
@@ -215,7 +215,7 @@ func Open(s *service.Definition) bool {
 	return consent != nil && consent.Open
 }
 
-// record tells the Recorder and the caller what became of a request.
+// record passes the outcome of a request to the Recorder and the caller.
 func (d *Desk) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {
 	e := &agree.Event{
 		At: began, Service: c.Service.ID, Operation: operation, Took: d.now().Sub(began), AgreementID: issued.AgreementID,

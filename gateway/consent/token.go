@@ -149,8 +149,7 @@ func find(
 	return kept, secret, err
 }
 
-// replayed ends a consent of which a code or refresh token was used twice: one of the two was not the client.
-// OAuth 2.1 4.1.3 and 4.3.1.
+// replayed ends a consent whose code or refresh token was used twice: one of the two users was not the client. OAuth 2.1 4.1.3 and 4.3.1.
 func (d *Desk) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
 	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {
 		return err
@@ -226,7 +225,7 @@ func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tok
 	return d.issue(ctx, c, kept, scope)
 }
 
-// Revoke ends the consent of a refresh token; false where it is none. One that is not good is no error. RFC 7009 2.2.
+// Revoke ends the consent of a refresh token. It returns false for any other text. A token that has ended is not an error. RFC 7009 2.2.
 func (d *Desk) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil
@@ -244,8 +243,7 @@ func (d *Desk) Revoke(ctx context.Context, c agree.Call, token string) (mine boo
 	return true, err
 }
 
-// Wide is the scope of whole namespaces that stands for all entries of a scope that are too many to choose from; nil: they
-// are few enough.
+// Wide is the scope of whole namespaces that replaces the entries of a scope with too many to choose from. nil: they are few enough.
 func Wide(s pat.Scope) []string {
 	if len(s.Entries) <= MostChoices {
 		return nil

@@ -177,8 +177,8 @@ type consentView struct {
 // A Link leads from a page to a client.
 type Link struct{ To, URL string }
 
-// Ask is the page that asks a person. Fields come back with the answer; changed tells that what was shown before has changed,
-// and wrong what was wrong with the answer before.
+// Ask returns the page that asks a person. Fields come back with the answer; changed reports that what was shown before has changed, and
+// wrong describes what was wrong with the answer before.
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string) ([]byte, error) {
 	return c.page(&consentView{Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong})
 }

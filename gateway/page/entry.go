@@ -16,7 +16,7 @@ type entryPoints struct {
 	Start       []string          `json:"start"`
 }
 
-// EntryPoints says in JSON where a program finds what, and in which order it needs it.
+// EntryPoints lists the addresses of a service as JSON, in the order in which a program needs them.
 func EntryPoints(s *service.Definition) ([]byte, error) {
 	at := map[string]string{}
 	for name, path := range map[string]string{

@@ -37,7 +37,7 @@ func Error(s *service.Definition, r reason.Reason) ([]byte, error) {
 	return v.html()
 }
 
-// Errors is the page that lists the reasons for which an agent can be refused, as HTML.
+// Errors returns the page that lists the reasons by which an agent can be refused, as HTML.
 func Errors(s *service.Definition) ([]byte, error) {
 	v := newErrorsView(s)
 	for _, r := range reason.All() {
@@ -64,7 +64,7 @@ func describedOf(s *service.Definition, r reason.Reason) described {
 	return described{r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(), s.HelpURL(r)}
 }
 
-// ErrorJSON is what Error says of one reason, as JSON.
+// ErrorJSON returns the content of Error for one reason, as JSON.
 func ErrorJSON(s *service.Definition, r reason.Reason) ([]byte, error) {
 	return json.Marshal(describedOf(s, r))
 }

@@ -34,8 +34,8 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 	return names, values, placeholders
 }
 
-// exampleCall is a shell command that calls an intent with the parameters it requires, as Example makes them. What the
-// operator wrote stands inside single quotes, where no shell reads anything into it.
+// exampleCall returns a shell command that calls an intent with the parameters that it requires, as Example makes them. Texts of the
+// operator are in single quotes, which no shell expands.
 func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
@@ -55,7 +55,7 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	if !in.Safe {
 		lines = append(lines, `-H "Idempotency-Key: $(uuidgen)"`)
 	}
-	// An apostrophe in JSON stands in a text only, where it can be written as an escape.
+	// JSON has apostrophes only inside texts, which can escape them.
 	lines = append(lines, "-d '"+strings.ReplaceAll(body, "'", `\u0027`)+"'")
 	return strings.Join(lines, " \\\n  "), placeholders
 }
@@ -243,7 +243,7 @@ func write(b *strings.Builder, re *syntax.Regexp) bool {
 	return true
 }
 
-// writeClass writes a letter of a class if it has one, else its first character.
+// writeClass writes a letter of a class if it has one, and its first character otherwise.
 func writeClass(b *strings.Builder, pairs []rune) bool {
 	if len(pairs) < 2 {
 		return false

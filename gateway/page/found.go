@@ -70,7 +70,7 @@ type foundView struct {
 	Count, Total   int    // found; offered
 	From, To       int    // the places of those shown among those found, from 1
 	Pages          int    // of what is found
-	Before, After  string // addresses of the neighbouring pages; empty: there is none
+	Before, After  string // addresses of the neighbouring pages; may be empty
 	All            string // address of all intents
 	Tags, RareTags []tagView
 	MoreTags       int

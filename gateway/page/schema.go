@@ -120,7 +120,7 @@ func (w *schemaWords) items() {
 	w.out = append(w.out, s)
 }
 
-// withoutNull is the schema that stands beside null in an anyOf; nil where there is none.
+// withoutNull returns the schema beside null in an anyOf. It returns nil if the schema is not such an anyOf.
 func withoutNull(schema map[string]any) map[string]any {
 	list, ok := schema["anyOf"].([]any)
 	if !ok || len(list) != 2 {

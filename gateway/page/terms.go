@@ -15,11 +15,11 @@ import (
 const (
 	summarised   = 1000 // intents whose terms are summed up
 	summaryLines = 8
-	termsOfOne   = 3 // ways to be permitted that are told of one intent
+	termsOfOne   = 3 // ways to be permitted that are listed for one intent
 )
 
-// ShortTerms says on which terms an agent that the policy does not name may call an intent: free, 600 calls an hour.
-// What binds is the policy, which may ask for more: conditions and duties are not told here.
+// ShortTerms summarizes the terms for an agent that the policy does not name: free, 600 calls an hour. The policy binds, and may require
+// more: the summary has no conditions and duties.
 func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(odrl.Candidate) bool { return true })
 }

@@ -94,7 +94,7 @@ type parameterView struct {
 	Description template.HTML
 	Required    bool
 	Rules       []string
-	Default     string // JSON; empty where there is none
+	Default     string // JSON; may be empty
 }
 
 func newFrontView(s *service.Definition) frontView {

@@ -16,14 +16,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// An Audit writes one line of JSON for each decision: who asked for what under which agreement, what
-// was decided by which rule on which facts. It is a stream of its own, apart from the log. The parameters
-// of a call are written as the SHA-256 of their JSON, with sorted members, unless the operator asks for
-// the values.
+// An Audit writes one line of JSON for each decision: who asked for what under which agreement, and which rule decided on which facts. It
+// is a stream of its own, apart from the log. The parameters of a call are written as the SHA-256 of their JSON, with sorted members,
+// unless the operator asks for the values.
 //
-// A record on which a duty of the policy rests is handed to the operating system before Record returns; where every record is
-// required, so is each of them, it is flushed to the disk, and a call is written down before it is made, too. Other records
-// are buffered for up to a second. What cannot be written is kept as far as maxWaiting goes, and tried again each second.
+// Record hands a record that a duty of the policy requires to the operating system before it returns. If the operator requires every
+// record, Record hands over each one and flushes it to the disk, and a call is also recorded before it is made. Other records are
+// buffered for up to a second. Records that cannot be written wait in memory, up to maxWaiting, and are tried again each second.
 type Audit struct {
 	open             func() (File, error)
 	log              *zap.Logger
@@ -36,7 +35,7 @@ type Audit struct {
 	held    int    // bytes of the batch that wait to be written
 	lost    int    // records, since the outage began
 	outage  error  // of the last write; nil: it succeeded
-	moved   bool   // the file is to be opened anew
+	moved   bool   // the file must be opened again
 
 	writing sync.Mutex // held while writing, and taken before mu
 	file    File       // nil: not open
@@ -94,7 +93,7 @@ func (a *Audit) Begin(v *execute.Event) error {
 	if !a.required.Load() { // any more
 		return nil
 	}
-	if a.Outage() != nil { // it may be over; else nothing more is kept of what is refused
+	if a.Outage() != nil { // it may be over; otherwise records of refused calls are dropped
 		if err := a.Flush(); err != nil {
 			return err
 		}
@@ -107,8 +106,8 @@ func (a *Audit) Begin(v *execute.Event) error {
 	return a.flush(n)
 }
 
-// Record writes one event. A call without a PAT that is accepted is nobody's, and nothing was decided about it: log and
-// metrics have it, and strangers do not fill this stream.
+// Record writes one event. A call without an accepted PAT belongs to no agent, and no policy decided it: the log and the metrics have it,
+// and strangers cannot fill this stream.
 func (a *Audit) Record(v *execute.Event) {
 	if v.AgentID == "" {
 		return
@@ -153,7 +152,7 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 	return a.added, nil
 }
 
-// enough reports whether what waits is to be written at once. While that fails, once a second does.
+// enough reports whether the waiting records should be written now. While writing fails, they are tried once a second.
 func (a *Audit) enough() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -214,7 +213,7 @@ func (a *Audit) write(moved bool) error {
 	return nil
 }
 
-// reopen opens the file. A record of which the one before took a part is written whole to this one.
+// reopen opens the file. A record that the file before has a part of is written whole to this one.
 func (a *Audit) reopen() error {
 	file, err := a.open()
 	if err != nil {

@@ -36,7 +36,7 @@ type Line struct {
 	Replayed    bool           `json:"replayed,omitempty"`
 	Duties      []string       `json:"duties,omitempty"`
 	Facts       map[string]any `json:"facts,omitempty"`
-	// FactsSHA256 names the facts that stand as the SHA-256 of their JSON: they came from parameters.
+	// FactsSHA256 names the facts that are given as the SHA-256 of their JSON, because they came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
 	// Asked holds request, world and dutyMode as uimgate policy decide takes them.
 	Asked *odrl.Reproduction `json:"asked,omitempty"`
@@ -45,7 +45,7 @@ type Line struct {
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
 }
 
-// A Digest is a SHA-256, in JSON as hexadecimal digits; the zero one is none.
+// A Digest is a SHA-256, in JSON as hexadecimal digits. The zero value means that there is none.
 type Digest [sha256.Size]byte
 
 // MarshalText implements encoding.TextMarshaler.
@@ -93,13 +93,12 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	return w.End()
 }
 
-// Begun is the Decision of a line that was written before its call was made, where audit.required asks for it: the policy
-// permits the call. Another line with the same request id says what became of it; where there is none, the process was
-// ended meanwhile.
+// Begun is the Decision of a line that was written before its call was made, because audit.required is set: the policy permits the call.
+// Another line with the same request id has the outcome. If there is none, the process ended meanwhile.
 const Begun = "begun"
 
-// line is the record of an event; with values, parameters stand in it as they were sent. It overwrites scratch, of which it keeps
-// nothing.
+// line returns the record of an event. If values is set, it has the parameters as they were sent. It overwrites scratch, and keeps no
+// reference to it.
 func line(v *execute.Event, values bool, scratch []byte) Line {
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,

@@ -1,4 +1,4 @@
-// Package record writes down what became of calls and agreements: as one line of the audit stream, as metrics, and as fields of the log.
+// Package record records the outcomes of calls and agreements: as lines of the audit stream, as metrics, and as fields of the log.
 package record
 
 import "github.com/uimgate/uimgate/gateway/execute"

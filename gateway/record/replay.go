@@ -35,8 +35,7 @@ type Replay struct {
 	Same    bool    `json:"same"`
 }
 
-// denials are the reasons for which a policy itself denies. A line with another one is of a call that the policy let
-// through.
+// denials are the reasons by which a policy itself denies. The policy permitted the call of a line with any other reason.
 var denials = []reason.Reason{
 	reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification,
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A State is how the process is at the moment, for the metrics that are no counts.
+// A State is the state of the process at one time, for gauges.
 type State struct {
 	Version, Commit, Go string
 	ConfigHash          string    // of the configuration that is served
@@ -26,7 +26,7 @@ type ServiceState struct {
 	Backlog           store.Backlog
 }
 
-// stateFor is how long a State is told again: whoever reaches the listener may ask, and reading it costs.
+// stateFor is how long a State is cached: anyone who reaches the listener may ask, and reading it costs.
 const stateFor = time.Second
 
 // Watch has a State read when metrics are gathered, once a second at most.

@@ -50,7 +50,7 @@ func agreement(err error) *reason.Refusal {
 	return nil
 }
 
-// key says what is wrong with a key that was sent.
+// key returns the refusal of an invalid key.
 func key(err error, misfit *pat.KeyError) *reason.Refusal {
 	why := reason.UnsupportedKey
 	if errors.Is(err, pat.ErrWeakKey) {
@@ -64,7 +64,7 @@ func key(err error, misfit *pat.KeyError) *reason.Refusal {
 	return f
 }
 
-// proof says what is wrong in a proof of key that was sent; "send a proof" would not help.
+// proof returns the refusal of an invalid proof of key. The suggestion to send a proof would not help.
 func proof(err error, misfit *pat.ProofError) *reason.Refusal {
 	why := reason.PolicyRequiresVerification
 	if errors.Is(err, pat.ErrBadSignature) {

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// InvalidParameters lists all violations at once; the reason is that of the first. at is the JSON pointer to the parameters
-// in the body, from which the pointers of the refusal lead.
+// InvalidParameters lists all violations at once; the reason is that of the first. at is the JSON pointer to the parameters in the body;
+// the pointers of the refusal begin with it.
 func InvalidParameters(at string, violations []intents.Violation) *reason.Refusal {
 	violations = slices.Clone(violations)
 	for i := range violations {
@@ -42,7 +42,7 @@ func UnsendableParameters(at string, violations []upstream.Violation) *reason.Re
 	return InvalidParameters(at, list)
 }
 
-// MisplacedParameters refuses parameters that stand beside the object they belong into.
+// MisplacedParameters refuses parameters that are beside the object they belong into.
 func MisplacedParameters(violations []intents.Violation) *reason.Refusal {
 	return invalid(violations).With("suggestion", "Move what details.violations names into parameters.")
 }

@@ -1,5 +1,5 @@
-// Package refusal holds the one table of which reason an error of the domain has, and describes beside it the errors that
-// carry details. Everything that answers agents or operators asks For.
+// Package refusal maps errors of the domain to reasons, in one table, and describes the errors that carry details. Everything that
+// answers agents or operators calls For.
 package refusal
 
 import (
@@ -59,7 +59,8 @@ var causes = []struct {
 	{upstream.ErrGrantEnded, reason.GrantExpired, "", reason.ShedGrant},
 }
 
-// For returns the Refusal of an error: the error itself if it is one, else by the table; what is not in it is Internal.
+// For returns the Refusal of an error: the error itself if it is one, otherwise by the table. An error that is not in the table is
+// Internal.
 func For(err error) *reason.Refusal {
 	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f

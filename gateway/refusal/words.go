@@ -11,8 +11,8 @@ import (
 // toldViolations bounds the violations in a text.
 const toldViolations = 5
 
-// Sentence is a refusal in words, for those who see neither header fields nor details, such as models: what is wrong and where, what
-// the service behind said, and what to do, with the seconds to wait.
+// Sentence returns a refusal in words, for readers that see neither header fields nor details, such as models: what is wrong and where,
+// the message of the service behind the gateway, and what to do, with the seconds to wait.
 func Sentence(f *reason.Refusal) string {
 	text := wrong(f)
 	s := strings.ReplaceAll(f.Suggestion(), "details.violations", "the message")
@@ -33,8 +33,8 @@ func InMessage(f *reason.Refusal) *reason.Refusal {
 	return &told
 }
 
-// wrong is the message with what stands only in details: violations, where there are several (of one the message tells), the
-// pointer, and the words of the service behind.
+// wrong returns the message and what only the details have: violations, if there are several (the message describes a single one), the
+// pointer, and the message of the service behind the gateway.
 func wrong(f *reason.Refusal) string {
 	var b strings.Builder
 	b.WriteString(f.Message)
@@ -62,7 +62,7 @@ func wrong(f *reason.Refusal) string {
 	return b.String()
 }
 
-// names reports whether a text says what a pointer points to: the whole pointer, or the member at its end by name.
+// names reports whether a text names the target of a pointer: by the whole pointer, or by the member at its end.
 func names(text, pointer string) bool {
 	return strings.Contains(text, pointer) || strings.Contains(text, "member "+pointer[strings.LastIndexByte(pointer, '/')+1:]+" ")
 }

@@ -43,8 +43,8 @@ func ObjectOf(data []byte) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// Parse has the body of a request parsed that says it is JSON, of at most most bytes, like ReadJSON. parse keeps no part of the
-// bytes: they are overwritten when it has returned.
+// Parse reads the JSON body of a request, of at most most bytes, like ReadJSON, and calls parse with it. parse must keep no part of the
+// bytes: they are overwritten after it returns.
 func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 	space, _ := spaces.Get().(*[shortBody]byte)
 	data, err := readJSON(r, most, space[:])
@@ -56,11 +56,11 @@ func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 	return err
 }
 
-// spaces are where short bodies stand while they are parsed.
+// spaces hold short bodies while they are parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request, of at most most bytes, that says it is JSON, for a reader of strictjson. What that
-// takes comes out of the share of memory that the request's context carries. also are further media types that are JSON.
+// ReadJSON reads the body of a request, of at most most bytes, whose media type is JSON, for a reader of strictjson. The memory comes out
+// of the share that the request's context carries. also lists further media types that are JSON.
 func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
 	return readJSON(r, most, nil, also...)
 }
@@ -88,8 +88,8 @@ func Affords(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// Holds takes memory for an answer out of the share that the context of its request carries, since its reader may be slow. wait: for as
-// long as ctx lasts, where it cannot be asked for again; else it is refused at once.
+// Holds takes memory for an answer out of the share that the context of its request carries, because its reader may be slow. wait: an
+// answer that the agent cannot ask for again waits for memory as long as ctx lasts; otherwise Holds refuses it at once.
 func Holds(ctx context.Context, answer []byte, wait bool) error {
 	share, size := membudget.Of(ctx), int64(len(answer))
 	take := share.Take

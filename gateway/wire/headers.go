@@ -27,7 +27,7 @@ func WriteCharge(h http.Header, c *reason.Charge) {
 	}
 }
 
-// ChargeMembers is a charge as it stands in a body: meta.charge, details.charge.
+// ChargeMembers returns a charge as bodies have it: meta.charge, details.charge.
 func ChargeMembers(c *reason.Charge) map[string]string {
 	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
 }
@@ -42,8 +42,8 @@ func WriteReplayed(h http.Header, replayed bool) {
 // maxWarnings bounds the fields of one answer.
 const maxWarnings = 16
 
-// WriteWarnings adds a field for each required output that an answer does not have: missing-output; name="…", where the name
-// is written as RFC 8187 writes text in a parameter. Beyond 16 the last field says how many more there are.
+// WriteWarnings adds a field for each required output that an answer lacks: missing-output; name="…", with the name as RFC 8187 writes
+// text in a parameter. After 16 a last field has the number of the rest.
 func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	for i, m := range missing {
 		if i == maxWarnings {
@@ -129,7 +129,7 @@ func limitName(l limit.Limit) string {
 	}
 }
 
-// Tightest is the limit with the least left; ok is false where there is none.
+// Tightest returns the limit with the least left; ok is false if there are no limits.
 func Tightest(limits []limit.Standing) (least limit.Standing, ok bool) {
 	for i, l := range limits {
 		if i == 0 || l.Left < least.Left {

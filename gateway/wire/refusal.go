@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// About is what a refusal says of the request it answers. What is empty is left out.
+// About has what a refusal states about its request. Empty members are left out.
 type About struct {
 	RequestID string // finds the request in the log
 	HelpURL   string // of the page that explains the reason
@@ -68,7 +68,7 @@ func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	WriteTaken(h, f)
 }
 
-// WriteTaken sets what a refusal tells of limits and charge, and whether it was told before.
+// WriteTaken sets the header fields for the limits and the charge of a refusal, and for a replay.
 func WriteTaken(h http.Header, f *reason.Refusal) {
 	WriteRateLimit(h, f.Standing)
 	WriteCharge(h, f.Charge)

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Bearer takes the token out of the Authorization header; empty where there is none. RFC 6750 2.1.
+// Bearer returns the token in the Authorization header. It is empty if there is none. RFC 6750 2.1.
 func Bearer(h http.Header) (string, error) {
 	value := h.Get("Authorization")
 	if value == "" {

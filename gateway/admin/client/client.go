@@ -28,7 +28,7 @@ const (
 	maxAnswer = 64 << 20        // in bytes
 )
 
-// ErrURL means that a URL is none of an admin listener, or one to which the token must not go.
+// ErrURL means that a URL does not lead to an admin listener, or to one that must not get the token.
 var ErrURL = errors.New("the admin URL cannot be used")
 
 // Options are where a gateway is, and what it asks for.
@@ -37,7 +37,7 @@ type Options struct {
 	URL *url.URL
 	// Token is the admin token: see ParseToken.
 	Token string
-	// Socket is the Unix socket of a gateway of this user, in place of URL and Token: see OwnSocket. Empty: there is none.
+	// Socket is the Unix socket of a gateway of this user, in place of URL and Token: see OwnSocket. Empty: URL and Token are used.
 	Socket string
 }
 
@@ -88,8 +88,8 @@ type urlError string
 func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
-// hostFor returns the Host header. The admin API answers only to addresses and localhost, which keeps web pages out; where
-// it has a name, for which its certificate is, the name is for TLS alone.
+// hostFor returns the Host header. The admin API answers only to addresses and localhost, which keeps web pages out. If the URL has a
+// name, which its certificate is for, only TLS uses the name.
 func hostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"

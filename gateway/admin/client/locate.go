@@ -16,17 +16,17 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// DefaultURL is where a gateway has its admin listener unless the configuration says otherwise.
+// DefaultURL is the address of the admin listener if the configuration has none.
 const DefaultURL = "http://127.0.0.1:8081"
 
 // maxToken bounds a token, in bytes.
 const maxToken = 4 << 10
 
-// ErrToken means that a text is no admin token.
+// ErrToken means that a text is not an admin token.
 var ErrToken = errors.New("holds no token")
 
-// ConfiguredURL returns where a configuration puts the admin listener, as this machine reaches it; DefaultURL where there
-// is no configuration, or it leaves the port open.
+// ConfiguredURL returns the address of the admin listener in a configuration, as this machine reaches it. It returns DefaultURL if there
+// is no configuration, or if the configuration leaves the port open.
 func ConfiguredURL(c *config.Config) string {
 	if c == nil {
 		return DefaultURL
@@ -45,8 +45,8 @@ func ConfiguredURL(c *config.Config) string {
 	return u.String()
 }
 
-// OwnSocket returns the path of the Unix socket of the gateway that runs on a data directory, if this user may use it, or
-// nothing. It needs neither URL nor token, whatever the configuration says by now.
+// OwnSocket returns the path of the Unix socket of the gateway that runs on a data directory, if this user may use it, or an empty
+// string. It needs neither URL nor token, and does not read the configuration.
 func OwnSocket(ctx context.Context, dir string) string {
 	path := config.SocketPath(dir)
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
@@ -57,8 +57,8 @@ func OwnSocket(ctx context.Context, dir string) string {
 	return path
 }
 
-// ConfiguredToken returns the admin token of the gateway that a configuration describes: its own, else that which the
-// gateway made. from is what errors call the configuration.
+// ConfiguredToken returns the admin token of the gateway that a configuration describes: the configured one, or the one that the gateway
+// made. Errors call the configuration by the name from.
 func ConfiguredToken(c *config.Config, from string) (string, error) {
 	if !c.Admin.Token.IsEmpty() {
 		return ParseToken(c.Admin.Token.Reveal(), "admin.token in "+from)

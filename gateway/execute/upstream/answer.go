@@ -69,7 +69,7 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
 	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
-	if resp.Status < 200 { // 101: nobody asked to switch, so no answer will follow
+	if resp.Status < 200 { // 101: the gateway did not ask to switch, so no answer will follow
 		return answer, &brokenError{errors.New("switched protocols")}
 	}
 	route.concealHeader(&answer)
@@ -156,7 +156,7 @@ func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bo
 	}
 }
 
-// readBounded reads at most bound bytes, of which expect are said to come; -1: nobody knows.
+// readBounded reads at most bound bytes. expect is the announced length; -1: unknown.
 func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
 	if expect >= 0 { // all at once
 		if share.Wait(ctx, expect) != nil {
@@ -197,14 +197,14 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	case http.StatusTooManyRequests:
 		return &BusyError{RetryAfter: retryAfter(answer.Header.Get("Retry-After"), u.cfg.Now()), Message: message}
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		// These speak of the gateway's credential, which is no business of the agent's.
+		// These are about the gateway's credential, which agents do not see.
 		return &StatusError{Status: status}
 	default:
 		return &StatusError{Status: status, Message: message}
 	}
 }
 
-// retryAfter reads RFC 9110 10.2.3; 0 where there is none to be read.
+// retryAfter reads Retry-After, RFC 9110 10.2.3. It returns 0 if the field is missing or invalid.
 func retryAfter(s string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return min(time.Duration(n)*time.Second, maxRetryAfter)
@@ -217,7 +217,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 
 const contentEncoding = "Content-Encoding"
 
-// keptHeaders are those of an answer that are told to the agent, readHeaders those that are read.
+// keptHeaders are the fields of an answer that the agent receives, readHeaders those that the gateway reads.
 var (
 	keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
 	readHeaders = append([]string{contentType, contentEncoding}, keptHeaders...)

@@ -11,9 +11,8 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// A breaker stops the calls of one intent for a while when they fail too often, whoever makes them: when
-// Breaker.Failures in a row failed, of at least two agents, of which one counts for half of them at most. Where one agent
-// alone fails, its own calls are stopped, and nobody else's.
+// A breaker stops the calls of one intent for a while when they fail too often: when Breaker.Failures calls in a row failed, of at least
+// two agents, with one agent counting for at most half of them. If only one agent fails, only its own calls are stopped.
 type breaker struct {
 	settings Breaker
 	now      func() time.Time
@@ -30,8 +29,7 @@ type breaker struct {
 // An ownCircuit names the circuit of one agent and one intent.
 type ownCircuit struct{ intent, agent string }
 
-// maxOwnCircuits bounds the agents and intents whose failures are remembered, of one service; the least used are forgotten
-// first.
+// maxOwnCircuits bounds the agents and intents whose failures are counted, of one service; the least recently used are evicted first.
 const maxOwnCircuits = 10_000
 
 func newOwnCircuits() *otter.Cache[ownCircuit, *circuit] {
@@ -69,7 +67,7 @@ func (b *breaker) ready(agent string) error {
 	return nil
 }
 
-// allow admits a call of an agent, whose end is to be told, or refuses it as ready does.
+// allow admits a call of an agent, or refuses it as ready does. The caller must report the end of an admitted call.
 func (b *breaker) allow(agent string) (admitted, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,14 +95,14 @@ func (b *breaker) allow(agent string) (admitted, error) {
 type admitted struct {
 	breaker *breaker
 	agent   string
-	tellOwn func(error) // the circuit of the agent, where it had one when the call began; else nil
+	tellOwn func(error) // the circuit of the agent, if it had one when the call began; nil otherwise
 	// tellAll is nil where the circuit of all was closed when the call began, at so many changes: then nothing but a failure means
 	// anything to it.
 	tellAll func(error)
 	changes int
 }
 
-// ended tells the breaker how the call ended, once.
+// ended reports the end of the call to the breaker, once.
 func (a admitted) ended(err error) {
 	a.breaker.mu.Lock()
 	defer a.breaker.mu.Unlock()
@@ -114,7 +112,7 @@ func (a admitted) ended(err error) {
 	a.breaker.tell(&a, err)
 }
 
-// tell notes how a call ended. Its agent's own circuit knows already, where it had one when the call began.
+// tell records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
 func (b *breaker) tell(a *admitted, err error) {
 	key, fails := ownCircuit{b.intent, a.agent}, isFailure(err)
 	switch {
@@ -204,7 +202,7 @@ func (c *circuit) refused() error {
 	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), c.openFor+time.Second)}
 }
 
-// errNotCalled is no evidence about the service.
+// errNotCalled is not evidence about the service.
 var errNotCalled = errors.New("the service was not called, or its failure is that of one agent")
 
 // isFailure reports whether an error counts against the service's health.
@@ -215,7 +213,7 @@ func isFailure(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) || errors.Is(err, ErrBroken)
 }
 
-// isExcluded reports whether an error is no evidence about the service, because it was not called.
+// isExcluded reports whether an error is not evidence about the service, because the service was not called.
 func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }

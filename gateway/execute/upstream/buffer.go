@@ -11,14 +11,14 @@ type Buffer struct {
 	class int
 }
 
-// Buffers of 16 KiB to 4 MiB serve further answers, in classes of which each is at most a quarter larger than the one before.
-// Smaller ones are cheap, larger ones rare.
+// Buffers of 16 KiB to 4 MiB are reused for further answers. They come in classes, each at most a quarter larger than the one before.
+// Smaller buffers are cheap, larger ones rare.
 const (
 	leastClass = 4 * 14
 	mostClass  = 4 * 22
 )
 
-// buffers are those that were given back. What nobody takes for a while, the garbage collector does.
+// buffers holds the buffers that were given back. The garbage collector takes those that are not reused for a while.
 var buffers [mostClass - leastClass + 1]sync.Pool
 
 // classOf returns the class of the smallest buffer for so many bytes, and how large it is.
@@ -29,7 +29,7 @@ func classOf(n int) (class, size int) {
 	return 4*power + quarters - 4, quarters * quarter
 }
 
-// newBuffer returns n bytes, whose content is open, with the Buffer that they are of; nil where it would serve nobody else.
+// newBuffer returns n bytes of undefined content, and the Buffer that they belong to. The Buffer is nil if it is not worth reusing.
 func newBuffer(n int) ([]byte, *Buffer) {
 	if n <= 1<<(leastClass/4) {
 		return make([]byte, n), nil

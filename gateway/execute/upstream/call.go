@@ -16,23 +16,21 @@ import (
 // Call sends p and returns the service's answer and the outcome of the call:
 //
 //   - NotSent: no connection was made, or no byte of the request was written.
-//   - Done: a complete 2xx answer, which Answer.Tree may find not to be JSON. With a *ResponseError where it cannot be used
-//     (HTML, longer than Config.MaxResponse): the service did what was asked.
+//   - Done: a complete 2xx answer, which Answer.Tree may find not to be JSON. With a *ResponseError if it cannot be used
+//     (HTML, longer than Config.MaxResponse): the service executed the call.
 //   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError; or one that is a refusal
 //     by Endpoint.ErrorWhen, with a *RejectedError.
 //   - Unknown: anything between, with ErrTimeout or ErrBroken.
 //
-// Other errors: ErrUnreachable, *BreakerOpenError, ErrGrantEnded, ErrIdentity (all NotSent, unless an earlier
-// attempt was), and one wrapping context.Canceled if ctx was. A ctx that ends stops the call wherever it is;
-// hand over one that outlives the agent's connection.
+// Other errors: ErrUnreachable, *BreakerOpenError, ErrGrantEnded, ErrIdentity (all NotSent, unless an earlier attempt was sent), and one
+// wrapping context.Canceled if ctx was canceled. When ctx ends, the call stops; pass a context that outlives the agent's connection.
 //
-// The Grant is asked before each attempt and again right before the first byte of each is written; when it has ended nothing
-// more is sent. The zero Grant sends nothing.
+// Call checks the Grant before each attempt and again right before it writes the first byte of each. After the Grant has ended it sends
+// nothing more. The zero Grant sends nothing.
 //
-// Attempts beyond the first, within Config.Timeout and Config.Retry: for safe routes, and for others if the
-// service takes an idempotency key, after a broken connection or 502, 503, 504 without Retry-After, and once after a
-// 401, with a new access token; for every method when no byte was written. After an attempt of which a byte was
-// written the next needs another Grant; where there is none, it is not made.
+// Call makes further attempts, within Config.Timeout and Config.Retry, after a broken connection or 502, 503, 504 without Retry-After, if
+// the route is safe or the service takes an idempotency key; once after a 401, with a new access token; and for every method if no byte
+// was written. After an attempt that wrote a byte, the next one needs another Grant; without it, Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	c := &calling{}
 	c.begin(ctx, u.cfg.Timeout)
@@ -118,7 +116,7 @@ func merge(before, now result, safe bool) result {
 	}
 }
 
-// wait pauses before attempt n+1; false when there is no time left for it.
+// wait pauses before attempt n+1. It returns false if there is no time left for it.
 func (u *Upstream) wait(ctx context.Context, n int) bool {
 	pause := min(u.cfg.Retry.Wait<<(n-1), u.cfg.Retry.MaxWait)
 	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter, nothing secret

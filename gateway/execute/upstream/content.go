@@ -15,7 +15,7 @@ import (
 const (
 	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
 	typeMember     = "content_type"     // media type in lower case without parameters
-	encodingMember = "content_encoding" // base64 where content is; else absent
+	encodingMember = "content_encoding" // base64 if content is; absent otherwise
 )
 
 const (
@@ -31,13 +31,13 @@ func acceptHeader(accept []string) string {
 	return strings.Join(accept, ", ")
 }
 
-// isContent reports whether a 2xx answer is passed on as content: where the endpoint's Accept says so of more than JSON, and the answer
-// is no JSON that it names, too.
+// isContent reports whether a 2xx answer is passed on as content: if the endpoint accepts more than JSON, and the answer is not a JSON
+// type that the endpoint accepts.
 func (r *Route) isContent(a Answer) bool {
 	if len(r.accept) == 0 || r.method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusResetContent {
 		return false
 	}
-	// A service that says no with 200 says it in JSON.
+	// A service that refuses with 200 sends JSON.
 	mayBeJSON := slices.ContainsFunc(r.accept, isJSON) || r.errorWhen.Pointer != ""
 	return !mayBeJSON || !isJSON(a.ContentType)
 }

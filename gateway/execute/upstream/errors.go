@@ -24,7 +24,7 @@ var (
 	ErrGrantEnded = errors.New("the permission for this call ended before it could be sent")
 	// ErrFull means that as many calls are under way to the service as may be, and no place came free in time.
 	ErrFull = errors.New("the service behind the gateway has as many calls under way as it may have")
-	// ErrIdentity means a member of Identity cannot stand in a header; nothing was sent.
+	// ErrIdentity means that a header cannot hold a member of Identity; nothing was sent.
 	ErrIdentity = errors.New("the identity told to the service holds characters that no header can carry")
 )
 

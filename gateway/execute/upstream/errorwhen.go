@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An ErrorWhen says which answers with a 2xx status are refusals, for services that say no with 200. The zero value: none.
+// An ErrorWhen describes which answers with a 2xx status are refusals, for services that refuse with 200. The zero value describes none.
 type ErrorWhen struct {
 	Pointer string // RFC 6901, into the answer; empty: no answer is a refusal
 	// Equals is the value there of a refusal, where HasEquals; otherwise any but null, false, 0, an empty text, list or
@@ -16,7 +16,7 @@ type ErrorWhen struct {
 	Message   string // where the message is, likewise; empty: where services usually have it
 }
 
-// in reports whether an answer is a refusal. One that is not acceptable is none.
+// in reports whether an answer is a refusal. An unacceptable answer is not.
 func (w ErrorWhen) in(answer []byte) bool {
 	if w.Pointer == "" || answer == nil {
 		return false
@@ -49,7 +49,7 @@ func valueAt(answer []byte, pointer string) (v any, ok bool) {
 	return v, err == nil
 }
 
-// same reports whether two values are equal; numbers by what they are, as far as that can be told exactly.
+// same reports whether two values are equal. It compares numbers by value, as far as that is exact.
 func same(a, b any) bool {
 	if strictjson.Kind(a) != strictjson.Kind(b) {
 		return false

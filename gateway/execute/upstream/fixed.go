@@ -123,7 +123,7 @@ func (b *builder) fixedFiles() {
 	}
 }
 
-// fixable are headers of ours that a service may want otherwise.
+// fixable are headers of ours that a configuration may set.
 var fixable = map[string]bool{"accept": true, "user-agent": true}
 
 func (r *Route) setFixedHeader(header map[string]string) error {
@@ -141,7 +141,7 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 	return nil
 }
 
-// errPointer means that two values have the same place in a body, or one lies inside another that is no object.
+// errPointer means that two values have the same place in a body, or that one lies inside another that is not an object.
 var errPointer = errors.New("another value stands there already")
 
 // Put sets the member at a JSON pointer in tree, making the objects on the way. The error is errPointer.

@@ -27,7 +27,7 @@ var (
 	placeNames = []string{"loc", "field", "source", "path"}
 )
 
-// message is the service's own word on why it refused a call, cleaned; empty where it said nothing that can be told.
+// message returns the service's own message in a refusal, cleaned. It is empty if there is no message that agents may read.
 func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointer string) string {
 	if membudget.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
@@ -152,7 +152,7 @@ func about(place, text string) string {
 	return place + ": " + text
 }
 
-// place says what one error is about: a list of names as a path, JSON:API's source as its pointer or parameter.
+// place returns what one error is about: a list of names as a path, JSON:API's source as its pointer or parameter.
 func place(item strictjson.Object) string {
 	for _, name := range placeNames {
 		switch v := item[name].(type) {

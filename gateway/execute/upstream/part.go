@@ -15,13 +15,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Part says how the value of a parameter is written into a body of multipart/form-data, or as the whole of one of
+// A Part describes how the value of a parameter is written into a body of multipart/form-data, or as the whole of one of
 // application/octet-stream.
 type Part struct {
 	// Base64: the value is base64 (RFC 4648 section 4, with padding, without line breaks) of the bytes to send, which are a file.
 	Base64 bool
-	// MediaType is sent with the value. Several with commas between them, or ranges such as image/*: the one that the bytes seem to be,
-	// else the first of them. Empty: application/octet-stream for bytes, application/json for lists and objects, none for texts.
+	// MediaType is sent with the value. If it has several, separated by commas, or ranges such as image/*, the type that the bytes seem
+	// to have is sent, or the first one. Empty: application/octet-stream for bytes, application/json for lists and objects, no type for
+	// texts.
 	MediaType string
 }
 
@@ -78,7 +79,7 @@ func (b *builder) bytes() []byte {
 	return data
 }
 
-// multipart is a body of RFC 7578. Files come last: some services want to know the rest before.
+// multipart writes a body of RFC 7578. Files come last: some services need the other parts first.
 func (b *builder) multipart() []byte {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)

@@ -18,7 +18,7 @@ type Prepared struct {
 	route  *Route
 	target []byte // path and query
 	body   []byte
-	// contentType is of the body where it differs from one request to the next; else empty.
+	// contentType is the type of the body if it differs from request to request; empty otherwise.
 	contentType string
 	// space holds target and body, as far as they fit.
 	space [512]byte
@@ -50,11 +50,11 @@ func (p *Prepared) room() []byte {
 // quotes the value.
 type Violation struct{ Parameter, Message string }
 
-// Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are
-// written as they were sent. In paths a value must be one plain segment: a string, number or boolean that is
-// not empty, not . or .., and holds no /, \ or control character. In queries and forms arrays become repeated
-// members, objects (and arrays in arrays) JSON text, and null is left out; so they are in parts, of which there are at most
-// 1000. Path and query together are bounded by 16 KiB. No I/O; parameters is not kept.
+// Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are written as they were sent.
+// In paths a value must be one plain segment: a string, number or boolean that is not empty, not . or .., and holds no /, \ or control
+// character. In queries and forms arrays become repeated members, objects (and arrays in arrays) JSON text, and null is left out; the
+// same holds for parts, of which there are at most 1000. Path and query together are bounded by 16 KiB. Prepare does no I/O and keeps no
+// reference to parameters.
 func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	p := &Prepared{route: r}
 	b := builder{route: r, parameters: parameters, target: p.space[:0]}
@@ -126,7 +126,7 @@ func (b *builder) path() {
 	}
 }
 
-// segment returns the value of a parameter that stands in the path.
+// segment returns the value of a parameter for the path.
 func (b *builder) segment(name string) string {
 	value, ok := strictjson.ScalarText(b.parameters[name])
 	switch {
@@ -207,7 +207,7 @@ func (b *builder) fillable(value []piece) bool {
 	return true
 }
 
-// scalar reports whether a parameter has a value for its place in a text of the query; null is none.
+// scalar reports whether a parameter has a value for its place in a text of the query. null counts as no value.
 func (b *builder) scalar(name string) bool {
 	v := b.parameters[name]
 	if v == nil {
@@ -281,7 +281,7 @@ func (b *builder) body(space []byte) []byte {
 	return b.json(space, "", rest)
 }
 
-// texts are the values under which a parameter stands in a query or form: none for null.
+// texts returns the values of a parameter in a query or form: no value for null.
 func (b *builder) texts(name string) []string {
 	v := b.parameters[name]
 	if v == nil {

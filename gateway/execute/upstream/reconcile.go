@@ -14,16 +14,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Reconcile is how the service is asked what became of a call. The zero value: it is not asked.
+// A Reconcile describes how to ask the service for the outcome of a call. The zero value: the service cannot be asked.
 type Reconcile struct {
 	// Path is below Config.URL, with {execution_id} in a segment or a value of its query; without it the id is only in
 	// Config.IdempotencyHeader.
 	Path string
-	// Done and NotDone are the answers that say that the call took effect, and that it did not and never will: statuses
-	// such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx answer which is true there, or has the value that follows
-	// it, as in "/state=paid". Any other answer says neither.
+	// Done and NotDone are the answers that mean that the call took effect, and that it did not and never will: statuses such as "200,
+	// 201", or a JSON pointer (RFC 6901) into a 2xx answer whose target is true, or has the value that follows it, as in "/state=paid".
+	// Any other answer means neither.
 	Done, NotDone string
-	// Fixed are sent with it: headers, members of the query and parameters that stand in Path.
+	// Fixed are sent with it: headers, members of the query and parameters in Path.
 	Fixed Fixed
 }
 
@@ -36,7 +36,7 @@ type question struct {
 // askedID is the parameter of the path.
 const askedID = "execution_id"
 
-// ownHost stands for the service in a question's address, which has none of its own.
+// ownHost is a placeholder for the service in a question's address, which has no host.
 const ownHost = "service.invalid"
 
 func (u *Upstream) setQuestion(c Reconcile) (err error) {
@@ -67,12 +67,12 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 	return nil
 }
 
-// CanBeAsked reports whether the service says what became of a call.
+// CanBeAsked reports whether the service can report the outcome of a call.
 func (u *Upstream) CanBeAsked() bool { return u.question != nil }
 
-// Ask asks the service what became of the call of an execution: store.Captured where it took effect, store.Released
-// where it did not, and store.Unresolved where the answer says neither. It changes nothing at the service. The error is
-// as that of Call; then nothing is known.
+// Ask asks the service for the outcome of the call of an execution: store.Captured if it took effect, store.Released if it did not, and
+// store.Unresolved if the answer means neither. It changes nothing at the service. The error is as that of Call; the outcome is then
+// unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
 	c := &calling{}
 	c.begin(ctx, u.cfg.Timeout)
@@ -112,7 +112,7 @@ func (asking) Alive() error                                 { return nil }
 func (asking) Another(context.Context) (grant.Grant, error) { return grant.Grant{}, errAskedOnce }
 func (asking) Unused(context.Context)                       {}
 
-// A sign is an answer that says something: one of these statuses, or a value in its body.
+// A sign is a meaningful answer: one of these statuses, or a value in its body.
 type sign struct {
 	statuses []int
 	pointer  string

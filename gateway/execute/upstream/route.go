@@ -27,7 +27,7 @@ type Endpoint struct {
 	// become an object with content, content_type and content_encoding. None: JSON.
 	Accept     []string
 	Parameters []string        // names of the intent's input parameters
-	Parts      map[string]Part // how they stand in the last two content types; absent: as text
+	Parts      map[string]Part // how the last two content types write them; absent: as text
 	Fixed      Fixed
 	ErrorWhen  ErrorWhen
 	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
@@ -68,7 +68,7 @@ type Route struct {
 	credentials []string // those among the fixed values
 
 	guard     guard        // against what agents must not see
-	concealed atomic.Int64 // answers in which it was found
+	concealed atomic.Int64 // answers that had one
 }
 
 // Errors of Route, which check distinguishes; the text around them has the details.

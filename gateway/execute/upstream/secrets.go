@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Shorter values, in bytes, are not looked for: they stand in answers by chance.
+// Shorter values, in bytes, are not searched for: answers have them by chance.
 const (
 	leastInMessage  = 4 // a message that holds one is dropped as a whole
 	LeastCredential = 6 // in a 2xx answer

@@ -122,7 +122,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 	return pieces, nil
 }
 
-// fix checks fixed text and escapes what may not stand in a URL as it is. RFC 3986 section 3.3.
+// fix checks fixed text and escapes what a URL cannot hold as it is. RFC 3986 section 3.3.
 func fix(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {

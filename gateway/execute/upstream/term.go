@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A term is a context that ends at a time. Its timer is made when somebody waits for it: mostly nobody does, because what a
-// connection does has a deadline of its own. It ends by time.Now, like every other context.
+// A term is a context that ends at a time. It makes its timer when something waits for it, which is rare, because operations on a
+// connection have deadlines of their own. It ends by time.Now, like every other context.
 type term struct {
 	context.Context //nolint:containedctx // a term is a context: this ends it before, if it ends
 
@@ -17,7 +17,7 @@ type term struct {
 	cancel context.CancelFunc
 }
 
-// begin makes it a term of a context, which end is to be called of.
+// begin makes it a term of a context. The caller must call end.
 func (t *term) begin(ctx context.Context, d time.Duration) {
 	t.Context, t.until = ctx, time.Now().Add(d) //nolint:forbidigo // contexts end by the clock of the machine
 	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {

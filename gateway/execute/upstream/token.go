@@ -30,8 +30,8 @@ const (
 	maxToken  = 16 << 10 // bytes
 )
 
-// tokens keeps an access token for all calls (RFC 6749 4.4). One request for it is under way at a time, whoever waits for
-// it. A token is used until it has ended or was refused; one that is about to end is renewed beside the calls.
+// tokens keeps an access token for all calls (RFC 6749 4.4). Only one request for it is under way at a time, for all that wait. A token
+// is used until it expires or is refused; before it expires it is renewed in the background.
 type tokens struct {
 	source   clientcredentials.Config
 	client   *http.Client
@@ -97,8 +97,8 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	}
 }
 
-// known returns the token, or why there is none for now. Where neither is known, or a new one is due, a token has to be
-// fetched; text is then the one to go on with meanwhile, if there is one.
+// known returns the token, or the reason why there is none for now. If it has neither, or a new token is due, a token must be fetched;
+// text is then the token to use meanwhile, if there is one.
 func (t *tokens) known() (text string, err error, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,8 +144,8 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	return fresh.text, nil
 }
 
-// refused says that the service does not take the token of these headers. It is given up, unless it is new: then another
-// would be refused too.
+// refused reports that the service does not accept the token of these headers. The token is dropped, unless it is new: another one would
+// be refused, too.
 func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +173,7 @@ func (t *tokens) guard() guard {
 	return t.found
 }
 
-// renewed returns the headers with another token; false where there is none.
+// renewed returns the headers with another token. It returns false if there is none.
 func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields, bool) {
 	text, err := u.tokens.get(ctx)
 	if err != nil || header.Get(authorization) == bearer+text {

@@ -38,7 +38,7 @@ type Config struct {
 	// URL is the service's address: http or https, a host, and optionally a path that is put in front of
 	// every endpoint's. It takes the place of scheme and host of every endpoint.
 	URL *url.URL
-	// Execute is the path (below URL) to which intents without an endpoint are posted; empty: there is none.
+	// Execute is the path (below URL) that intents without an endpoint are posted to. Empty: every intent needs an endpoint.
 	Execute string
 	// AllowedHosts are the hosts an endpoint may name beside the namespace of its intent and the names
 	// below it: the host of service_url and the service's own. Ports are ignored.
@@ -47,14 +47,13 @@ type Config struct {
 	Timeout time.Duration
 	// MaxResponse bounds the body of an answer in bytes, before and after decompression.
 	MaxResponse int64
-	// IdempotencyHeader is the header in which the service takes a key that makes repeating a request
-	// harmless. It then carries the execution id, and methods other than GET and HEAD are retried too.
+	// IdempotencyHeader is the header that carries a key by which the service recognises repeated requests. It has the execution id, and
+	// methods other than GET and HEAD are retried too.
 	IdempotencyHeader string
-	// ErrorMessage is the JSON pointer (RFC 6901) at which the service's refusals have their message; empty: where services
-	// usually have it.
+	// ErrorMessage is the JSON pointer (RFC 6901) to the message in the service's refusals. Empty: the usual places are searched.
 	ErrorMessage string
 	Reconcile    Reconcile
-	// AuthHeaders, Basic and OAuth2 are the operator's credentials in headers, of which each has one value.
+	// AuthHeaders, Basic and OAuth2 are the operator's credentials in headers. Each header has one value.
 	AuthHeaders []AuthHeader
 	Basic       Basic
 	OAuth2      OAuth2
@@ -105,7 +104,7 @@ type Upstream struct {
 	hosts    map[string]bool
 	auth     pool.Fields // the credentials that never change
 	tokens   *tokens     // nil: no OAuth2
-	question *question   // nil: the service is not asked what became of a call
+	question *question   // nil: the service cannot be asked for the outcome of a call
 	conns    *pool.Pool
 	places   *fairqueue.Places
 	failing  *otter.Cache[ownCircuit, *circuit]
@@ -152,9 +151,9 @@ func New(cfg Config) (*Upstream, error) {
 	return u, nil
 }
 
-// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; a stranger is
-// an agent that the operator has not approved. It sees to it that there is an access token, where calls need one. leave gives
-// the place back, once. Errors: ErrFull, ErrUnreachable where there is no token, that of ctx.
+// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; a stranger is an agent that
+// the operator has not approved. It also makes sure that there is an access token, if calls need one. leave gives the place back, once.
+// Errors: ErrFull, ErrUnreachable if there is no token, that of ctx.
 func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leave func(), err error) {
 	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Stranger: stranger})
 	if errors.Is(err, fairqueue.ErrFull) {

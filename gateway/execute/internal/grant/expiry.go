@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// ErrExpired means that the time in which an attempt may be sent is over.
+// ErrExpired means that the time to send an attempt is over.
 var ErrExpired = errors.New("the grant has expired")
 
-// Expired returns ErrExpired from a time on, by the monotonic or the wall clock, whichever is there first: one of them
-// stands still while the machine sleeps, the other may be set.
+// Expired returns ErrExpired from a time on, by the monotonic or the wall clock, whichever reaches it first: the one stands still while
+// the machine sleeps, the other may be set.
 func Expired(expires, now time.Time) error {
 	if !now.Before(expires) || !now.Round(0).Before(expires.Round(0)) {
 		return ErrExpired

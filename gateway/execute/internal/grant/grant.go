@@ -1,5 +1,5 @@
-// Package grant holds the permission to make one attempt at an upstream call. Only packages below gateway/execute can name
-// it, so that nobody else reaches an upstream; begin makes one when everything that the call needs has been taken.
+// Package grant holds the permission to make one attempt at an upstream call. Only packages below gateway/execute can import it, so that
+// no other package reaches an upstream; begin makes a Grant after it has taken everything that the call needs.
 package grant
 
 import (
@@ -18,11 +18,10 @@ type Terms interface {
 	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first
 	// byte; it must be quick.
 	Alive() error
-	// Another makes the Grant of a further attempt, after one of which a byte was written: an upstream counts attempts, so
-	// each takes a place of its own in every limit of the call. An error: there is none, or no other reason to permit
-	// another.
+	// Another makes the Grant of a further attempt, after one that wrote a byte: an upstream counts attempts, so each takes a place of
+	// its own in every limit of the call. It returns an error if there is no place, or the attempt is not permitted.
 	Another(ctx context.Context) (Grant, error)
-	// Unused gives back the place of an attempt of which no byte was written, where the end of the call does not.
+	// Unused gives back the place of an attempt that wrote no byte, if the end of the call does not.
 	Unused(ctx context.Context)
 }
 
@@ -50,7 +49,7 @@ func (g Grant) Another(ctx context.Context) (Grant, error) {
 	return g.terms.Another(ctx)
 }
 
-// Unused says that no byte was written under the Grant, and none will be.
+// Unused reports that no byte was written under the Grant, and none will be.
 func (g Grant) Unused(ctx context.Context) {
 	if g.terms != nil {
 		g.terms.Unused(ctx)

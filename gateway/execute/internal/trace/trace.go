@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A Parent is a traceparent: version, trace id, span id and flags. The zero Parent is none.
+// A Parent is a traceparent: version, trace id, span id and flags. The zero Parent means that there is none.
 type Parent string
 
-// Continue goes on with the caller's trace under a span of our own, or starts one where parent is none of version 00.
-// Only the ids and the flags are taken over; tracestate and baggage are not.
+// Continue continues the caller's trace with a span of our own. It starts a trace if parent is not of version 00. It takes over only the
+// ids and the flags, not tracestate and baggage.
 func Continue(parent string) Parent {
 	var span [8]byte
 	_, _ = rand.Read(span[:]) // never fails: crypto/rand

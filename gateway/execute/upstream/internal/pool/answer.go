@@ -13,13 +13,12 @@ type Answer struct {
 	Status int
 	// Length is that of the body in bytes, as announced; -1: it is known at its end. To HEAD it is that of the body to GET.
 	Length int64
-	Header Fields // those of Config.Keep, in the order in which they came
+	Header Fields // those of Config.Keep, in their order
 	// Body ends with io.EOF where it is complete. It is read from the connection.
 	Body io.Reader
 }
 
-// Answer reads the head of the answer. Informational answers are read over, but for 101, which has no body and after which the
-// connection is no good.
+// Answer reads the head of the answer. It skips informational answers except 101, which has no body and makes the connection unusable.
 func (c *Conn) Answer() (*Answer, error) {
 	for {
 		h, err := c.readHead()
@@ -49,7 +48,7 @@ func (c *Conn) begin(h *head) {
 		c.ended = io.EOF
 	case h.status < 200 || h.status == http.StatusNoContent || h.status == http.StatusNotModified:
 		c.answer.Length, c.ended = 0, io.EOF
-		// Whoever announces a body with a 204 may well send it, later, too: RFC 9112 6.1 and 6.2.
+		// A service that announces a body with a 204 may send it later: RFC 9112 6.1 and 6.2.
 		c.keeps = c.keeps && (h.status != http.StatusNoContent || !h.chunked && h.length <= 0)
 	case h.chunked:
 		c.answer.Length, c.chunks = -1, httputil.NewChunkedReader(c.in)
@@ -88,7 +87,7 @@ func (c *Conn) readBody(p []byte) (n int, err error) {
 	return n, fromEOF(err)
 }
 
-// maxTrailer bounds what stands behind the last chunk, in bytes.
+// maxTrailer bounds the trailer after the last chunk, in bytes.
 const maxTrailer = 4 << 10
 
 var errTrailer = errors.New("what follows the last chunk of the answer is malformed, too long, or not permitted there")

@@ -18,7 +18,7 @@ import (
 type Conn struct {
 	pool  *Pool
 	conn  net.Conn
-	raw   net.Conn // below TLS; conn itself where there is none
+	raw   net.Conn // below TLS; conn itself without TLS
 	peek  *peeker  // of raw; nil: it cannot be looked into
 	in    *bufio.Reader
 	left  int64        // bytes of the head that may still be read
@@ -62,7 +62,7 @@ func (c *Conn) watch(ctx context.Context, until time.Time) {
 	}
 }
 
-// plain reports whether there is no TLS.
+// plain reports whether the connection does without TLS.
 func (c *Conn) plain() bool { return c.raw == c.conn }
 
 // clean reports, without waiting, whether the other side has neither closed the connection nor sent anything after its
@@ -98,7 +98,7 @@ const shortBody = 64 << 10
 // ErrNotNow is that of Send where the service has closed the connection, or has spoken on it unasked.
 var ErrNotNow = errors.New("the service closed the idle connection, or spoke on it unasked")
 
-// Send sends a request. admit is asked right before the first byte is written; its error is returned as it is. written tells
+// Send sends a request. It calls admit right before it writes the first byte, and returns the error of admit unchanged. written reports
 // whether a byte may have reached the service: never before admit has allowed it.
 func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	c.method, c.left = r.Method, c.pool.cfg.MaxHeader

@@ -2,8 +2,7 @@ package pool
 
 import "strings"
 
-// Fields are header fields, in the order in which they are written. Names are written as they are, and compared
-// without their case.
+// Fields are header fields, in the order in which they are written. Names are written as they are, and compared without regard to case.
 type Fields []Field
 
 // A Field is one header field.
@@ -18,13 +17,13 @@ func (f *Fields) Set(name, value string) {
 	*f = append(*f, Field{name, value})
 }
 
-// Get returns the value of the first field of a name; empty where there is none.
+// Get returns the value of the first field of a name. It is empty if there is no such field.
 func (f Fields) Get(name string) string {
 	value, _ := f.Lookup(name)
 	return value
 }
 
-// Lookup is Get that tells whether there is one.
+// Lookup is Get, and reports whether there is such a field.
 func (f Fields) Lookup(name string) (value string, ok bool) {
 	if i := f.index(name); i >= 0 {
 		return f[i].Value, true
@@ -32,7 +31,7 @@ func (f Fields) Lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
-// List returns the values of all fields of a name as one list; empty where there is none. RFC 9110 5.3.
+// List returns the values of all fields of a name as one list. It is empty if there is no such field. RFC 9110 5.3.
 func (f Fields) List(name string) string {
 	var values []string
 	for rest := f; ; {

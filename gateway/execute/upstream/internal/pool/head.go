@@ -17,13 +17,13 @@ var (
 	errCoding     = errors.New("the Transfer-Encoding of the answer is not chunked, or not for its version of HTTP")
 )
 
-// A head is what the head of one answer says.
+// A head is the parsed head of one answer.
 type head struct {
 	status  int
 	old     bool   // HTTP/1.0
 	fields  Fields // that are kept
 	length  int64  // Content-Length; -1: none
-	digits  int    // in which it was written
+	digits  int    // digits of the chunk size so far
 	codings int    // fields Transfer-Encoding
 	chunked bool
 	trailer bool // a trailer is announced with fields that frame a message
@@ -60,7 +60,7 @@ func (c *Conn) readHead() (head, error) {
 	}
 }
 
-// statusLine reads "HTTP/1.1 200 OK", of which the reason may be missing with the space before it.
+// statusLine reads "HTTP/1.1 200 OK". The reason may be missing, with the space before it.
 func (h *head) statusLine(line []byte) error {
 	const version, code, end = len("HTTP/1."), len("HTTP/1.1 "), len("HTTP/1.1 200")
 	if len(line) < end || string(line[:version]) != "HTTP/1." || line[version] < '0' || line[version] > '9' || line[code-1] != ' ' ||
@@ -129,7 +129,7 @@ func fieldOf(line []byte) (name, value []byte, err error) {
 	return name, bytes.Trim(value, " \t"), nil
 }
 
-// isText: there are no control characters but tabs. RFC 9110 5.5.
+// isText reports whether a value has no control characters but tabs. RFC 9110 5.5.
 func isText(s []byte) bool {
 	for _, b := range s {
 		if b < ' ' && b != '\t' || b == 0x7f {

@@ -1,10 +1,8 @@
-// Package pool keeps connections to one web service and carries one HTTP/1.1 request at a time on each, on the goroutine
-// of whoever makes it.
+// Package pool keeps connections to one web service and carries one HTTP/1.1 request at a time on each, on the goroutine of the caller.
 //
-// It exists because of what net/http's client cannot promise: that the caller is asked right before the first byte is written,
-// that it is certain afterwards whether one was, that nothing is repeated, and that bytes which a service sends beyond
-// its answer are never taken for the answer to the next request. Of the head of an answer it keeps what it is asked for, and
-// nothing else of it takes memory.
+// It exists because net/http's client cannot promise four things: to call back right before it writes the first byte, to report
+// afterwards whether it wrote one, to repeat nothing, and never to take bytes that a service sends beyond its answer for the answer to
+// the next request. It keeps only the requested fields of the head of an answer; other fields take no memory.
 //
 //	c, err := p.Take(ctx, until)
 //	defer c.Release()
@@ -27,7 +25,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A Config says where the service is, and bounds the connections to it. Everything but TLS and Keep is required.
+// A Config has the address of the service, and the bounds of the connections to it. Everything but TLS and Keep is required.
 type Config struct {
 	URL         *url.URL      // http or https, and a host
 	TLS         *tls.Config   // for https
@@ -54,7 +52,7 @@ type Pool struct {
 	sweeps bool    // a sweep is to come
 }
 
-// New makes a Pool; nothing is dialed. The error says what is wrong with the host.
+// New makes a Pool; it dials nothing. It returns an error if the host is invalid.
 func New(cfg Config) (*Pool, error) {
 	host := cfg.URL.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
@@ -76,9 +74,8 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// Take returns a connection on which nothing is under way, and waits for one as long as ctx allows. Connections that the
-// service has closed, or on which it has sent what nobody asked for, are not among them. All this ends at a time: from then
-// on, and when ctx ends before, what the connection is doing fails.
+// Take returns an idle connection, and waits for one as long as ctx allows. It skips connections that the service has closed or sent
+// unrequested bytes on. After the time until, or when ctx ends before, whatever the connection does fails.
 func (p *Pool) Take(ctx context.Context, until time.Time) (*Conn, error) {
 	if err := p.enter(ctx, until); err != nil {
 		return nil, err
@@ -122,7 +119,7 @@ func (p *Pool) clean(ctx context.Context, until time.Time) (*Conn, error) {
 	}
 }
 
-// last takes the idle connection that was used last; nil: there is none.
+// last takes the idle connection that was used last. nil: there is none.
 func (p *Pool) last() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +154,7 @@ func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
 	return newConn(p, secure, raw), nil
 }
 
-// keep takes a connection back; false where there is no room for it.
+// keep takes a connection back. It returns false if there is no room for it.
 func (p *Pool) keep(c *Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

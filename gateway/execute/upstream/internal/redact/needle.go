@@ -11,7 +11,7 @@ import (
 type needle struct {
 	raw    []byte
 	runes  []rune
-	anchor []byte // ASCII letters and digits; empty: there are none
+	anchor []byte // ASCII letters and digits; may be empty
 	before int    // runes before anchor
 	kind   kind
 }
@@ -20,7 +20,7 @@ type kind int
 
 const (
 	text   kind = iota
-	number      // it could stand as a number in JSON
+	number      // whether it could be a number in JSON
 	coded       // base64
 )
 
@@ -33,8 +33,8 @@ const (
 	longest = 20
 )
 
-// needlesOf returns the needles of a secret: itself, and what base64 makes of it at each of the three places at which it can
-// stand in the bytes that are encoded.
+// needlesOf returns the needles of a secret: the secret itself, and its base64 at each of the three offsets that it can have in the
+// encoded bytes.
 func needlesOf(secret string) []*needle {
 	kind := text
 	if strings.Trim(secret, "0123456789+-.eE") == "" {
@@ -84,7 +84,7 @@ func (n *needle) from(b []byte, start int) (end int) {
 	return end
 }
 
-// around returns where the needle begins and ends in b if its anchor stands at a place; 0, 0: it does not.
+// around returns the bounds of the needle in b if its anchor begins at a place. It returns 0, 0 if the needle is not there.
 func (n *needle) around(b []byte, at int) (start, end int) {
 	for start = at - n.before; start >= max(0, at-longest*n.before); start-- {
 		var space [mostEnds]int
@@ -98,10 +98,10 @@ func (n *needle) around(b []byte, at int) (start, end int) {
 	return 0, 0
 }
 
-// mostEnds bounds the places at which one may be with the beginning of a needle.
+// mostEnds bounds the places that the beginning of a needle may end at.
 const mostEnds = 8
 
-// match appends how many bytes at the start of b are these runes, in every way in which they are escaped there.
+// match appends how many bytes at the start of b are these runes, for every way of escaping them.
 func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	var here, next [mostEnds]int
 	at := append(here[:0], 0)
@@ -118,7 +118,7 @@ func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	return append(out, at...)
 }
 
-// step appends where one is behind a rune that stands at a place.
+// step appends the places behind a rune at a place.
 func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	var space [mostEnds]int
 	lengths := forms(space[:0], b, r, layers)
@@ -133,8 +133,8 @@ func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	return out
 }
 
-// other is the character that may stand for a rune: in the alphabet of base64 for URLs (RFC 4648 section 5), and for the space in
-// a query.
+// other returns the character that may replace a rune: in the alphabet of base64 for URLs (RFC 4648 section 5), and for the space in a
+// query.
 func (n *needle) other(r rune) rune {
 	switch {
 	case n.kind == coded && r == '+':
@@ -156,7 +156,7 @@ func (n *needle) stands(b []byte, start, end int) bool {
 	return (start == 0 || !isDigit(rune(b[start-1]))) && (end == len(b) || !isDigit(rune(b[end])))
 }
 
-// A match is where a needle stands.
+// A match is the place of a needle.
 type match struct {
 	needle     *needle
 	start, end int
@@ -180,7 +180,7 @@ func (f match) mask(b []byte) {
 	}
 }
 
-// pastEscape returns the end of the JSON escape in which a match begins, or its start: "\nabc" does not hold "nabc".
+// pastEscape returns the end of the JSON escape that a match begins in, or the start of the match: "\nabc" does not hold "nabc".
 func pastEscape(b []byte, start int) int {
 	for lead := max(0, start-len(`\u000`)); lead < start; lead++ {
 		if !endsWithLead(b[:lead+1]) {

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// A Matcher finds a set of secrets in one pass, whatever their number. It is immutable. The nil Matcher finds nothing.
+// A Matcher finds a set of secrets in one pass, independent of their number. It is immutable. The nil Matcher finds nothing.
 //
-// Letters and digits are never escaped. So each secret is found by its anchor, its longest run of them, with the algorithm of Wu
-// and Manber: most bytes are skipped. What stands around an anchor is then compared character by character, each in any of its
-// escaped forms.
+// Letters and digits are never escaped. So the Matcher finds each secret by its anchor, its longest run of them, with the algorithm of Wu
+// and Manber, which skips most bytes. It then compares the text around an anchor character by character, each in any of its escaped
+// forms.
 type Matcher struct {
 	width      int // of the part of each anchor that shift is about
 	shift      [tableSize]uint8
@@ -25,7 +25,7 @@ const (
 	leastAnchor, mostAnchor = 2, 16
 )
 
-// New returns the matcher of secrets; nil where there are none.
+// New returns the matcher of secrets. It returns nil if there are no secrets.
 func New(secrets []string) *Matcher {
 	var needles []*needle
 	for _, text := range slices.Compact(slices.Sorted(slices.Values(secrets))) {
