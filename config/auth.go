@@ -54,7 +54,7 @@ func (l *loader) checkAuthHeader(path string, a *Auth) {
 		l.Errorf(path+".header", `want "Name: value", on one line`)
 		return
 	}
-	if !fieldName().MatchString(name) { // what is no name may be the secret itself
+	if !fieldName().MatchString(name) { // an invalid name may be the secret itself
 		l.Errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// A Block is a part of the configuration that a module reads. Key is the key under which it stands, and Doc its description.
+// A Block is a part of the configuration that a module reads. Key is its key in the mapping around it, and Doc its description.
 type Block struct {
 	Key, Doc string
 	// Restart means that a process takes over changes only when it starts.
@@ -92,8 +92,8 @@ func SetDefaults(settings Settings) {
 	yamlconf.Decode(nil, settings, yamlconf.Options{Types: Blocks{}.types(), Env: none})
 }
 
-// A BlockCheck is what Settings are checked with. The keys of its methods are those of the block, such as path or rules["x"]; the empty key
-// stands for the block itself.
+// A BlockCheck is passed to Settings that check themselves. The keys of its methods are those of the block, such as path or rules["x"];
+// the empty key means the block itself.
 type BlockCheck struct {
 	Config  *Config
 	Service *Service // whose block it is; nil beside services
@@ -193,7 +193,7 @@ func (b *BlockCheck) OwnKey(f File) {
 	}
 }
 
-// Listener checks an address to listen on, and that no other listener has it. An empty address is none.
+// Listener checks an address to listen on, and that no other listener has it. It skips an empty address.
 func (b *BlockCheck) Listener(key, address string) {
 	if address == "" {
 		return

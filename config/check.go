@@ -39,7 +39,7 @@ func (l *loader) check(c *Config) {
 	l.checkBilling(&c.Billing)
 }
 
-// newcomersPart is the part of the credit that an agent may owe which nobody approved, where nothing else is said.
+// newcomersPart is the default part of the credit that an unapproved agent may owe.
 const newcomersPart = 10
 
 func (l *loader) checkBilling(b *Billing) {

@@ -240,7 +240,7 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 	}
 }
 
-// printable reports whether s can stand in a header: RFC 9110 5.5, without obs-text controls.
+// printable reports whether a header may hold s: RFC 9110 5.5, without obs-text controls.
 func printable(s string) bool {
 	return len(s) <= 8192 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

@@ -1,6 +1,6 @@
-// Package config turns the YAML an operator edits into a checked Config. Nothing else in uimgate reads
-// files or the environment: what a gateway needs from either is in the Config, in its final type and
-// within its bounds, or Load reports what is wrong, all of it at once, as file:line: message.
+// Package config turns the YAML that an operator edits into a checked Config. No other package of uimgate reads the configuration's files
+// or the environment: what a gateway needs from either is in the Config, in its final type and within its bounds, or Load reports what is
+// wrong, all of it at once, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
 //	for _, p := range problems {
@@ -10,11 +10,10 @@
 //		return 1
 //	}
 //
-// Keys, defaults, bounds and descriptions stand once, in the struct tags of this file, whose meaning
-// internal/yamlconf has: the decoder, the JSON Schema (Schema) and the reference (Reference) are made from them.
+// Struct tags of this file declare keys, defaults, bounds and descriptions. internal/yamlconf defines the tags; the decoder, the JSON
+// Schema (Schema) and the reference (Reference) are made from them.
 //
-// The package also owns the data directory (OpenDataDir) and watches the files a Config was read from
-// (Watch).
+// The package also owns the data directory (OpenDataDir) and watches the files that a Config was read from (Watch).
 package config
 
 import (
@@ -119,7 +118,7 @@ type Service struct {
 	publicDef bool
 }
 
-// IssuerOr is the issuer: the configured one, else namespace, which is that of the service's first intent.
+// IssuerOr returns the issuer: the configured one, or else namespace, which is that of the service's first intent.
 func (s *Service) IssuerOr(namespace string) string {
 	if s.Issuer != "" {
 		return s.Issuer
@@ -141,11 +140,10 @@ type Upstream struct {
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
 }
 
-// A Sign is what an answer has that says something: one of some statuses, as in "200, 201", or a value in its body, as
-// in /done or /state=paid.
+// A Sign is a condition on an answer: one of some statuses, as in "200, 201", or a value in its body, as in /done or /state=paid.
 type Sign string
 
-// Reconcile is how an upstream is asked what became of a call.
+// Reconcile describes how to ask an upstream for the outcome of a call.
 type Reconcile struct {
 	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that is asked by GET, with {execution_id} in it; without that the id is in idempotency_header. Empty: it is not asked."`
 	Done    Sign   `yaml:"done" example:"200" doc:"The answer that says that it happened: statuses, such as \"200, 201\", or a JSON pointer into the answer that is true there, or has a value, as in /state=paid. Required with url."`
@@ -194,7 +192,7 @@ type IntentRule struct {
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"As services[].error_when, for this intent. Default: as the service's."`
 }
 
-// An ErrorWhen says which answers with a 2xx status are refusals. The zero value: none.
+// An ErrorWhen describes which answers with a 2xx status are refusals. The zero value describes none.
 type ErrorWhen struct {
 	Pointer string `yaml:"pointer" doc:"JSON pointer into the answer, such as /ok."`
 	Equals  Value  `yaml:"equals" doc:"The value there that says no, such as false. Default: any but null, false, 0, an empty text, list or object, such as a list of errors."`
@@ -241,7 +239,7 @@ type Allowed struct {
 type Billing struct {
 	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
 	Credit money.Amount `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
-	// Newcomers has the currency of Credit, and is no more than it.
+	// Newcomers has the currency of Credit, and is at most Credit.
 	Newcomers money.Amount  `yaml:"newcomers" doc:"Most that one agent may owe which nobody approved, under open admission. Default: a tenth of credit. All of them together owe credit at most, which comes free again within 24 hours."`
 	Retain    time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }

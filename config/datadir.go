@@ -42,9 +42,9 @@ type DataDir struct {
 	lock *os.File
 }
 
-// OpenDataDir takes hold of the directory, and makes it (0700) if it is not there. Where another
-// process holds it, the error wraps ErrDataInUse. The hold ends with Close or the process, whichever is
-// first (so keep the DataDir until the end), so a crash leaves nothing to clean up.
+// OpenDataDir locks the directory, and makes it (0700) if it does not exist. If another process has it locked, the error wraps
+// ErrDataInUse. The lock ends with Close or the process, whichever is first (so keep the DataDir until the end), so a crash leaves
+// nothing to clean up.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, privateDir); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
@@ -135,7 +135,7 @@ var ErrSocketPath = errors.New("the path is too long for a Unix socket")
 // ListenOwner listens at SocketPath for the user of this process alone, and removes what an earlier process left there.
 func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
 	path := SocketPath(d.path)
-	// Nobody else may connect before the permissions are set, so it is made where others cannot look.
+	// Other users must not connect before the permissions are set, so it is made in a directory that they cannot read.
 	hidden, err := os.MkdirTemp(d.path, ".tmp-") // removed by the next start, if not by this one
 	if err != nil {
 		return nil, fmt.Errorf("listening for the operator: %w", err)

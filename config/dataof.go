@@ -11,8 +11,8 @@ import (
 // dataLine is the key data of a configuration that cannot be read as a whole.
 var dataLine = regex.Lazy(`(?m)^data:[ \t]+("[^"\n]*"|'[^'\n]*'|[^#\n]+)`)
 
-// DataOf returns the data directory of a configuration that cannot be loaded: what its line of data says; where there is
-// none, what is usual beside that file. It need not be there.
+// DataOf returns the data directory of a configuration that cannot be loaded: the value of its line data, or the default beside that
+// file. The directory may not exist.
 func DataOf(path string) string {
 	if dir := os.Getenv(variables["--data"]); dir != "" {
 		return dir

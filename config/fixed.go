@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Value is any JSON value, written as YAML; ${…} is expanded in its texts. It may be a secret: like a Secret, no print, log
-// or dump shows it. The zero Value is none.
+// A Value is any JSON value, written as YAML; ${…} is expanded in its texts. It may be a secret: like a Secret, no print, log or dump
+// shows it. The zero Value means that there is none.
 type Value struct{ Secret }
 
 // maxFixedValue bounds the JSON text of one Value, in bytes.
@@ -47,10 +47,10 @@ func (v Value) Tree() any {
 	return tree
 }
 
-// A PlaceKind is where in a request a fixed value stands.
+// A PlaceKind is the kind of place of a fixed value in a request.
 type PlaceKind string
 
-// The kinds of places. A parameter stands wherever the intent sends it.
+// The kinds of places. A parameter has the places that the intent sends it in.
 const (
 	InParameter PlaceKind = "parameter"
 	InHeader    PlaceKind = "header"
@@ -58,8 +58,8 @@ const (
 	InBody      PlaceKind = "body"
 )
 
-// A Place is where a fixed value stands: the name of a parameter, a header or a member of the query, or the JSON pointer
-// (RFC 6901) of a member of the body.
+// A Place is the place of a fixed value: the name of a parameter, a header or a member of the query, or the JSON pointer (RFC 6901) of a
+// member of the body.
 type Place struct {
 	Kind PlaceKind
 	Name string
@@ -112,7 +112,7 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 		if why := memberPointer(place.Name); why != "" {
 			l.Errorf(at, "%s", why)
 		}
-	case InParameter: // the intent knows what may stand there
+	case InParameter: // the intent restricts the values
 	}
 }
 

@@ -57,8 +57,8 @@ func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	return Secret{}
 }
 
-// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256
-// random bits. Whoever has it is the service to the agents of that protocol.
+// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256 random bits.
+// Anyone who has it can act as the service towards the agents of that protocol.
 func (d *DataDir) Seed(door, service string) (Secret, error) {
 	path := filepath.Join(d.path, door+"."+service+".seed")
 	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)

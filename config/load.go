@@ -15,9 +15,9 @@ import (
 
 // Overrides are what comes before the file: flags first, then the environment. Empty flags are not set.
 type Overrides struct {
-	Listen      string // --listen, else UIMGATE_LISTEN
-	AdminListen string // --admin-listen, else UIMGATE_ADMIN_LISTEN
-	Data        string // --data, else UIMGATE_DATA; relative to the working directory
+	Listen      string // --listen, or UIMGATE_LISTEN
+	AdminListen string // --admin-listen, or UIMGATE_ADMIN_LISTEN
+	Data        string // --data, or UIMGATE_DATA; relative to the working directory
 	// Blocks are those of the modules of the program. Every other block is an unknown key.
 	Blocks Blocks
 	// Env looks a variable up, for ${NAME} too. nil is the environment of the process.
@@ -53,7 +53,7 @@ type loader struct {
 	claimed claimed
 }
 
-// Parse is Load for the text of a configuration that is, or is to be, at path.
+// Parse is Load for the text of a configuration at path. The file need not exist.
 func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if o.Env == nil {
 		o.Env = os.LookupEnv

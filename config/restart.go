@@ -7,9 +7,9 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// NeedsRestart returns the paths of the settings, such as server.listen, in which next differs from c, and which a process
-// takes over only when it starts. All others are taken over by a reload. A file is its contents, but a certificate that was
-// renewed is served at once: for server.tls only whether there is one counts.
+// NeedsRestart returns the paths of the settings, such as server.listen, that differ between c and next and take effect only after a
+// restart. A reload takes over all others. A file counts by its contents, except that a renewed certificate is served at once: for
+// server.tls only its presence counts.
 func (c *Config) NeedsRestart(next *Config) []string {
 	return restarts(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
 }

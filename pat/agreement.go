@@ -40,7 +40,7 @@ type Accepted struct {
 	Signature []byte    // see Agreement.Signature
 	Nonce     string    // see Agreement.Nonce
 	IssuedAt  time.Time // iat of a fresh agreement
-	Expires   time.Time // of one that has no iat: of its envelope, or of the offer that was accepted; else zero
+	Expires   time.Time // of an agreement without iat: of its envelope, or of the accepted offer; otherwise zero
 	Scope     []string  // nil: the agreement names none
 	UID       string    // of the policy
 	Digest    string
@@ -162,7 +162,7 @@ func resemblesAgreement(payload []byte) bool {
 	return named && policy["digest"] != nil && tree["iss"] != nil && tree["permission"] == nil
 }
 
-// wantedType says which typ the header of a fresh agreement has, and which was sent instead.
+// wantedType describes the typ that the header of a fresh agreement must have, and the one that it has.
 func wantedType(sent string) string {
 	if sent = namable(sent); sent == "" {
 		return "the header has none that can be read; want " + TypeAgreement
@@ -224,7 +224,7 @@ var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "
 
 var errNotAgreement = errors.New("not as it should be")
 
-// namable is the name of a member where it may stand in an error and a log: at most 64 visible ASCII characters.
+// namable returns the name of a member if errors and logs may hold it: at most 64 visible ASCII characters.
 func namable(name string) string {
 	if len(name) > 64 || !visible(name) {
 		return ""

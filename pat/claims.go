@@ -73,7 +73,7 @@ func (l Limit) rate() limit.Rate {
 // other way. UIM core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
-// Named returns what the scope contains: single intents by uid, and the namespaces of which it contains every intent.
+// Named returns what the scope contains: single intents by uid, and namespaces if it contains all their intents.
 func (c *Claims) Named() (intents, namespaces []string) {
 	for _, e := range c.Scope {
 		if namespace, whole := strings.CutSuffix(e, wildcard); whole {
@@ -88,8 +88,8 @@ func (c *Claims) Named() (intents, namespaces []string) {
 // Principal returns who acts by this PAT.
 func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }
 
-// Agreed returns nil if offered is the digest of the policy this PAT was issued under, else a
-// *PolicyChangedError. UIM core 4.5.
+// Agreed returns nil if offered is the digest of the policy that this PAT was issued under, and a *PolicyChangedError otherwise. UIM core
+// 4.5.
 func (c *Claims) Agreed(offered string) error {
 	if c.PolicyDigest != offered {
 		return &PolicyChangedError{Agreed: c.PolicyDigest, Offered: offered}

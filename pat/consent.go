@@ -31,8 +31,8 @@ func Consented(id AgentID) bool {
 	return ok && len(digits) == consentedHex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// A ConsentRequest is what a person agreed to on the gateway's own page, for a client that has no key. What it says of the
-// client is what the gateway saw, and is not verified here.
+// A ConsentRequest describes a person's agreement on the gateway's own page, for a client that has no key. Its facts about the client are
+// what the gateway saw; they are not verified here.
 type ConsentRequest struct {
 	ClientID       string   // URL of a client-ID metadata document, or the id of a registration
 	ClientDocument string   // digest of that document as fetched; empty: a registration
@@ -44,8 +44,8 @@ type ConsentRequest struct {
 	Page           string   // digest of what was shown
 	Address        string   // network of the browser
 	UserAgent      string   // of the browser, bounded
-	Invitation     string   // name under which the operator invited whoever this is; empty: without invitation
-	Invited        bool     // by the operator: admitted whatever Rules.Admission says
+	Invitation     string   // name under which the operator invited the person; empty: without invitation
+	Invited        bool     // by the operator: admitted under any Rules.Admission
 	// Once names the decision: a second consent of the same name is ErrAgreementReplayed. Empty: each is another.
 	Once string
 	// Admit is asked before anything is kept; an error of it ends the request. nil: admitted.
@@ -58,8 +58,8 @@ type consentPolicy struct {
 	Digest string `json:"digest"`
 }
 
-// A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt by the gateway's own key. It says
-// what the gateway saw, and proves nothing about anyone else.
+// A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt by the gateway's own key. It records what the
+// gateway saw, and proves nothing about anyone else.
 type ConsentRecord struct {
 	Issuer         string        `json:"iss"`
 	ID             string        `json:"jti"` // 32 hex digits

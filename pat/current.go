@@ -9,10 +9,9 @@ import (
 // newest bounds how many PATs of one agent are looked at for one that is good.
 const newest = 16
 
-// Current returns the PAT of an agent that was issued last, of those that are good now, for messages that name none because
-// their signature says whose they are. key is the one that has signed; a PAT of any other key is not returned. The text is
-// signed anew, since no PAT is stored. Errors: of kind ErrMissing where the agent has none, ErrExpired, ErrRevoked or
-// ErrBlocked where its last one is not good any more, ErrUnavailable, and the store's own.
+// Current returns the newest valid PAT of an agent, for messages without a PAT whose signature identifies the agent. key is the key that
+// signed; a PAT of any other key is not returned. The PAT is signed again, because the store has no PATs. Errors: of kind ErrMissing if
+// the agent has none, ErrExpired, ErrRevoked or ErrBlocked if its newest one has ended, ErrUnavailable, and the store's own.
 func (i *Issuer) Current(ctx context.Context, agent AgentID, key KeyID) (string, error) {
 	now := i.now()
 	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)

@@ -22,8 +22,8 @@ const (
 	hexFromText    = 97 // base64 of the longest DER signature has 96 characters
 )
 
-// detachedSignature decodes the text of a detached signature according to the key: hex if its length is exactly that of
-// hex, else base64 or base64url. A wrong length is an error before any verification.
+// detachedSignature decodes the text of a detached signature according to the key: hex if its length is exactly that of hex, base64 or
+// base64url otherwise. A wrong length is an error before any verification.
 func detachedSignature(k Key, text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	size := k.signatureSize()

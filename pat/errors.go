@@ -58,7 +58,7 @@ var (
 	// ErrUnavailable means that the revocations were not read recently enough to accept a PAT. STORE_UNAVAILABLE.
 	ErrUnavailable = errors.New("revocations are not known recently enough")
 
-	// ErrBadProof means that a proof of key is malformed, too old, or made for something else. Every such error is a *ProofError.
+	// ErrBadProof means that a proof of key is malformed, too old, or made for another call. Every such error is a *ProofError.
 	// POLICY_REQUIRES_VERIFICATION. A signature that does not verify is ErrBadSignature.
 	ErrBadProof = errors.New("the proof of key does not prove this")
 	// ErrProofRequired means that a proof of key is required. POLICY_REQUIRES_VERIFICATION.
@@ -83,7 +83,7 @@ func (e *MisdirectedError) Error() string {
 // Unwrap returns ErrAgreementMisdirected.
 func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
 
-// A KeyError says what is wrong with a key that was sent. It holds nothing of the key itself.
+// A KeyError describes what is wrong with a key that was sent. It holds no part of the key.
 type KeyError struct {
 	Reason  string
 	Private bool  // it is a private key
@@ -107,7 +107,7 @@ func keyErrorf(kind error, format string, args ...any) error {
 type PolicyMismatchError struct {
 	UID, Digest  string // offered now
 	SignedDigest string
-	// Member is typ of the header or policy.uid, where it alone is wrong, and Reason what it has to be; else both are empty.
+	// Member is typ of the header or policy.uid if that alone is wrong, and Reason the value it must have. Otherwise both are empty.
 	Member, Reason string
 }
 
@@ -161,7 +161,7 @@ func (e *AgreementError) Unwrap() error { return ErrBadAgreement }
 // holds nothing of the proof itself.
 type ProofError struct {
 	Member string // typ, kid, signature, payload, iat, jti, aud, pat or digest
-	Reason string // what it has to be
+	Reason string // what it must be
 	kind   error  // ErrBadSignature; nil: ErrBadProof
 }
 
@@ -175,7 +175,7 @@ func (e *ProofError) Unwrap() error {
 	return ErrBadProof
 }
 
-// A ScopeFormError says what is wrong with a scope that was asked for.
+// A ScopeFormError describes what is wrong with a requested scope.
 type ScopeFormError struct{ Reason string }
 
 func (e *ScopeFormError) Error() string { return e.Reason }

@@ -24,9 +24,9 @@ type Form struct {
 
 // Evidence is an agreement in a Form, as an agent has signed it.
 type Evidence interface {
-	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not look at the time:
-	// Accepted.Expires says until when the agreement is good. Errors are of kind ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected,
-	// ErrPolicyMismatch, ErrUnsupportedKey or ErrAgreementStale.
+	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not check the time:
+	// Accepted.Expires is the end of the time in which the agreement is valid. Errors are of kind ErrBadSignature, ErrBadAgreement,
+	// ErrAgreementMisdirected, ErrPolicyMismatch, ErrUnsupportedKey or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Accepted, error)
 }
 

@@ -84,11 +84,10 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 	return out, nil
 }
 
-// VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of
-// the forms, the policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is
-// the gateway's: it says what the gateway saw, and proves nothing about anyone else. The id, the state
-// and the times (but for the five minutes around a fresh agreement) are claims of the exporter only. The error is of
-// kind ErrBadExport.
+// VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
+// policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is the gateway's: it proves
+// what the gateway saw, and nothing about anyone else. The id, the state and the times (but for the five minutes around a fresh
+// agreement) are claims of the exporter only. The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 	if len(raw) > MaxExport {
 		return Exported{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)

@@ -20,9 +20,9 @@ type (
 	TokenID string
 	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
 	AgreementID string
-	// A Principal is who acts, as records name it: an agent or, under a static agreement, its id, a space (which no id
-	// contains) and the word static. Whoever saw a static agreement can send it again; so its calls are counted, keyed,
-	// charged, suspended and blocked apart from the agent's own. See PrincipalOf.
+	// A Principal identifies the caller in records: an agent or, under a static agreement, its id, a space (which no id contains) and the
+	// word static. Anyone who saw a static agreement can send it again, so its calls are counted, keyed, charged, suspended and blocked
+	// apart from the agent's own. See PrincipalOf.
 	Principal string
 )
 
@@ -36,7 +36,7 @@ func PrincipalOf(id AgentID, a Assurance) Principal {
 	return Principal(id)
 }
 
-// Record returns the id under which the records of an agent name the principal.
+// Record returns the id that the records of an agent have for the principal.
 func (p Principal) Record() AgentID { return AgentID(p) }
 
 // ParseRecord reads the id of an agent's record: that of an agent, or of an agent under static agreements. The error is

@@ -88,7 +88,7 @@ func parseJWS(text string, limit int) (jws, error) {
 	return j, nil
 }
 
-// publicKey returns the header's jwk; false where it is no object.
+// publicKey returns the header's jwk. It returns false if that is not an object.
 func (j jws) publicKey() (map[string]any, bool) {
 	jwk, err := strictjson.DecodeObject(j.jwk)
 	return jwk, err == nil

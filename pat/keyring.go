@@ -96,8 +96,8 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 	return k, nil
 }
 
-// For returns a Keyring of another purpose and one algorithm, with a key of its own in files. Its public keys are among
-// those of k, which publishes them, and is the one to be told of changes.
+// For returns a Keyring of another purpose and one algorithm, with a key of its own in files. k publishes its public keys too, and must
+// be notified of changes.
 func (k *Keyring) For(ctx context.Context, purpose KeyPurpose, algorithm string, files KeyFiles) (*Keyring, error) {
 	if _, ok := methods[algorithm]; !ok {
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupportedKey)

@@ -123,7 +123,7 @@ func checkRSA(public *rsa.PublicKey) error {
 	return nil
 }
 
-// checkEd25519 rejects keys under which one signature fits many messages, and encodings that are not canonical.
+// checkEd25519 rejects keys that one signature fits many messages under, and encodings that are not canonical.
 func checkEd25519(public ed25519.PublicKey) error {
 	err := edkey.Check(public)
 	switch {

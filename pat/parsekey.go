@@ -81,7 +81,7 @@ func ParseSPKI(der []byte) (Key, error) {
 	return NewKey(public)
 }
 
-// privateKey is the error of a key that nobody but its owner may have.
+// privateKey is the error of a key that only its owner may have.
 func privateKey(what string) error {
 	return &KeyError{
 		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupportedKey,

@@ -32,8 +32,8 @@ type Proof struct {
 	Key   Key       // that has signed
 }
 
-// VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs
-// no store. The error is a *ProofError, of kind ErrBadSignature where its member is kid or signature, else ErrBadProof.
+// VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs no store. The error
+// is a *ProofError, of kind ErrBadSignature if its member is kid or signature, and ErrBadProof otherwise.
 func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof, error) {
 	j, err := parseJWS(proof, MaxProof)
 	switch {

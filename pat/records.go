@@ -36,8 +36,8 @@ type Agent struct {
 	Reason    string // why it is blocked
 }
 
-// An Agreement is the evidence that a key accepted a policy. It is kept as long as it may have to be proved, and
-// contains everything needed to verify it again offline.
+// An Agreement is the evidence that a key accepted a policy. It is kept as long as its proof may be needed, and contains everything to
+// verify it again offline.
 type Agreement struct {
 	ID           AgreementID
 	Service      string
@@ -141,7 +141,7 @@ const (
 	ForCards KeyPurpose = "card" // descriptions of services, such as the agent card of A2A
 )
 
-// A SigningKey is the public half of a key that signs PATs, or something else.
+// A SigningKey is the public half of a key that signs PATs, or of a key of another purpose.
 type SigningKey struct {
 	ID        KeyID // kid
 	Purpose   KeyPurpose

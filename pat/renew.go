@@ -11,8 +11,8 @@ import (
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
-	// Proved is a proof in place of Proof: the message that asks for the renewal is signed. Whoever catches it can send it again,
-	// so it is good once, also for the same successor. nil: it is not signed.
+	// Proved is a proof in place of Proof: the message with the request is signed. Anyone who intercepts it can send it again, so it is
+	// accepted once, also for the same successor. nil: it is not signed.
 	Proved *Proof
 	// SenderKey is the key that who asks is, where that is known beside the PAT: one of another key is refused. Empty: it is not.
 	SenderKey KeyID

@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// RevokeToken ends the PAT that is sent and every renewal that came of it, or the consent that it was issued for:
-// possession is enough. A text that is not a PAT of this service, or has ended, is no error. UIM core 4.5, RFC 7009 2.2. The
-// error wraps that of the store.
+// RevokeToken ends the PAT that is sent and all its renewals, or the consent that it was issued for: possession is enough. A text that is
+// not a PAT of this service, or has ended, is not an error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
@@ -16,7 +15,7 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
 	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Reason: "by its bearer"}
-	if c.Assurance == Consent { // whoever holds it may have more of them
+	if c.Assurance == Consent { // its holder may have more of them
 		r.Kind, r.Subject = RevokedAgreement, string(c.Agreement)
 	}
 	return i.revoke(ctx, r)

@@ -9,9 +9,8 @@ import (
 	"math/big"
 )
 
-// An rsaSignature is what the public key makes of an RSA signature. It costs one operation, and is then compared with what
-// either padding of any number of texts would have to be; crypto/rsa does the operation anew for each. Only SHA-256 is
-// known. RFC 8017 5.2.2.
+// An rsaSignature is the result of the public operation on an RSA signature. It costs one operation, and is then compared with both
+// paddings of any number of texts; crypto/rsa would repeat the operation for each. Only SHA-256 is supported. RFC 8017 5.2.2.
 type rsaSignature struct {
 	encoded []byte // as long as the modulus; nil: out of range
 	// salt and hash are those of PSS; hash is nil where the padding is not that.

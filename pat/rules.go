@@ -146,7 +146,7 @@ func (r *Rules) Reserved() map[AgentID][]KeyID {
 	return out
 }
 
-// knows reports whether the configuration lists this key, whatever its id.
+// knows reports whether the configuration lists this key, under any id.
 func (r *Rules) knows(keyID KeyID) bool {
 	has := func(k Known) bool { return k.KeyID == keyID }
 	return slices.ContainsFunc(r.Allow, has) || slices.ContainsFunc(r.Parties, has)
@@ -159,10 +159,10 @@ func idTaken(id AgentID, key KeyID) error {
 	return &AgentIDTakenError{AgentID: id, Suggestion: AgentID(stem + suffix)}
 }
 
-// A Recipient is whom a fresh agreement is made for, so that nobody else who got it can use it.
+// A Recipient is the service that a fresh agreement is made for, so that no other recipient can use it.
 type Recipient struct {
 	Issuer string   // aud
-	URLs   []string // htu: one of these absolute URLs, of which errors name the first; none: any, for evidence of the past
+	URLs   []string // htu: one of these absolute URLs; errors name the first. Empty: any, for past evidence
 }
 
 // at reports whether an agreement was sent to one of the URLs: query and fragment do not count. RFC 9449 4.3.
@@ -176,9 +176,8 @@ func (r Recipient) at(sent string) bool {
 
 const maxURL = 2048
 
-// targetOf brings a URL without query and fragment into the form in which equal ones are spelt alike. RFC 3986 6.2.2 and
-// 6.2.3: scheme and host are in lower case, a default port is left out, an empty path is "/", and each path has one
-// escaping.
+// targetOf normalizes a URL without query and fragment, so that equal ones are spelt alike. RFC 3986 6.2.2 and 6.2.3: scheme and host are
+// in lower case, a default port is left out, an empty path is "/", and each path has one escaping.
 func targetOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || u.Host == "" || u.Opaque != "" {

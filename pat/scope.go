@@ -20,7 +20,7 @@ const (
 	maxEntry     = 300
 )
 
-// WholeScope is the entry of a scope that stands for every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
+// WholeScope is the entry of a scope for every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
 func WholeScope(namespace string) string { return namespace + wildcard }
 
 // Terms are what one service offers. Implementations are immutable and safe for concurrent use.
@@ -57,8 +57,8 @@ type Omitted struct {
 	Reason reason.Reason `json:"reason"`
 }
 
-// normalScope bounds a list of entries, adds the operation where only an intent is named, and drops duplicates. A list without
-// entries is refused, since it would stand for everything; nil is no list.
+// normalScope bounds a list of entries, adds the operation to those that only name an intent, and drops duplicates. It refuses a list
+// without entries, which would mean everything; nil means that there is no list.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
 		return nil, &ScopeFormError{fmt.Sprintf("a scope has at most %d entries", maxRequested)}
@@ -105,8 +105,8 @@ func scopeClaim(granted, requested []string) []string {
 	return out
 }
 
-// narrowScope splits requested into what the signed scope covers and what it does not. A nil signed scope covers everything;
-// an empty requested stands for all that was signed.
+// narrowScope splits requested into what the signed scope covers and what it does not. A nil signed scope covers everything; an empty
+// requested scope means all that was signed.
 func narrowScope(signed, requested []string) (covered []string, omitted []Omitted) {
 	if signed == nil {
 		return requested, nil

@@ -24,7 +24,7 @@ type VerifierConfig struct {
 	Service string        // id of the service
 	Issuer  string        // iss and aud of its PATs
 	Leeway  time.Duration // between our clock and the issuer's, at most maxLeeway (5 minutes)
-	Grace   time.Duration // after exp, in which a PAT may still be renewed
+	Grace   time.Duration // after exp, the time in which a PAT may still be renewed
 	Keys    *Keyring
 	View    *View
 	// Reserved are the agent ids that some keys alone may have, with these keys. A PAT of such an id and another key is refused

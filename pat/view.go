@@ -240,8 +240,8 @@ func (v *View) endedUpTo(service string, c *Claims) time.Time {
 	return at
 }
 
-// firstIssue returns the earliest time at which a PAT with these claims can be issued so that no earlier revocation
-// ends it: PATs count in whole seconds.
+// firstIssue returns the earliest time at which a PAT with these claims can be issued so that no earlier revocation ends it: PATs count
+// in whole seconds.
 func (v *View) firstIssue(service string, c *Claims, now time.Time) time.Time {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -7,14 +7,14 @@ type Registration struct {
 	Service string
 	Address string
 	Network string // agent, test-agent, or empty for either
-	// Record is what the agent said, as the Almanac tells it; the store does not read it.
+	// Record is the agent's statement in the form of the Almanac; the store does not read it.
 	Record    []byte
-	Protocols []string // digests, by which it is found
-	Source    string   // address or network of the client that sent it; networks are told apart by how it begins
+	Protocols []string // digests; lookups by protocol use them
+	Source    string   // address or network of the client that sent it; networks are identified by prefixes
 	Active    bool
 	// AttestedAt is when the agent signed the record: a newer one replaces an older one, never the other way round.
 	AttestedAt time.Time
-	Until      time.Time // when it is forgotten
+	Until      time.Time // when it is deleted
 }
 
 // RegistrationBounds are how many registrations are kept; those that have expired do not count.

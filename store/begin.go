@@ -15,8 +15,7 @@ type Reservation struct {
 	limit.Limit
 }
 
-// A Candidate is one permission under which the call may be made. Begin uses the first whose limits and charge are all
-// available.
+// A Candidate is one permission that may permit the call. Begin uses the first whose limits and charge are all available.
 type Candidate struct {
 	Rule   string
 	Limits []Reservation
@@ -27,7 +26,7 @@ type Candidate struct {
 type Nonce struct {
 	KeyID pat.KeyID
 	ID    string
-	Until time.Time // the first moment at which it may be deleted
+	Until time.Time // when it may be deleted at the earliest
 }
 
 // Billing bounds how much an agent may owe.
@@ -68,8 +67,8 @@ type Admission struct {
 	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
 	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
 	Expires time.Duration
-	// Standing is of the limit of each in Taken, in the same order; with Replay it is of those that the call took when it was
-	// made, as they stand now.
+	// Standing has the state of the limit of each in Taken, in the same order; with Replay, the present state of the limits that the call
+	// took when it was made.
 	Standing []limit.Standing
 	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
 	Replay *Execution

@@ -21,7 +21,7 @@ type Consent struct {
 	Challenge     string // of PKCE, S256. RFC 7636 4.2
 	Resource      string // see pat.Claims.Resource
 	Request       string // what the client sent as state
-	Browser       string // digest of what tells the browser that agreed from others
+	Browser       string // digest of the cookie that identifies the browser that agreed
 	CreatedAt     time.Time
 	Until         time.Time // from then on there are no further tokens
 	// Code is the digest of the code that was handed out last; empty: none yet. It is good until CodeUntil.
@@ -38,14 +38,14 @@ type Client struct {
 	Name      string
 	Redirects []string
 	CreatedAt time.Time
-	Until     time.Time // when it is forgotten; each consent moves it
+	Until     time.Time // when it is deleted; each consent moves it
 }
 
 // An Invitation lets one person consent where the operator decides who may.
 type Invitation struct {
 	Service   string
 	Code      string // digest
-	Name      string // what the operator calls whoever is invited
+	Name      string // what the operator calls the invited person
 	CreatedAt time.Time
 	Until     time.Time
 }

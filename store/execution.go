@@ -68,7 +68,7 @@ type CallFilter struct {
 	ContextID  string     // empty: of all conversations
 	Status     CallStatus // empty: any
 	BegunAfter time.Time
-	Since      time.Time // the first moment at which the status was reached; zero: any
+	Since      time.Time // when the status was first reached; zero: any time
 	After      CallCursor
 	Limit      int // as in AgentFilter
 }

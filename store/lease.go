@@ -14,7 +14,7 @@ type LeaseRequest struct {
 	Demands []LeaseDemand // at most one for each counter
 }
 
-// A LeaseReturn returns units to the slot in which they were counted, if it still counts.
+// A LeaseReturn returns units to the slot that they were counted in, if it still counts.
 type LeaseReturn struct {
 	CounterSlot
 	Units int64 // at least 1
@@ -30,7 +30,7 @@ type LeaseDemand struct {
 // A Lease answers one LeaseDemand. Durations count from when the holder sent the request; a holder that counts them so
 // is never later than the store.
 type Lease struct {
-	Slot  int64 // in which the units are counted; for a counter it never moves back
+	Slot  int64 // that the units are counted in; for one counter it never moves back
 	Units int64 // counted as used from now on; 0 where any of the demands was refused
 	// Standing has in Left what remains beside the units. For a refusal it is the standing of the refused limit.
 	limit.Standing

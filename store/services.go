@@ -8,7 +8,7 @@ type Service struct {
 	Issuer string // of its PATs
 	// IssuerSet: the configuration names the issuer, so that a change of it is intended.
 	IssuerSet bool
-	// Formerly is the id under which the state of the service was kept before; empty: none.
+	// Formerly is the id that the state of the service was kept under before; empty: none.
 	Formerly string
 }
 

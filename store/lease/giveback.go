@@ -106,8 +106,7 @@ func (h *Holder) recall(ctx context.Context, k key) bool {
 // returnsAtOnce bounds how many leases are given back in one transaction.
 const returnsAtOnce = 128
 
-// giveBack returns the rest of all leases for which over is true, and deletes the entries of limits that are no longer
-// used.
+// giveBack returns the rest of all leases that over is true for, and deletes the entries of limits that are no longer used.
 func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) error {
 	now := h.clock()
 	filling := map[string]*fetch{} // by service

@@ -62,7 +62,7 @@ type bounds struct {
 
 var defaults = bounds{from: limit.LeaseFrom, turn: 10 * time.Second, keys: 32 << 10, patience: 5 * time.Second}
 
-// sharedTurn is the turn where other processes use the store too: how old what is told of their calls is at most.
+// sharedTurn is the length of a turn if other processes use the store, too: the maximum age of what is reported about their calls.
 const sharedTurn = 2 * time.Second
 
 // A Holder admits calls on leases. It is safe for concurrent use.
@@ -163,8 +163,8 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admiss
 	return h.store.Begin(ctx, r)
 }
 
-// Settle is the Settle of the store. Units of a call that was not sent go back to their lease, if it is still held,
-// else to the store.
+// Settle is the Settle of the store. Units of a call that was not sent go back to their lease, if it is still held, and to the store
+// otherwise.
 func (h *Holder) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Taken) == 0 {
 		return h.store.Settle(ctx, b, to)

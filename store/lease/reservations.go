@@ -17,11 +17,11 @@ type reservation struct {
 	waited *fetch
 }
 
-// reservations are all limits of a call under one of its candidates, in the order in which the answer has them.
+// reservations are all limits of a call under one of its candidates, in the order of the answer.
 type reservations struct {
 	n     int
 	list  [maxReservations]reservation
-	order [maxReservations]uint8 // by key: in which entries are locked
+	order [maxReservations]uint8 // by key: the order to lock entries in
 }
 
 // fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can

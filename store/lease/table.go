@@ -74,7 +74,7 @@ func (h *Holder) entry(k *key) *entry {
 	return e
 }
 
-// each calls f with every entry, its lock held; an entry for which f returns true is deleted.
+// each calls f with every entry, its lock held. It deletes an entry if f returns true.
 func (h *Holder) each(f func(*entry) bool) {
 	for i := range h.shards {
 		s := &h.shards[i]

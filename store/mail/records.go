@@ -51,11 +51,11 @@ type Key = [32]byte
 type Guard struct {
 	Key       Key
 	Signature [64]byte
-	Signed    time.Time // when the request says that it was signed; the zero time: it does not
+	Signed    time.Time // when the request was signed by its own account; zero: it has no time
 	Until     time.Time // until when the request would be in time
 }
 
-// An Agent is what a relay knows of one. The texts are those of the protocol.
+// An Agent is the record that a relay has of an agent. The texts are those of the protocol.
 type Agent struct {
 	Key          Key
 	Name         string // "": none
@@ -76,7 +76,7 @@ type Profile struct {
 	Metadata     []byte
 	Capabilities []byte
 	Tags         []string // of the capabilities, each once; they go with Capabilities
-	Words        *string  // by which the agent is found: name and capabilities; they go with Name or Capabilities
+	Words        *string  // words that searches match: name and capabilities; they change with Name or Capabilities
 }
 
 // A Search is for public, active agents. What is empty does not narrow it.
@@ -120,7 +120,7 @@ type Message struct {
 	Signed      []byte // the request that brought it, as its sender signed it; nil: not kept
 }
 
-// A Sending is a message to take, and under which bounds. The store sets its status and times.
+// A Sending is a message to accept, with the bounds to accept it under. The store sets its status and times.
 type Sending struct {
 	Message
 	Lifetime       time.Duration // after which it expires
@@ -149,10 +149,10 @@ type Place struct {
 	ID        string
 }
 
-// A Claim asks for messages that are to be posted.
+// A Claim requests messages to post.
 type Claim struct {
 	Now   time.Time
-	Lease time.Duration // how long they are nobody else's
+	Lease time.Duration // how long no other process gets them
 	Limit int           // how many; fewer than 256
 	Each  int           // how many of one owner, with those that are under way
 	Busy  map[Key]int   // how many of each owner are under way
@@ -162,7 +162,7 @@ type Claim struct {
 	Hold func(Webhook) time.Time
 }
 
-// A Waiting is a message that waits for its recipient, without what it says.
+// A Waiting is a message that waits for its recipient, without its content.
 type Waiting struct {
 	Place
 	Size int64 // of what is kept of it, in bytes
@@ -203,7 +203,7 @@ type Webhook struct {
 	CreatedAt time.Time // when it was last set
 }
 
-// A Posting is a message that has to be posted to a webhook.
+// A Posting is a message to post to a webhook.
 type Posting struct {
 	Message
 	Webhook    Webhook

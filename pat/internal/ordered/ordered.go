@@ -1,5 +1,5 @@
-// Package ordered writes a JSON document anew in the forms in which other languages write it, so that a signature over one of these
-// forms can be verified. The members keep their order, which trees of strictjson do not.
+// Package ordered writes a JSON document in the forms that other languages write it in, so that a signature over one of these forms can
+// be verified. The members keep their order, which trees of strictjson do not.
 package ordered
 
 import (

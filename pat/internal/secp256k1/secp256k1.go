@@ -11,8 +11,8 @@ import (
 const (
 	// Algorithm is what JOSE calls signatures by these keys. RFC 8812 3.2. None of them is on a JWS here.
 	Algorithm = "ES256K"
-	// infoPrefix is what stands before the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve
-	// 1.3.132.0.10, and a bit string of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
+	// infoPrefix precedes the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve 1.3.132.0.10, and a bit string
+	// of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
 	infoPrefix = "\x30\x56\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x0a\x03\x42\x00"
 	pointSize  = 65
 )
