@@ -140,7 +140,7 @@ func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
 	return list
 }
 
-// begin makes agents, unless another process has just made them, and returns which. Those for which there is no room stay unknown.
+// begin makes agents, unless another process has just made them, and returns which. Agents without room stay unknown.
 func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]*mail.Agent) (made map[mail.Key]bool, err error) {
 	made = map[mail.Key]bool{}
 	if len(keys) == 0 {

@@ -16,7 +16,7 @@ func scanAgent(scan scan) (a mail.Agent, err error) {
 	return a, err
 }
 
-// agentOf reads an agent; lock is FOR UPDATE where it is to be changed.
+// agentOf reads an agent; lock is FOR UPDATE if the caller changes it.
 func agentOf(ctx context.Context, x tx, key mail.Key, lock string) (a mail.Agent, found bool, err error) {
 	err = x.Rows(ctx, "SELECT "+agentColumns+" FROM relay_agents a WHERE a.agent = ?"+lock, []any{key[:]}, func(scan scan) error {
 		found = true

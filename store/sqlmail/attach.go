@@ -65,7 +65,7 @@ func (r *round) attachable(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// attach says in the message what the blobs are that it attaches.
+// attach adds descriptions of the attached blobs to the message.
 func (d *dispatch) attach() error {
 	for _, id := range d.m.Blobs {
 		b, known := d.r.blobs[id]
@@ -81,7 +81,7 @@ func (d *dispatch) attach() error {
 	return err
 }
 
-// described sets what the relay says of each blob in the objects that attach them.
+// described sets the relay's description of each blob in the objects that attach it.
 func described(attachments []byte, blobs []string, found map[string]mail.Blob) ([]byte, error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(attachments, &list); err != nil || len(list) != len(blobs) {

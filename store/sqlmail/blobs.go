@@ -17,8 +17,8 @@ func scanBlob(scan scan) (b mail.Blob, err error) {
 	return b, err
 }
 
-// AddBlob records a blob, whose bytes are there, and returns how many bytes the blobs of its owner have with it. mail.ErrNotFound where
-// the owner is no agent; mail.ErrOverQuota where it has as much as it may, with what it has; mail.ErrFull where all have.
+// AddBlob records a blob whose bytes are stored, and returns how many bytes the blobs of its owner have with it. Errors: mail.ErrNotFound
+// if the owner is not an agent; mail.ErrOverQuota if the owner is at its quota, with its bytes; mail.ErrFull if all owners together are.
 func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var count, all int64

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A box is what a round knows of the messages for one recipient. Its row is locked.
+// A box holds what a round has read about the messages for one recipient. Its row is locked.
 type box struct {
 	waiting int64 // messages, with what the round has changed
 	last    int64 // when the last was taken

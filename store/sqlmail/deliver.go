@@ -76,7 +76,7 @@ func deliver(ctx context.Context, x tx, recipient mail.Key, id string) error {
 	return sums.write(ctx, x)
 }
 
-// forgetPostings removes what is to be posted of messages.
+// forgetPostings removes the pending deliveries of messages to webhooks.
 func forgetPostings(ctx context.Context, x tx, ids []string) error {
 	return chunked(ids, func(some []string) error {
 		_, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE message IN ("+marks(len(some), "?")+")", anys(some)...)

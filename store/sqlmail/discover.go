@@ -36,7 +36,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	}
 	w.search(q)
 	if len(q.Words)+len(q.Prefixes) > 0 || q.Name != "" {
-		// Nothing tells where a word is: such searches look at one agent after the other. One at a time leaves connections to others.
+		// There is no index of words: such searches look at one agent after the other. One search at a time leaves connections to others.
 		select {
 		case s.searching <- struct{}{}:
 			defer func() { <-s.searching }()

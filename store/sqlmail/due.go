@@ -10,8 +10,8 @@ import (
 // dueAtOnce is how many rows are read at a time to find what is due.
 const dueAtOnce = 256
 
-// due finds messages that are to be posted. Owners that have few under way come first, whatever waits for others: those with the
-// fewest, then those with one more, and so on as far as Claim.Each.
+// due finds messages to post. Owners with few deliveries under way come first: those with the fewest, then those with one more, and so on
+// up to Claim.Each.
 func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error) {
 	t := &turnsOf{Claim: c, has: maps.Clone(c.Busy), found: map[string]bool{}}
 	if t.has == nil {

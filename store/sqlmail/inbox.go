@@ -8,7 +8,7 @@ import (
 
 // An inbox is what a message is held against.
 type inbox struct {
-	policy  *string // nil: the recipient is no agent
+	policy  *string // nil: the recipient is not an agent
 	entry   *string // of its access list, for the sender
 	webhook *int64  // 1: it is enabled
 }
@@ -55,7 +55,7 @@ func (in *inbox) takes() bool {
 	}
 }
 
-// fits holds the message against what the recipient wants, and what it and the relay may have. err is one of the database.
+// fits compares the message with the recipient's policy and with the quotas of the recipient and the relay. err is one of the database.
 func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	if !d.inbox.takes() {

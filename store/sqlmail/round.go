@@ -42,9 +42,9 @@ func (s *Store) take(ctx context.Context, t *turn) error {
 	return t.err
 }
 
-// A round is the turns of one transaction. Whatever they lock is locked for all of them before anything is decided, in the order of
-// the package and of keys; then they are decided one after another, and what they write is sent together. It takes four round trips
-// where nobody is new, nothing is repeated, attached or delivered, and no box is full.
+// A round is the turns of one transaction. It locks everything that they need before it decides anything, in the order of the package and
+// of keys; then it decides them one after another, and sends their writes together. It takes four round trips if no agent is new, nothing
+// is repeated, attached or delivered, and no box is full.
 type round struct {
 	s     *Store
 	x     tx
@@ -92,7 +92,7 @@ func blobsOf(keys []mail.Key) []any {
 	return args
 }
 
-// sought divides the values of IN into those of several statements of few lengths: the last value stands there more than once.
+// sought divides the values of IN among statements of a few lengths: the last value is repeated to fill one up.
 func sought(values []any, each func(marks string, args []any)) {
 	for len(values) > 0 {
 		n := lengthFor(len(values))

@@ -22,8 +22,8 @@ func (s *Store) Send(ctx context.Context, m mail.Sending) (taken mail.Message, r
 	return t.taken, t.repeated, err
 }
 
-// SendSigned is Admit and Send in one transaction. Where the message is refused the signature is taken nevertheless, and isNew is told
-// with the error.
+// SendSigned is Admit and Send in one transaction. If the message is refused, the signature counts as used nevertheless, and isNew is
+// returned with the error.
 func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, m mail.Sending) (
 	taken mail.Message, repeated, isNew bool, err error,
 ) {
@@ -78,7 +78,7 @@ func (r *round) decide(ctx context.Context) error {
 	return nil
 }
 
-// take gives a message its times, and notes all that has to be written of it.
+// take gives a message its times, and collects everything to write for it.
 func (d *dispatch) take() {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	created := r.s.next(max(r.now, b.last+1))

@@ -1,22 +1,22 @@
-// Package sqlmail keeps what a relay of messages has (records of package mail) in the tables relay_* of a database of
-// store/sqlstore, SQLite or PostgreSQL, beside the state of the gateway: one backup has both.
+// Package sqlmail stores the data of a relay of messages (records of package mail) in the tables relay_* of a database of store/sqlstore,
+// SQLite or PostgreSQL, beside the state of the gateway: one backup has both.
 //
 //	relay := sqlmail.New(state, sqlmail.Options{MaxAgents: 100_000})
 //	agent, isNew, err := relay.Admit(ctx, guard, time.Minute)
 //	message, repeated, err := relay.Send(ctx, sending)
 //
-// What a method returns without an error is durable. Times are of the store's clock. Lists have a limit, and tell whether there is
-// more. Several processes may share a database: what one relay takes in the whole (Options.MaxAgents, the bounds All of a message and
-// of blobs) is then counted as it was committed, so that transactions of one moment may each take one more; all bounds of one agent
-// are exact. An error that is none of package mail is store.ErrUnavailable.
+// A method that returns without an error has stored its changes durably. Times are of the store's clock. Lists have a limit, and report
+// whether there is more. Several processes may share a database: bounds of the whole relay (Options.MaxAgents, the bounds All of a
+// message and of blobs) then count committed rows, so that simultaneous transactions may each take one more; all bounds of one agent are
+// exact. An error that does not wrap one of package mail wraps store.ErrUnavailable.
 //
-// The row of relay_boxes of a recipient is locked by whatever changes which messages wait for it, so that messages for one recipient
-// are taken one after another and their times only grow: who reads on from the place where a page ended misses none. Transactions lock
-// signatures and agents first, then boxes, messages, blobs, idempotency keys, webhooks and totals. What is to be posted is changed by who
-// has the box of the recipient, and by claims, which wait for no row.
+// Every transaction that changes which messages wait for a recipient locks its row of relay_boxes, so that messages for one recipient are
+// taken one after another and their times only grow: a reader that continues at the end of a page misses no message. Transactions lock
+// signatures and agents first, then boxes, messages, blobs, idempotency keys, webhooks and totals. Pending deliveries are changed by
+// holders of the recipient's box, and by claims, which wait for no row.
 //
-// What relays do most, Admit, Send and Delivered, is done in rounds: those that come while a transaction is under way share the next one,
-// and its statements (round.go).
+// The most frequent operations, Admit, Send and Delivered, run in rounds: those that arrive while a transaction is under way share the
+// next one, and its statements (round.go).
 package sqlmail
 
 import (
@@ -34,11 +34,11 @@ import (
 // Options of New.
 type Options struct {
 	MaxAgents int64 // how many agents the relay has at most. Required
-	// Idle is after how long without a request an agent is forgotten that never had anything of its own: no profile, no entry of an
-	// access list, no blob, no webhook. What waits for it stays, and its next request makes it again. So keys that were made only to
+	// Idle is the time without a request after which an agent is deleted that never had data of its own: no profile, no entry of an
+	// access list, no blob, no webhook. Its waiting messages stay, and its next request makes it again. So keys that were made only to
 	// fill the relay do not keep others out. 0: never.
 	Idle time.Duration
-	// Arrived is told who has a message more, when it can be read. It must be quick. May be nil.
+	// Arrived is called with the recipients of new messages, when those can be read. It must be quick. May be nil.
 	Arrived func(recipient mail.Key)
 }
 

@@ -13,10 +13,10 @@ import (
 // boxKept is how long it is remembered when the last message for a recipient was taken, after none waits any more.
 const boxKept = 24 * time.Hour
 
-// Sweep deletes what nobody needs any more, at most limit rows of each kind, each kind in transactions of its own: signatures and
-// idempotency keys whose time has passed; agents of Options.Idle; delivered messages that have expired, and those that expired
-// undelivered a day later; blobs that have expired, whose ids it returns so that their bytes can be deleted. more means that it should
-// be called again. Several processes may do so at once.
+// Sweep deletes what is no longer needed, at most limit rows of each kind, each kind in transactions of its own: signatures and
+// idempotency keys whose time has passed; agents of Options.Idle; delivered messages that have expired, and undelivered ones a day after
+// they expired; blobs that have expired, whose ids it returns so that their bytes can be deleted. more means that it should be called
+// again. Several processes may call it at once.
 func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
 	now, rows := s.Now(), limited(limit)
 	for _, expiry := range []struct {
@@ -51,7 +51,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool
 	return blobs, more || further, err
 }
 
-// sweepAgents forgets agents that are blank and idle.
+// sweepAgents deletes agents that are blank and idle.
 func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err error) {
 	if s.opts.Idle <= 0 {
 		return false, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Waiting lists messages that wait for a recipient and have not expired, oldest first, then by id, without what they say: whoever
-// brings many of them one after another needs not hold all.
+// Waiting lists unexpired messages that wait for a recipient, oldest first, then by id, without their content, so that a caller that
+// delivers many of them one after another need not hold all.
 func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error) {
 	w := where{}
 	w.and("recipient = ?", recipient[:])

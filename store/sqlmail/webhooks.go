@@ -117,9 +117,9 @@ func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
 	return n, err
 }
 
-// Postings claims messages that are to be posted: of each owner in turn, and of one owner those that have waited longest. It keeps others,
-// also other processes, from posting them for as long as the lease. Where Posted is not called within it, because the process ended, they
-// are due again. There may be fewer than the limit and yet more: a call returns no more than 8 MiB, and what is due no longer is dropped.
+// Postings claims messages to post: of each owner in turn, and of one owner those that have waited longest. The lease keeps other callers
+// and processes from posting them. If Posted is not called within the lease, because the process ended, they are due again. Postings may
+// return fewer than the limit although more are due: it returns at most 8 MiB, and drops messages that are not due any more.
 func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Posting, err error) {
 	due, err := s.due(ctx, c)
 	if err != nil || len(due) == 0 {
@@ -195,9 +195,9 @@ func deliveryID(message string) string {
 	return "dlv_" + hex.EncodeToString(sum[:6])
 }
 
-// Posted notes how an attempt ended: ok delivers the message and ends the failures of the webhook; else the next attempt is at next,
-// and after disableAt failures one after another the webhook is disabled, until it is set anew. What an attempt says of a webhook that
-// was set anew since, or of an attempt after which another began, changes neither.
+// Posted records the outcome of an attempt: ok delivers the message and ends the failures of the webhook; otherwise the next attempt is
+// at next, and after disableAt failures in a row the webhook is disabled, until it is set again. An attempt on a webhook that was set
+// since, or that another attempt followed, changes neither.
 func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// settled is after how long every transaction has ended in which a message was taken, and by how much clocks may differ.
+	// settled is the time after which every transaction that took a message has ended, and by which clocks may differ.
 	settled = 10 * time.Second
 	// wokenAtOnce times wokenSteps bounds the messages that one call of Woken looks at.
 	wokenAtOnce = 1000
 	wokenSteps  = 10
 )
 
-// told are the messages that Woken has seen of the time that it looks at again, and when they were taken.
+// told are the messages that Woken has reported in the time that it looks at again, and when they were taken.
 type told struct {
 	mu   sync.Mutex
 	seen map[string]int64
 }
 
-// Woken returns for whom messages wait that were taken since a moment, by whatever process, and the moment for the next call. It is for
-// processes that share a database, and reads no more than the new messages. It looks ten seconds further back, when all that was taken
-// before is committed, and tells of each message once.
+// Woken returns the recipients of messages that any process has taken since a time, and the time for the next call. It serves processes
+// that share a database, and reads only new messages. It looks ten seconds further back, when everything taken before is committed, and
+// reports each message once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
 	s.told.mu.Lock()
 	defer s.told.mu.Unlock()

@@ -1,14 +1,14 @@
-// Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges, nonces (package
-// store), agreements, tokens and revocations (package pat). It is the only package that knows the databases; sqlmail
-// keeps what a relay has by the transactions of this one.
+// Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges, nonces (package store), agreements,
+// tokens and revocations (package pat). It is the only package that depends on the databases; sqlmail stores the data of a relay by the
+// transactions of this package.
 //
 //	s, err := sqlstore.Open(ctx, filepath.Join(data, "state.db"), sqlstore.Options{Now: time.Now})
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
 // This package puts the rooms together: engine runs transactions; calls begins and settles calls; ledger has accounts and entries;
-// records has agreements and tokens; upkeep migrates, deletes and checks. What calls change in SQLite is one row of a journal first,
-// and in its tables a second later or before anything reads them.
+// records has agreements and tokens; upkeep migrates, deletes and checks. In SQLite the changes of calls are first one row of a journal;
+// a second later, or before they are read, they are written into their tables.
 package sqlstore
 
 import (
@@ -242,7 +242,7 @@ func (s *Store) Rows(ctx context.Context, query string, args []any, each func(sc
 // RestoredAt returns when the state was last set back to an earlier one, as by a backup; the zero time: never. See MarkRestored.
 func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
 
-// Nanos converts a time to the form in which it is kept: nanoseconds since 1970 UTC, and 0 for the zero time.
+// Nanos converts a time to its stored form: nanoseconds since 1970 UTC, and 0 for the zero time.
 func Nanos(t time.Time) int64 { return engine.Nanos(t) }
 
 // FromNanos is the inverse of Nanos.

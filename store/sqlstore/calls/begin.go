@@ -102,7 +102,7 @@ func (b *beginning) prepare() (rowSet, error) {
 	return n, nil
 }
 
-// takesNothing reports whether the first candidate has no cost at all, so that nothing has to be written.
+// takesNothing reports whether the first candidate has no cost at all, so that nothing is written.
 func (b *beginning) takesNothing() bool {
 	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
@@ -197,7 +197,7 @@ func (b *beginning) earlier(w *work) (forgotten string, err error) {
 	return "", nil
 }
 
-// showStanding returns how the limits stand that the earlier execution took, or would take under the first candidate.
+// showStanding returns the state of the limits that the earlier execution took, or would take under the first candidate.
 func (b *beginning) showStanding(w *work) {
 	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
 	for _, r := range b.reservations[was] {

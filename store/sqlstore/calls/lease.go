@@ -81,7 +81,7 @@ func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
 	return n, nil
 }
 
-// run changes counters only where nothing can fail any more, so that nothing has to be undone.
+// run changes counters only after everything that can fail, so that it never has to undo a change.
 func (l *leasing) run(_ context.Context, w *work) error {
 	if err := w.t.Moved(); err != nil && len(l.reservations) > 0 {
 		return err

@@ -9,7 +9,7 @@ import (
 // mostKnown bounds the counters and the accounts: then the writer begins anew.
 const mostKnown = 8 << 10
 
-// learn keeps what a transaction has read and written, once it is committed. What a journal holds back stays known.
+// learn keeps what a transaction has read and written, after it is committed. Rows that a journal holds back stay known.
 func (m *memory) learn(w *work, changes *Changes) {
 	if len(m.counters) > mostKnown || m.accounts.Len() > mostKnown {
 		if m.journal == nil || !m.journal.Behind() {

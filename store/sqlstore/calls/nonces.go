@@ -26,7 +26,7 @@ const (
 		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
 	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
 	deleteBatches = "DELETE FROM nonce_batches WHERE id <= ? AND until <= ?"
-	batchSpan     = int64(time.Second) // in which the id of a row is, from its end on
+	batchSpan     = int64(time.Second) // the id of a row is within it, from its end on
 )
 
 // ErrManyNonces means that Bounds.Nonces are in use.
@@ -70,7 +70,7 @@ func (w *work) takeNonce(ctx context.Context, k nonceKey, until time.Time) error
 	return nil
 }
 
-// UseNonce records a nonce as used in the transaction of an operation that is no call, and reports whether it was unused.
+// UseNonce records a nonce as used in the transaction of an operation that is not a call, and reports whether it was unused.
 func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
 	if c.db.Sharing() == engine.Shared {
 		n, err := t.Exec(ctx, insertNonce+" ON CONFLICT DO NOTHING", service, key, id, engine.Nanos(until))

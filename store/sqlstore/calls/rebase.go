@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// lastCounted returns the beginning of the last slot in which something was counted.
+// lastCounted returns the beginning of the last slot that something was counted in.
 func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	err = c.db.List(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan engine.Scan) error {
 		var w window.Window

@@ -30,7 +30,7 @@ func (c *Calls) Release(b store.Admission) {
 	}
 }
 
-// Releasing reports whether there are calls that have to be released, and how often the first of them was tried.
+// Releasing reports whether calls wait to be released, and how often the first of them was tried.
 func (c *Calls) Releasing() (busy bool, tries int) {
 	q := &c.releases
 	q.mu.Lock()
@@ -70,7 +70,7 @@ func (c *Calls) releaseAll() {
 	}
 }
 
-// releaseEach releases calls, and returns those that have to be tried again.
+// releaseEach releases calls, and returns those to try again.
 func (c *Calls) releaseEach(calls []unsettled) (left []unsettled) {
 	for i, u := range calls {
 		_, err := c.Settle(context.Background(), u.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent})

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// The keys of rows that calls read and change. They have an order, in which all writers lock them.
+// The keys of rows that calls read and change. All writers lock them in one order.
 type (
 	idempotencyKey struct{ service, agentID, key string }
 	nonceKey       struct{ service, keyID, id string }
@@ -53,13 +53,13 @@ type rowSet struct {
 	counters   []CounterKey
 	accounts   []ledger.AccountKey
 	pools      []ledger.PoolKey
-	answers    []ref // whose answers are to be kept
+	answers    []ref // whose answers are kept
 }
 
-// readPresumed makes a row set read what was presumed before. A call settles the execution that it began. Until its deadline nobody
-// else changes that, so the record is not read before it is changed: the change has to find it as Begin left it. Where it does not,
-// because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried
-// again, and reads.
+// readPresumed makes a row set read the rows that it presumed before. A call settles the execution that it began. Until its deadline only
+// the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it does not,
+// because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again,
+// and reads.
 func (n *rowSet) readPresumed() {
 	for _, e := range n.presumed {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

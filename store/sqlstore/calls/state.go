@@ -86,7 +86,7 @@ type pending struct {
 	begun  []Begun
 	moves  []ledger.Line
 	writes []engine.Command // to be run in their order
-	plain  bool             // what is changed is no more than a Journal can hold back
+	plain  bool             // a Journal can hold back all changes
 }
 
 // A keyedExecution is the execution that an idempotency key belongs to.
@@ -127,8 +127,8 @@ func (w *work) mismatch(err error) error {
 	return err
 }
 
-// memory is what the only writer of a database knows of it: as its last transaction left it. So a call of an agent that called lately
-// reads nothing.
+// memory is the state that the only writer of a database keeps in memory, as its last transaction left it. So a call of an agent that
+// called lately reads nothing.
 type memory struct {
 	journal  Journal // may be nil
 	counters map[CounterKey]Counter
@@ -151,11 +151,11 @@ type Journal interface {
 	Began(id string) bool
 	// Moved is called before an execution changes.
 	Moved(id string)
-	// Keep returns the statement that holds changes back, or false if they have to be written into the tables now.
+	// Keep returns the statement that holds changes back, or false if they must be written into the tables now.
 	Keep(t *engine.Tx, c *Changes) (engine.Command, bool)
 	// Apply writes what was held back into the tables, before changes that are written there.
 	Apply(ctx context.Context, t *engine.Tx, c *Changes) error
-	// Forget drops what is known.
+	// Forget drops the state.
 	Forget()
 	// Behind reports whether the tables may lack something.
 	Behind() bool
@@ -171,7 +171,7 @@ type Unwritten struct {
 	Latest                          time.Time
 }
 
-// answerSizes is what a transaction knows of the answers that are kept.
+// answerSizes are the sizes of stored answers, as far as a transaction has read them.
 type answerSizes struct {
 	kept  map[ref]int64 // as it was read, and what the transaction added
 	all   int64
@@ -190,12 +190,13 @@ type counter struct {
 	err   error // the stored counts are invalid
 	was   Counter
 
-	// The most dispatch slots that were used lately, and the slot in which they were.
+	// The largest numbers of recently used dispatch slots, and their slot.
 	dispatch, dispatchSlot int64
 	own                    int64 // the dispatch slots of this transaction's admissions
 }
 
-// usedNonces is what the only writer knows of used nonces: all that the database held, and what it committed since then.
+// usedNonces is the set of used nonces that the only writer keeps in memory: all that the database held, and those that it has committed
+// since.
 type usedNonces struct {
 	set   nonces.Set
 	read  bool
@@ -221,7 +222,7 @@ type releaseQueue struct {
 	busy  bool // a goroutine works on it
 }
 
-// An unsettled call has to be released.
+// An unsettled call waits to be released.
 type unsettled struct {
 	store.Admission
 

@@ -99,7 +99,7 @@ func (w *work) readExecutions() []engine.Command {
 			}
 			e.Answer = a.stored()
 			w.keys[k] = keyedExecution{e.ID, until}
-			if known := w.executions[e.ID]; known != nil { // read for a call that is to be settled
+			if known := w.executions[e.ID]; known != nil { // read for a call to settle
 				known.Answer = e.Answer
 				return nil
 			}
@@ -246,7 +246,7 @@ func writeMove(same []ledger.Line) engine.Command {
 		args = append(args, l.ID)
 	}
 	return engine.Command{
-		// The state is no argument: some indexes are of one state, and SQLite would plan again for every argument.
+		// The state is not an argument: some indexes are of one state, and SQLite would plan again for every argument.
 		Query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ?, unresolved_at = ? WHERE state = '" + string(m.from) +
 			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
 		Args: args, Must: len(same),

@@ -40,8 +40,7 @@ func (c *Calls[T]) Do(ctx context.Context, agent string, call *T) error {
 	return c.db.queued(ctx, c.db.queues.lane(agent), &op{kind: c.kind, item: call})
 }
 
-// Full reports whether new calls of an agent have to be rejected: there must be room for the end of those that have
-// begun.
+// Full reports whether new calls of an agent must be rejected, to leave room for the ends of those that have begun.
 func (c *Calls[T]) Full(agent string) bool {
 	lane := c.db.queues.lane(agent)
 	return len(lane) >= cap(lane)-cap(lane)/settleShare

@@ -15,7 +15,7 @@ type clock struct {
 	read  atomic.Pointer[reading]
 }
 
-// A reading is the time of another clock at the moment at which the process's own was local.
+// A reading is the time of another clock when the process's own clock read local.
 type reading struct {
 	local, remote time.Time
 	off           time.Duration // maximal error when it was read
@@ -32,8 +32,8 @@ func (c *clock) now() time.Time {
 	return r.at(now)
 }
 
-// at returns the time of the other clock when the process's own is now. The monotonic clock stands still while a
-// machine sleeps and the wall clock can be set back: the elapsed time is the longer of both.
+// at returns the time of the other clock when the process's own clock reads now. The monotonic clock stands still while a machine sleeps
+// and the wall clock can be set back: the elapsed time is the longer of both.
 func (r *reading) at(now time.Time) time.Time {
 	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }

@@ -34,7 +34,7 @@ func Together(list []Command) []Command {
 	if len(list) < 2 || slices.ContainsFunc(list, func(c Command) bool { return !strings.HasPrefix(c.Query, "INSERT") }) {
 		return list
 	}
-	var queries []string // in the order in which they come first
+	var queries []string // in the order of their first use
 	groups := map[string][]Command{}
 	for _, c := range list {
 		if groups[c.Query] == nil {

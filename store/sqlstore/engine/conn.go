@@ -27,8 +27,8 @@ const (
 		"FROM pg_control_system()"
 	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
 
-	// movedPause is for how long a process takes no calls on another server: four polls, in which every other process finds what
-	// it has acknowledged and the server lacks.
+	// movedPause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that it has
+	// acknowledged and the server lacks.
 	movedPause = time.Second
 )
 
@@ -74,8 +74,8 @@ func (w *Writer) connect(ctx context.Context) error {
 // https://sqlite.org/pragma.html#pragma_data_version
 const selectVersion = "PRAGMA data_version"
 
-// beginAlone starts a transaction on an Exclusive database. From then on no other process writes, and what was known is forgotten if others
-// have written before.
+// beginAlone starts a transaction on an Exclusive database. From then on no other process writes. If others have written before, the
+// state in memory is dropped.
 func (w *Writer) beginAlone(ctx context.Context) error {
 	var version int64
 	err := w.send(ctx, []Command{

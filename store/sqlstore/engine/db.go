@@ -28,7 +28,7 @@ type Options struct {
 // A Layer lies between calls and their tables: what calls changed may not be in the tables yet. An Exclusive database calls it in its
 // transactions, one after another, but for Pending.
 type Layer interface {
-	// Forget drops what is known of the database: another connection has written to it, or a transaction failed.
+	// Forget drops the state in memory: another connection has written to the database, or a transaction failed.
 	Forget()
 	// CatchUp writes into the tables what they lack, in a transaction that may read and change them.
 	CatchUp(ctx context.Context, t *Tx) error
@@ -96,7 +96,7 @@ type life struct {
 // queues are those of the writers.
 type queues struct {
 	lanes  []chan *op // calls, by agent
-	others chan *op   // everything else; the first lane where there is only one writer
+	others chan *op   // all other operations; the first lane if there is only one writer
 	groups chan *op   // operations of groups; the first lane where there is only one writer
 	seed   maphash.Seed
 }
@@ -202,8 +202,8 @@ type op struct {
 	kind  kind
 	item  any // what the kind runs
 	bytes int // that it writes, in a group
-	// run is what an operation does that is no item. It may be called again if the transaction has to be repeated, so it sets all its
-	// results anew.
+	// run runs an operation that is not an item. It may be called again if the transaction is repeated, so it sets all its results each
+	// time.
 	run   func(context.Context, *Tx) error
 	state atomic.Int32
 	err   error
@@ -256,7 +256,7 @@ type witness struct {
 	acked atomic.Int64 // the least that the row has, unless the database went back
 }
 
-// commits is what a process knows of the commits that it has acknowledged.
+// commits are the sequence numbers of the commits that a process has acknowledged.
 type commits struct {
 	process       string // in the names of its witnesses
 	witnesses     []*witness

@@ -1,5 +1,5 @@
 // Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL,
-// which several processes may share. It knows no records, only how they are read and written.
+// which several processes may share. It does not depend on the records, only on how they are read and written.
 //
 // Writers queue their operations. A goroutine takes all that are waiting, reads what they need, runs them one after another, writes all
 // their changes, commits once and answers all of them. So an answer means "durable", two queries and one disk flush serve many callers,

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Notes are rows of the table sequences by which a process leaves to later ones what it saw of the clocks. A note is pending
-// until the database has it: a write that fails is repeated at the next reading of a clock, and when the store is closed.
+// Notes are rows of the table sequences in which a process records for later ones what it saw of the clocks. A note is pending until the
+// database has it: a write that fails is repeated at the next reading of a clock, and when the store is closed.
 type notes struct {
 	mu      sync.Mutex
 	pending map[string]int64
@@ -40,7 +40,7 @@ func (n *notes) rows() map[string]int64 {
 	return maps.Clone(n.pending)
 }
 
-// done forgets the rows that were written, unless they changed meanwhile.
+// done removes the rows that were written from the pending ones, unless they changed meanwhile.
 func (n *notes) done(written map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -113,7 +113,7 @@ func SQLState(err error) string {
 // InsufficientPrivilege is the code of an error about rights that the role of a connection lacks.
 const InsufficientPrivilege = "42501"
 
-// PrivilegeHint says how the role in the URL gets its rights.
+// PrivilegeHint explains how to give the role in the URL its rights.
 const PrivilegeHint = "the role in the URL lacks rights: as the owner of the database, GRANT ALL ON SCHEMA public TO it; " +
 	"where the tables are another role's, GRANT ALL ON ALL TABLES IN SCHEMA public TO it"
 

@@ -12,9 +12,9 @@ type Rebasing struct {
 	behind     time.Duration
 }
 
-// StartAnchor starts the clock on which an embedded database counts: at the present time, but never before last, the beginning of the
-// last slot in which something was counted, nor before the database was last set back. If the clock of the process before was behind
-// the wall clock, everything that it measured is moved to the wall clock by rebase; what it counted is not older than it was.
+// StartAnchor starts the clock that an embedded database counts on: at the present time, but never before last, the beginning of the last
+// slot that something was counted in, nor before the database was last set back. If the clock of the process before was behind the wall
+// clock, rebase moves everything that it measured to the wall clock; the counts are not older than they were.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebasing) error) error {
 	stored, err := db.sequences(ctx, behindNote)
 	if err != nil {

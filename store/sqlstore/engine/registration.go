@@ -19,8 +19,8 @@ const (
 	processLock = upgradeLock + 1
 )
 
-// A registration is the connection by which a process holds its share of processLock. The server ends it with the connection,
-// however the process ends. The process listens for notifications on it.
+// A registration is the connection on which a process holds its share of processLock. The server ends it with the connection, however the
+// process ends. The process listens for notifications on it.
 type registration struct {
 	conn *pgx.Conn // nil: the listener has it, or there is none
 }

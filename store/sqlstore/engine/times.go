@@ -33,7 +33,7 @@ func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.asked) }
 // time: never.
 func (db *DB) Floor() time.Time { return FromNanos(db.floor.Load()) }
 
-// Now returns the time of the store's clock at which the transaction takes place.
+// Now returns the time of the transaction on the store's clock.
 func (t *Tx) Now() time.Time { return t.times.now }
 
 // Counted returns the time of the transaction on the clock on which limits are counted.
@@ -42,8 +42,8 @@ func (t *Tx) Counted() time.Time { return t.times.counted }
 // Asked returns when the process asked for these times, on its own clock.
 func (t *Tx) Asked() time.Time { return t.times.asked }
 
-// Since returns the time from a moment of the process's clock, at which an operation was requested, to a moment of the
-// clock on which limits are counted. It is never too long: that clock was read after the process asked for it.
+// Since returns the time from a reading of the process's clock, when an operation was requested, to a reading of the clock that counts
+// limits. It is never too long: that clock was read after the process asked for it.
 func (t *Tx) Since(requested, at time.Time) time.Duration {
 	return max(0, t.times.asked.Sub(requested)) + at.Sub(t.times.counted)
 }

@@ -82,7 +82,7 @@ func (t *Tx) testify() []Command {
 	return []Command{{Query: upsertWitness, Args: []any{t.w.witness.name, t.seen.witnessed + 1, t.seen.witnessed}, Must: 1}}
 }
 
-// acknowledge records that a transaction was committed, before anybody learns of it.
+// acknowledge records that a transaction was committed, before any caller receives an answer.
 func (t *Tx) acknowledge() {
 	if t.seen.testified {
 		t.w.witness.acked.Store(t.seen.witnessed + 1)

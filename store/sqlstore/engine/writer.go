@@ -117,7 +117,7 @@ func (w *Writer) gather(first *op) []*op {
 	return b.ops
 }
 
-// The part of the time of the last batch of a group for which the next one waits, and its bound.
+// The part of the time of the last batch of a group that the next one waits, and its bound.
 const (
 	lingerShare   = 4
 	longestLinger = 2 * time.Millisecond

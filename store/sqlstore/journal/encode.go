@@ -16,8 +16,8 @@ type Encoder struct {
 	at    int64
 }
 
-// Encode returns the form in which a record is kept, which is valid until the next call; false where it has none: it makes no sense, or
-// would have more than MaxRecord bytes.
+// Encode returns the stored form of a record, which is valid until the next call. It returns false if the record is invalid, or would
+// have more than MaxRecord bytes.
 func (e *Encoder) Encode(r *calls.Changes) ([]byte, bool) {
 	if !valid(r) {
 		return nil, false

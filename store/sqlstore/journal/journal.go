@@ -169,7 +169,7 @@ func (j *Journal) begin(c *calls.Changes) {
 	}
 }
 
-// apply writes what is pending into the tables. The transaction has to be committed then.
+// apply writes the pending changes into the tables. The caller must then commit the transaction.
 func (j *Journal) apply(ctx context.Context, t *engine.Tx) error {
 	if j.applied == t || j.pending.Empty() {
 		return nil

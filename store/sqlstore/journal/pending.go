@@ -16,7 +16,7 @@ type agreement struct{ service, id string }
 // concurrent use.
 type Pending struct {
 	Lines    []ledger.Line      // of the ledger, in their order
-	Begun    []*store.Execution // in the order in which they began; as they became since
+	Begun    []*store.Execution // in the order in which they began, in their present state
 	Moved    []ledger.Line      // the others that have changed, from the state that the table has
 	Counters map[calls.CounterKey]calls.Counter
 	Accounts map[ledger.AccountKey]ledger.Account
@@ -31,7 +31,7 @@ type Pending struct {
 // Empty reports whether there is nothing.
 func (p *Pending) Empty() bool { return p.Records == 0 }
 
-// Size returns how many rows are to be written, about.
+// Size returns about how many rows the changes have.
 func (p *Pending) Size() int {
 	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
 }

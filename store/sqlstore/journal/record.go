@@ -27,7 +27,7 @@ const MaxRecord = 1 << 20
 
 // Errors of Decode.
 var (
-	// ErrDamaged means that bytes are no record, or are not those that were written.
+	// ErrDamaged means that bytes are not a record, or are not those that were written.
 	ErrDamaged error = damaged("a record of the journal is damaged")
 	// ErrVersion means that a record was written by another version of this program.
 	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")

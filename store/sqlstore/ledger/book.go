@@ -122,8 +122,8 @@ func (b *Book) set(before, after Account) error {
 	return nil
 }
 
-// WriteAccounts returns the statements that write the accounts that have changed, in the order in which all writers lock them. A row that
-// was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
+// WriteAccounts returns the statements that write the changed accounts, in the order that all writers lock them in. A missing row is
+// inserted: if another writer was faster, that fails, and the transaction is tried again.
 func (b *Book) WriteAccounts() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.accounts), AccountKey.Compare) {
 		if a := b.accounts[k]; a.dirty {
@@ -173,8 +173,7 @@ func WriteLines(lines []Line) []engine.Command {
 	return append([]engine.Command{{Query: engine.BumpLedger, Args: []any{len(lines)}}}, engine.Together(rows)...)
 }
 
-// A Cache is what the only writer of a database knows of its accounts and pools: as its last transaction left them. The nil Cache knows
-// nothing.
+// A Cache holds the accounts and pools of the only writer of a database, as its last transaction left them. The nil Cache is empty.
 type Cache struct {
 	accounts map[AccountKey]Account
 	pools    map[PoolKey]Pool
@@ -197,7 +196,7 @@ func (c *Cache) pool(k PoolKey) (p Pool, found bool) {
 // Len returns how many accounts are known.
 func (c *Cache) Len() int { return len(c.accounts) }
 
-// Learn keeps what a transaction has read and written, once it is committed.
+// Learn keeps what a transaction has read and written, after it is committed.
 func (c *Cache) Learn(b *Book, pools []Pool) {
 	if c.accounts == nil {
 		c.accounts, c.pools = map[AccountKey]Account{}, map[PoolKey]Pool{}

@@ -41,7 +41,7 @@ const (
 		WHERE service = ? AND currency = ?`
 )
 
-// readPool returns the statement that reads a pool, if it has to be read.
+// readPool returns the statement that reads a pool. It returns nil if the pool need not be read.
 func (b *Book) readPool(k PoolKey) []engine.Command {
 	p := new(pool)
 	b.pools[k] = p

@@ -76,7 +76,7 @@ func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id p
 	return err
 }
 
-// staticKey returns the name under which a key is recorded that made static agreements.
+// staticKey returns the name that records have for a key under static agreements.
 func staticKey(key pat.KeyID) pat.KeyID { return key + pat.KeyID(pat.PrincipalOf("", pat.Static)) }
 
 // keyOf is the key of a recorded one.

@@ -26,10 +26,10 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	return a, err
 }
 
-// Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the
-// agent. A static agreement whose key ended one under the same policy stays ended, because others can make further
-// signatures of an ended one. An agreement with the nonce and the signature of an earlier one that was pending, and for which no token has
-// been issued, is that agreement, returned in its present state; so an agent can repeat the same request.
+// Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the agent. A static
+// agreement whose key ended one under the same policy stays ended, because others can make further signatures of an ended one. If an
+// earlier agreement is pending, has the same nonce and signature, and no token has been issued for it, Agree returns it in its present
+// state; so an agent can repeat the same request.
 func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
 	if a.State == "" {

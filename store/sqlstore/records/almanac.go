@@ -96,8 +96,8 @@ func after(prefix string) string {
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// SetActive records whether an agent is active, as of the moment at which it signed that; what is older than what is
-// there changes nothing; of two of one moment the last holds. store.ErrNotFound where it has not registered.
+// SetActive records whether an agent is active, as of the time that it signed. An older statement changes nothing; of two of one time the
+// last counts. The error is store.ErrNotFound if the agent has not registered.
 func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if _, err := t.Exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",

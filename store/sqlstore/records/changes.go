@@ -27,7 +27,7 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 		if ended, err := s.revokedBefore(ctx, t, &r); err != nil || ended {
 			return err
 		}
-		switch r.Kind { // rows that others lock come before the number of the change, for which all wait
+		switch r.Kind { // rows that others lock come before the number of the change, which all writers wait for
 		case pat.RevokedAgreement:
 			_, err = t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
 		case pat.RevokedAgent:

@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. What
-// static agreements claim, the principal and the key of such agreements, is apart from what fresh ones claim, and only as
-// good as they allow: whoever saw one can send it first.
+// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. Claims of static
+// agreements, the principal and the key of such agreements, are apart from those of fresh ones, and weaker: anyone who saw a static
+// agreement can send it first.
 func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a, approved := n.Agreement, n.Approved
 	if a.Assurance == pat.Consent { // its id is its own
@@ -71,7 +71,7 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 	return s.block(ctx, t, a.Service, string(record), "a fresh agreement of another key has the id", t.Now(), seq)
 }
 
-// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim it again.
+// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim the id again.
 func (s *Records) claimRecord(
 	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID, approved bool,
 ) (made bool, err error) {

@@ -84,8 +84,8 @@ func (s *Records) changeOne(ctx context.Context, query string, args ...any) erro
 	})
 }
 
-// AddClient records a client. Where the service has most of them already, the one that is forgotten first makes room if it would
-// be forgotten before a time; else the error is store.ErrFull.
+// AddClient records a client. If the service has most of them already, the one that expires first makes room, provided that it expires
+// before a time; otherwise the error is store.ErrFull.
 func (s *Records) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
 	redirects, err := list(c.Redirects).text()
 	if err != nil {

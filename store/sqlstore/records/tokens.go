@@ -79,7 +79,7 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 			return err
 		}
 		given := k
-		if k.Assurance == pat.Consent { // nobody signs anew for each: what ended those before ends the next, too
+		if k.Assurance == pat.Consent { // consents are not signed one by one: what ended those before ends the next, too
 			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
 				return err
 			}

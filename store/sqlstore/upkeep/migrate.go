@@ -77,7 +77,7 @@ func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(conte
 	return t.Commit()
 }
 
-// move gives all rows of a service another id, under which there is no state but policies that were offered and what came of them.
+// move gives all rows of a service another id. That id must have no state but offered policies and the state that follows from them.
 func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
 	run := func(query string, args ...any) error {
 		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(query), args...); err != nil {

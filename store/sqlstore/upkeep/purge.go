@@ -16,15 +16,14 @@ const unusedKept = 30 * 24 * time.Hour
 
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
 // many records were deleted:
-//   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
-//   - signing keys whose last PAT has expired;
-//   - settled executions that charged nothing, once their idempotency key is deleted;
-//   - agreements under which no call was made for Options.UnusedKept, their policies unless those are offered, and
-//     agents that were never approved, blocked or charged once their last agreement is deleted, so that ids claimed
-//     and never used become free;
-//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
-//     forward.
+//  - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
+//  - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
+//  - signing keys whose last PAT has expired;
+//  - settled executions that charged nothing, after their idempotency key is deleted;
+//  - agreements without a call in Options.UnusedKept, their policies unless those are offered, and agents that were never
+//    approved, blocked or charged after their last agreement is deleted, so that unused ids become free;
+//  - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
+//    forward.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// First what does not need the journal written, which on a full disk needs the room that this leaves.
 	total, err := u.purgeExpired(ctx)
@@ -60,8 +59,8 @@ var expiries = []struct{ table, key, until string }{
 	{"invitations", "service, code", "until"},
 }
 
-// expired returns the statement that deletes rows for which a condition holds, whose argument is a time. The number of rows and their
-// order are part of the statement: otherwise a planner would read the whole table.
+// expired returns the statement that deletes rows by a condition whose argument is a time. The number of rows and their order are part of
+// the statement: otherwise a planner would read the whole table.
 func expired(table, key, condition, order string) string {
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + condition +
 		" ORDER BY " + order + " LIMIT 100 FOR UPDATE SKIP LOCKED)"
@@ -124,8 +123,8 @@ func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
 	})
 }
 
-// purgeAgreements deletes agreements under which no call was ever made, once their tokens are deleted. A static agreement
-// that was revoked stays, because it can be sent again.
+// purgeAgreements deletes agreements that never had a call, after their tokens are deleted. A static agreement that was revoked stays,
+// because it can be sent again.
 func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 	return u.found(ctx, engine.StepRows, 4,
 		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')

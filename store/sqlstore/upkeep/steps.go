@@ -22,9 +22,8 @@ func steps(ctx context.Context, run transact, step func(context.Context, *engine
 // A transact is DB.Update or DB.Aside.
 type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
 
-// found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row
-// was deleted: it may have changed since it was read. The query has the time as argument, and an order, which is that
-// of an index.
+// found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row was deleted: it
+// may have changed since it was read. The query has the time as argument, and the order of an index.
 func (u *Upkeep) found(ctx context.Context, most, columns int, query string, at time.Time,
 	forget func(context.Context, *engine.Tx, []string) (bool, error),
 ) (int, error) {

@@ -48,8 +48,8 @@ func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 
 func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
 
-// Ready writes one row, and what calls have changed into their tables: an error reports that it does not fit them. A full disk on
-// which only the row can be written is no error, as much goes on there. It takes at most two seconds, less where ctx ends sooner.
+// Ready writes one row, and the changes of calls into their tables. It returns an error if those do not fit the tables. A full disk that
+// takes the row alone is not an error, because much goes on there. It takes at most two seconds, less if ctx ends sooner.
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -1,5 +1,4 @@
-// Package nonces keeps in memory which nonces are used, where one process has the database for itself: the table is then only the
-// record from which the set is made again.
+// Package nonces keeps used nonces in memory, if one process has the database for itself: the table then serves only to rebuild the set.
 package nonces
 
 import (
@@ -11,7 +10,7 @@ import (
 // Size is the length of a digest in bytes.
 const Size = 16
 
-// A Digest stands for one nonce of one key at one service.
+// A Digest identifies one nonce of one key at one service.
 type Digest [Size]byte
 
 // Of returns the digest of a nonce: SHA-256 over the three parts, the first two of them with their lengths, cut to its first 16 bytes.
@@ -26,11 +25,10 @@ func Of(service, keyID, id string) Digest {
 	return Digest(sum[:Size])
 }
 
-// ErrRow means that a stored row is no sequence of digests.
+// ErrRow means that a stored row is not a sequence of digests.
 var ErrRow = errors.New("a record of used nonces is damaged")
 
-// Each calls add with every digest of a row, in which they stand one after another. ErrRow if the row has another length; then
-// none was added.
+// Each calls add with every digest of a row, in order. It returns ErrRow if the row has another length, and then adds nothing.
 func Each(row []byte, add func(Digest)) error {
 	if len(row) == 0 || len(row)%Size != 0 {
 		return ErrRow

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// A Set holds used nonces by the first 8 bytes of their digests, in one table for each minute in which they end, which goes as a whole.
-// Of 4 million nonces, the chance that a fresh one is taken for one of them is 2 in 10^13: it is then refused, never the other way
-// round. The zero Set is empty. It is not safe for concurrent use.
+// A Set holds used nonces by the first 8 bytes of their digests, in one table for each minute that they end in; a table is dropped as a
+// whole. Among 4 million nonces, the chance that a fresh nonce is taken for one of them is 2 in 10^13: it is then refused. A used nonce
+// is never taken for a fresh one. The zero Set is empty. It is not safe for concurrent use.
 type Set struct {
 	generations []*generation
 	len         int
-	odd         uint64 // by which keys find their places; unknown to those who choose nonces
+	odd         uint64 // determines the places of keys; callers who choose nonces cannot see it
 }
 
 // mostGenerations bounds in how many tables a nonce is looked for. Where there are as many, nonces stay until the last of them ends.
 const mostGenerations = 64
 
-// A generation is an open table: a key stands at its place or, where that is taken, at the next that is free.
+// A generation is an open table: a key is at its place or, if that is taken, at the next free one.
 type generation struct {
 	minute int64 // since 1970, in which its nonces end
 	last   int64 // when the last of them ends, in nanoseconds since 1970
@@ -94,7 +94,7 @@ func (s *Set) of(minute int64) *generation {
 	return g
 }
 
-// Drop forgets the generations of which every nonce has ended at a time in nanoseconds since 1970.
+// Drop removes the generations whose nonces have all ended at a time in nanoseconds since 1970.
 func (s *Set) Drop(now int64) {
 	s.generations = slices.DeleteFunc(s.generations, func(g *generation) bool {
 		if g.last > now {
@@ -105,7 +105,7 @@ func (s *Set) Drop(now int64) {
 	})
 }
 
-// key returns what stands in a table for a digest: never 0, which is a place that is free.
+// key returns the entry of a table for a digest: never 0, which marks a free place.
 func key(d Digest) uint64 { return max(binary.BigEndian.Uint64(d[:8]), 1) }
 
 // find returns the place of a key, or the free one that would be its. A product with a secret odd number spreads keys that were chosen,

@@ -1,5 +1,5 @@
-// Package window counts the units of one limit in the slots of its period, of which a row of the database holds the newest: the
-// arithmetic is that of package limit.
+// Package window counts the units of one limit in the slots of its period. A row of the database holds the newest slots: the arithmetic
+// is that of package limit.
 package window
 
 import (
@@ -128,7 +128,7 @@ func (w *Window) until(slot int64, now time.Time) time.Duration {
 	return frees.Add(time.Duration(w.More) * w.Period.SlotLength()).Sub(now)
 }
 
-// Encode returns the counts in the form in which they are stored.
+// Encode returns the stored form of the counts.
 func (w *Window) Encode() []byte {
 	n := len(w.Counts)
 	for n > 0 && w.Counts[n-1] == 0 {
@@ -141,7 +141,7 @@ func (w *Window) Encode() []byte {
 	return out
 }
 
-// ErrInvalid means that the bytes are no counts.
+// ErrInvalid means that the bytes are not counts.
 var ErrInvalid = errors.New("the stored counter of a limit makes no sense")
 
 // Decode is the inverse of Encode, and returns ErrInvalid for bytes that Encode does not write.
@@ -158,7 +158,7 @@ func Decode(in []byte) ([]int64, error) {
 	return out, nil
 }
 
-// A Step is what the clock by which slots are counted was set by lately.
+// A Step is a recent change of the clock that slots are counted by.
 type Step struct {
 	At            time.Time // when it was seen, on the clock as it was set
 	Forward, Back time.Duration
