@@ -42,7 +42,7 @@ func (v *verdict) closest(ev *Evaluation) {
 	v.waiting(ev, waits)
 }
 
-// waiting returns for which duty a permission waits.
+// waiting returns the duty that a permission waits for.
 func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 	late := false
 	for _, d := range v.duties(x) {
@@ -136,7 +136,8 @@ func (v *verdict) lacking(x *rules.Entry, list []*model.Constraint) []string {
 	return missing
 }
 
-// uncounted is why a condition is no limit that could be counted by; empty where it is none, or was decided all the same.
+// uncounted returns why a condition is not a limit that could be counted. It is empty for other conditions, and for one that was decided
+// nevertheless.
 func (v *verdict) uncounted(x *rules.Entry, conditions ...*model.Constraint) string {
 	for _, u := range rules.Uncounted(v.e.Names, conditions, x.Node.Kind) {
 		if id, ok := v.e.IDOf(u.Constraint); ok && !v.holds[id] && !v.fails[id] {

@@ -16,9 +16,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Decide returns whether the agent may execute the intent now, and under which permissions. It reads no
-// clock, counter or network: the same Request always has the same answer. On an error the Decision is
-// zero, which denies. Decisions share what they hold: their lists are not to be changed.
+// Decide returns whether the agent may execute the intent now, and under which permissions. It reads no clock, counter or network: the
+// same Request always has the same answer. On an error the Decision is zero, which denies. Decisions share their lists: callers must not
+// change them.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	if !p.names(r.Intent) {
 		return Decision{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
@@ -187,8 +187,8 @@ func (p *Policy) sort(active map[int]bool) *finding {
 	return f
 }
 
-// settle applies the conflict strategy, ODRL IM 2.10: the prohibition that stands, and what to call
-// it; an empty Reason where none does.
+// settle applies the conflict strategy, ODRL IM 2.10. It returns the prohibition that applies, and its Reason; an empty Reason if none
+// does.
 func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 	switch {
 	case len(f.prohibitions) == 0:

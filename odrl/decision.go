@@ -25,7 +25,7 @@ type Request struct {
 type Decision struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
-	Rule   string        // that decided: uid, else JSON pointer into the document
+	Rule   string        // that decided: uid, or JSON pointer into the document
 	Detail string        // for the agent: what was not met, never with values of facts
 
 	// Candidates are the permissions that permit, best first: lowest charge, fewest limits, document order.
@@ -40,7 +40,7 @@ type Decision struct {
 	Engine Engine
 }
 
-// A Candidate is one permission under which a call may be made.
+// A Candidate is one permission that permits a call.
 type Candidate struct {
 	Rule   string
 	Limits []limit.Limit

@@ -103,8 +103,8 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	return v.evaluation(), nil
 }
 
-// Input is the input document under which plain OPA gives the same findings: opa eval with the module,
-// the data of EvaluationData and this, asked for data.uimgate.odrl.evaluation.
+// Input returns the input document for which plain OPA gives the same findings: opa eval with the module, the data of EvaluationData and
+// this input, for the query data.uimgate.odrl.evaluation.
 func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, error) {
 	return json.Marshal(p.situate(q, w, o).input)
 }

@@ -12,7 +12,7 @@ import (
 type Evaluation struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
-	Rule   string        // that decided: uid, else JSON pointer into the document
+	Rule   string        // that decided: uid, or JSON pointer into the document
 	Detail string        // for people, never with values of facts
 	// Limits are what a caller counts before acting under Rule; they are not compared here.
 	Limits []limit.Limit
@@ -57,17 +57,17 @@ const (
 	Violated    State = "Violated"
 )
 
-// A RuleReport is how one rule stands to the question.
+// A RuleReport is the result of one rule for the question.
 type RuleReport struct {
-	Rule       string `json:"rule"` // uid, else JSON pointer
+	Rule       string `json:"rule"` // uid, or JSON pointer
 	Type       string `json:"type"` // Permission, Prohibition or Duty
 	Activation State  `json:"activationState"`
 	Deontic    State  `json:"deonticState,omitempty"` // of duties and prohibitions
 	// Premise has for each part of the rule whether the question fits it; of a duty, whether it binds
 	// the party and whether something performed fits its action and target.
 	Premise Premise `json:"premise"`
-	// Constraints are Satisfied or Unsatisfied by uid, else JSON pointer; unknown counts as Unsatisfied
-	// in a permission and as Satisfied elsewhere. Logical constraints stand beside their operands.
+	// Constraints are Satisfied or Unsatisfied by uid, or by JSON pointer; unknown counts as Unsatisfied in a permission and as Satisfied
+	// elsewhere. Logical constraints are listed beside their operands.
 	Constraints map[string]State `json:"constraints"`
 }
 

@@ -110,9 +110,9 @@ func regoProblems(err error) []RegoProblem {
 
 var errExtra = errors.New("the operator's Rego")
 
-// Denies asks the operator's Rego about a call that the policy permits. deny may be a boolean, or a set or array of
-// which any element denies; undefined does not deny. On an error, and there is one where the time is over or deny is
-// anything else, the answer is true.
+// Denies evaluates the operator's Rego for a call that the policy permits. deny may be a boolean, or a set or array with an element for
+// each reason to deny; undefined does not deny. On an error the answer is true. It is an error if the time is over or deny has another
+// type.
 func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error) {
 	input, err := extraInput(&r, &d)
 	if err != nil {

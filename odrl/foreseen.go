@@ -17,7 +17,7 @@ const (
 	maxPrepared = 1 << 12
 )
 
-// A foreseenKey is all of a request that its Terms depend on. Agents that the policy does not tell apart have the same.
+// A foreseenKey holds all of a request that its Terms depend on. Agents that the policy does not distinguish have the same.
 type foreseenKey struct {
 	targets string // names of the targets that hold the intent
 	version string // of the intent, where the policy asks for it
@@ -102,8 +102,8 @@ func (p *Policy) keyNamed(der []byte) string {
 	return another
 }
 
-// Prepare asks for the Terms of all agents that the policy tells apart, and of those it does not, so that Terms need not
-// evaluate the policy for each agent. What is more than can be prepared is evaluated when it is first asked for.
+// Prepare evaluates the Terms of all agents that the policy distinguishes, and of the others together, so that Terms need not evaluate
+// the policy for each agent. Terms beyond its bound are evaluated when they are first needed.
 func (p *Policy) Prepare(ctx context.Context) error {
 	left := maxPrepared
 	ask := func(r Request) error {

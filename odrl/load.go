@@ -91,10 +91,10 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	return found.List
 }
 
-// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by
-// their names in its context, all others as IRIs, every node where it is referred to, UIM's short forms
-// as the constraints that they stand for. Reading it gives the same policies, and writing it again the
-// same bytes. It is nil where the list holds an error. Of the options, Policy is not read: all policies are written.
+// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by their names in its context, all
+// others as IRIs, every node at its first reference, UIM's short forms as the constraints that they abbreviate. Reading it gives the same
+// policies, and writing it again the same bytes. It is nil if the list holds an error. Of the options, Policy is not read: all policies
+// are written.
 func Canonical(doc []byte, o LoadOptions) ([]byte, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	out := model.Canonical(context.Background(), doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)

@@ -18,10 +18,9 @@ const (
 	maxOperands = 256
 )
 
-// A Question asks whether a party may do one thing to one asset, given facts. Its names are IRIs or
-// the terms that stand for them.
+// A Question asks whether a party may do one thing to one asset, given facts. Its names are IRIs or terms.
 type Question struct {
-	Party  string // empty: a party of which nothing is known
+	Party  string // empty: an unknown party
 	Action string
 	Target string // empty: no asset in particular
 	// Context holds the values of left operands, by local name or IRI: strings, json.Number, bool,
@@ -29,7 +28,7 @@ type Question struct {
 	Context map[string]any
 }
 
-// ErrQuestion means a document is no question that can be asked.
+// ErrQuestion means that a document is not a question.
 var ErrQuestion = errors.New("not a request that can be evaluated")
 
 // ParseQuestion reads {"party", "action", "target", "context"}, or an odrl:Request with one permission,

@@ -52,7 +52,7 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 	return nil
 }
 
-// waits returns for which duties a permission waits: for one to sign, and for those whose deadline is past, by what they do.
+// waits returns the duties that a permission waits for: one to sign, and those whose deadline is past, by their actions.
 func waits(unsigned bool, late []string) (why reason.Reason, detail string) {
 	why, detail = reason.PolicyNotApplicable, proofDetail
 	if len(late) > 0 {

@@ -73,7 +73,7 @@ func (v *verdict) remedied(x *rules.Entry) bool {
 // was performed.
 func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	state := func(part string, stands bool) State {
-		fits := x.Data[part] == nil || v.premise[premiseKey(x.N, part)] // a part that stands for anything is in no data
+		fits := x.Data[part] == nil || v.premise[premiseKey(x.N, part)] // a part that matches anything is not in the data
 		if x.Node.Kind.Duty() && part != "party" {
 			fits = v.sets["fulfilled"][x.N]
 		}
@@ -118,7 +118,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 	}
 }
 
-// conjunction judges an "and" at the top of a rule, which is taken apart like the list it stands in.
+// conjunction judges an "and" at the top of a rule, which is taken apart like the list that it is in.
 func (v *verdict) conjunction(x *rules.Entry, c *model.Constraint) bool {
 	for _, operand := range c.Operands {
 		states := map[string]State{}

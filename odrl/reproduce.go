@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Reproduction is a Request to a published policy, written so that the policy's document alone answers it: to Load and
-// Evaluate, and so to uimgate policy decide and to plain OPA, of which none has the gateway's intents, hosts and
-// agents. As JSON it is a line of policy decide --batch without its policy.
+// A Reproduction is a Request to a published policy, written so that the policy's document alone answers it: to Load and Evaluate, and so
+// to uimgate policy decide and to plain OPA, which do not have the gateway's intents, hosts and agents. As JSON it is a line of policy
+// decide --batch without its policy.
 type Reproduction struct {
 	Question Question
 	World    WorldState

@@ -13,7 +13,7 @@ import (
 type situation struct {
 	names map[string][]string // part → what the question's action, target and party go by
 	facts map[string]any      // of the question, by slot
-	given []string            // slots for which there are facts, readable or not
+	given []string            // slots with facts, readable or not
 	input map[string]any
 }
 
@@ -225,7 +225,7 @@ func (x *situating) within(facts map[string]any) map[string]any {
 			x.place(m, v)
 		}
 	}
-	for _, l := range x.e.Leaves { // for hasPart the parts stand in the policy
+	for _, l := range x.e.Leaves { // the policy has the parts for hasPart
 		values, _ := l.Value.([]any)
 		for _, v := range values {
 			x.place(m, v)
@@ -234,7 +234,7 @@ func (x *situating) within(facts map[string]any) map[string]any {
 	return m
 }
 
-// place notes what a value is part of by the world, the document and the vocabularies; nothing where none of them says.
+// place records what a value is part of by the world, the document and the vocabularies; nothing if none of them has it.
 func (x *situating) place(m map[string]any, v any) {
 	s, ok := v.(string)
 	if !ok || m[s] != nil {
@@ -269,8 +269,7 @@ func (x *situating) acts(done []Performed, question map[string]any) []any {
 	return list
 }
 
-// proof is the key that signed the call: that of the fact publicKey, else any, where the party is reported
-// to have signed. UIM core 4.3.
+// proof returns the key that signed the call: that of the fact publicKey, or any, if the party is reported to have signed. UIM core 4.3.
 func (x *situating) proof(context map[string]any, q Question, w WorldState) (string, bool) {
 	if values, ok := rules.FactList(context["publicKey"]); ok && len(values) == 1 {
 		if s, isText := model.Unwrap(values[0]).(string); isText {

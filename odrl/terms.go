@@ -12,11 +12,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Terms returns what the policy asks of the agent for the intent before any call is made: the scope of a
-// PAT is computed from it. The clock, the proof and every operand without a fact in r are left open;
-// facts that are given, such as claims of the agreement, count. On an error the Terms are zero, which
-// permit nothing. Terms are evaluated once for all agents that the policy does not tell apart, and share what they hold: their
-// lists are not to be changed.
+// Terms returns what the policy requires of the agent for the intent before any call is made: the scope of a PAT is computed from it. The
+// clock, the proof and every operand without a fact in r are left open; given facts, such as claims of the agreement, count. On an error
+// the Terms are zero, which permit nothing. Terms are evaluated once for all agents that the policy does not distinguish, and share their
+// lists: callers must not change them.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
 		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil

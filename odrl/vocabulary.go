@@ -9,8 +9,8 @@ type Vocabulary = vocabulary.Vocabulary
 // MaxVocabulary bounds the bytes of the file of a vocabulary.
 const MaxVocabulary = 4 << 20
 
-// ReadVocabulary reads a vocabulary in Turtle or JSON-LD, of at most MaxVocabulary bytes, and fetches nothing. name is for
-// messages. The error says what cannot be read, and in Turtle at which line.
+// ReadVocabulary reads a vocabulary in Turtle or JSON-LD, of at most MaxVocabulary bytes, and fetches nothing. name is for messages. The
+// error describes what cannot be read, and in Turtle has the line.
 func ReadVocabulary(name string, doc []byte) (*Vocabulary, error) { return vocabulary.Read(name, doc) }
 
 // ShippedVocabulary is a vocabulary that is built in, by its name; nil where there is none.

@@ -84,17 +84,16 @@ func setKeys(v reflect.Value) map[string]any {
 	return out
 }
 
-// A Difference is one way in which an answer is not what was expected. Want and Got are for reading.
+// A Difference is one difference between an answer and what was expected. Want and Got are for reading.
 type Difference struct {
 	Key  string `json:"key"` // decision, code, rule, limits, charges or duties
 	Want string `json:"want"`
 	Got  string `json:"got"`
-	Line int    `json:"line"` // that expects something else; 0: none
+	Line int    `json:"line"` // whose expectation differs; 0: none
 }
 
-// differences compares an evaluation, as its JSON has it, with the keys of want; other keys may be anything. The lists may
-// stand in any order, and of their entries too only the keys that are wanted count. null stands for a key that must not be
-// there. Numbers are compared by value.
+// differences compares an evaluation, as its JSON has it, with the keys of want; other keys may have any value. Lists may be in any
+// order, and only the wanted keys of their entries count. null means that a key must be absent. Numbers are compared by value.
 func differences(e odrl.Evaluation, want map[string]any) ([]Difference, error) {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -133,8 +132,8 @@ func sameValue(want, got any) bool {
 	return sameText(model.ScalarText(want), model.ScalarText(got))
 }
 
-// sameList finds for each entry that is wanted one of its own. Few enough entries stand in such a list to
-// try them in turn; of entries that fit several, those with more keys choose first.
+// sameList finds for each wanted entry one of its own. Such lists are short enough to try the entries in turn; if several fit, those with
+// more keys choose first.
 func sameList(want, got []any) bool {
 	want = slices.Clone(want)
 	slices.SortStableFunc(want, func(a, b any) int { return keysIn(b) - keysIn(a) })

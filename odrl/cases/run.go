@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Report is what became of a Table.
+// A Report is the outcome of a Table.
 type Report struct {
 	File   string   `json:"file"`
 	Passed int      `json:"passed"`
@@ -17,7 +17,7 @@ type Report struct {
 	Cases  []Result `json:"cases"`
 }
 
-// A Result is what became of one case. Error is set where no decision was reached.
+// A Result is the outcome of one case. Error is set if no decision was reached.
 type Result struct {
 	Name        string       `json:"name"`
 	Line        int          `json:"line"`

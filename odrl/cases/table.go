@@ -1,5 +1,5 @@
-// Package cases asks policies the requests that stand in documents: a Table of cases names the answer that each request
-// must get, a line of a batch only asks. A Table is YAML and read as strictly as the configuration.
+// Package cases evaluates policies for the requests in documents: a Table of cases names the answer that each request must get, a line of
+// a batch only asks. A Table is YAML and read as strictly as the configuration.
 package cases
 
 import (
@@ -19,7 +19,7 @@ type Table struct {
 	Defaults Defaults      `yaml:"defaults" doc:"what the cases share"`
 	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the table"`
 
-	// Path is where the table stands.
+	// Path is the path of the table.
 	Path string `yaml:"-"`
 }
 
@@ -43,7 +43,7 @@ type Case struct {
 
 	// File is the policy's file as it can be opened; empty where Policy holds the policy itself.
 	File string `yaml:"-"`
-	// Line is where the case stands, and Lines where each key of Expect does.
+	// Line is the line of the case, and Lines those of the keys of Expect.
 	Line  int            `yaml:"-"`
 	Lines map[string]int `yaml:"-"`
 }
@@ -64,8 +64,8 @@ type loader struct {
 	dir string
 }
 
-// Parse is Load for the text of a file that is, or is to be, at path. Each case comes with the defaults of the table in
-// it, and with its policy. ${NAME} has no meaning here.
+// Parse is Load for the text of a file at path, which need not exist. It fills the defaults of the table, and its policy, into each case.
+// ${NAME} has no meaning here.
 func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 	f := &Table{Path: path}
 	doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: path, What: "the table"})

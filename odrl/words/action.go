@@ -6,8 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// verbs word what each action of ODRL V 2.2 and of the UIM profile does to an asset, which stands where
-// % does. Actions that are not of one asset have no %.
+// verbs word each action of ODRL V 2.2 and of the UIM profile upon an asset, which replaces %. Actions without an asset have no %.
 var verbs = map[string]string{
 	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy",
 	"sell":           "sell %, keeping no copy",
@@ -46,7 +45,7 @@ var about = map[string]string{
 	"obtainConsent": "obtain consent to it", "reviewPolicy": "review the policy", "signPayload": "sign each call",
 }
 
-// toward words those actions that a duty does to or for a party, which stands where & does.
+// toward words those actions of a duty that are done to or for a party, which replaces &.
 var toward = map[string]struct{ function, verb, about string }{
 	"acceptTracking": {"trackingParty", "accept that the use of % is tracked by &", "accept that this is tracked by &"},
 	"attribute":      {"attributedParty", "name & as the source of %", "name & as the source"},

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An axis is the facts of one left operand that requests are made of; nil stands for none.
+// An axis is the facts of one left operand that requests are made of; nil means no facts.
 type axis struct {
 	operand string
 	values  []any
@@ -23,7 +23,7 @@ type axes struct {
 	signed []bool
 	facts  []axis
 	rules  []*model.Atom
-	unread bool           // there is a condition for which no facts are known
+	unread bool           // there is a condition without known facts
 	at     map[string]int // the place of an operand in facts
 	held   *int           // how often a fact may still be held against a condition
 }
@@ -143,7 +143,7 @@ func (x *axes) size(i int) int {
 	}
 }
 
-// telling puts requests whose facts meet all conditions of one rule, and those that differ from them in one fact, at all times.
+// telling returns requests whose facts meet all conditions of one rule, and those that differ from them in one fact, at all times.
 func (x *axes) telling(put func([]int) bool) bool {
 	atAllTimes := func(at []int) bool {
 		for i := range x.times {

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// factsAround are the facts about which conditions on one operand may differ; false where there are conditions for which none
-// are known.
+// factsAround returns the facts at which conditions on one operand may differ. It returns false if there are conditions without known
+// facts.
 func factsAround(conditions []*model.Constraint, a *asker) ([]any, bool) {
 	var list []any
 	seen := map[string]bool{}

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Burdens are what a request meets beside the decision: limits, charges and duties. More of them is worse for whoever asks.
+// Burdens are what a request meets beside the decision: limits, charges and duties. More of them is worse for the party that asks.
 type burdens struct {
 	words    comparer
 	old, new map[string][]*model.Atom // duties by name, as they are once they are owed
@@ -20,7 +20,7 @@ type burdens struct {
 	compared map[string][]difference  // duties, by the names of both sides
 }
 
-// A difference is one that a request meets, and what it is to whoever asks.
+// A difference is one that a request meets, and its effect on the party that asks.
 type difference struct {
 	effect Effect
 	text   string
@@ -39,8 +39,8 @@ func newBurdens(from, to *model.NormalForm) burdens {
 	return b
 }
 
-// duties are all of a policy by name. The conditions under which they are owed are left out, for they are met where a duty
-// is owed; what remains is how and until when.
+// duties returns all duties of a policy by name. It leaves out their conditions, which are met if a duty is owed; how and until when
+// remain.
 func (b *burdens) duties(f *model.NormalForm) map[string][]*model.Atom {
 	byName, seen := map[string][]*model.Atom{}, map[*model.Atom]bool{}
 	var add func(list []*model.Atom)
@@ -162,7 +162,7 @@ func compareLimits(before, after []limit.Limit) []difference {
 	return list
 }
 
-// compareCharges compares what is to be paid, by currency.
+// compareCharges compares the amounts to pay, by currency.
 func compareCharges(before, after []odrl.Charge) []difference {
 	sums := func(list []odrl.Charge) map[string]*big.Rat {
 		sum := map[string]*big.Rat{}

@@ -11,7 +11,7 @@ import (
 
 // A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
 type speech struct {
-	done string         // what stands before "before 1 January 2030"
+	done string         // the words before "before 1 January 2030"
 	open string         // the words for facts that may be missing
 	sure []model.Kind   // of left operands whose facts never are
 	also []model.Source // those that always give a value
@@ -79,10 +79,10 @@ func (s speech) ifAll(conditions []*model.Constraint) string {
 	return " " + strings.Join(list, ", and ")
 }
 
-// clause words a constraint, to stand after "if".
+// clause words a constraint, to follow "if".
 func (s speech) clause(c *model.Constraint) string { return s.part(c, "") }
 
-// part is clause for a constraint that may stand in a list, of which at is the place: 1, or 2.1.
+// part is clause for a constraint that may be in a list. at is its place: 1, or 2.1.
 func (s speech) part(c *model.Constraint, at string) string {
 	if c.Logic != "" {
 		return s.logic(c, at)
@@ -110,8 +110,7 @@ func (s speech) part(c *model.Constraint, at string) string {
 	return "the " + subject(c) + " " + words
 }
 
-// logic words a logical constraint. Where each part is short they stand in one sentence, else as a list
-// whose numbers show what belongs to what.
+// logic words a logical constraint: as one sentence if each part is short, otherwise as a list whose numbers show what belongs to what.
 func (s speech) logic(c *model.Constraint, at string) string {
 	const short = 3
 	inline := len(c.Operands) <= short && !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool {
@@ -257,7 +256,7 @@ func (s speech) event(c *model.Constraint) string {
 	}
 }
 
-// isPolicyUsage recognises the right operand that stands for the time at which the rule is exercised.
+// isPolicyUsage recognises the right operand that means the time at which the rule is exercised.
 func isPolicyUsage(s string) bool {
 	rest, _ := model.Bare(s)
 	return s == "policyUsage" || s == "odrl:policyUsage" || rest == model.OdrlNS+"policyUsage"

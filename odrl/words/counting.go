@@ -43,7 +43,7 @@ func (r phrasing) limits(c *model.Constraint) bool {
 	return counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0
 }
 
-// alone reports whether the references are one that stands for itself.
+// alone reports whether the references are a single one that is not part of a group.
 func alone(list []model.Reference) bool {
 	return len(list) == 1 && !list[0].Collection && len(list[0].Refinements) == 0
 }

@@ -64,10 +64,9 @@ type Comparison struct {
 	Decided *Decisions `json:"decided,omitempty"`
 }
 
-// Compare returns what changes for agents from one policy to another, by what they mean: documents that are
-// written differently and mean the same have no Changes. Rules belong together by what they are about
-// (action, target and assignee), else by their uid. What several rules do together is not judged: the
-// Verdict sums up the changes one by one, until Judge asks what both decide.
+// Compare returns what changes for agents from one policy to another, by meaning: documents that are written differently and mean the
+// same have no Changes. Rules are matched by action, target and assignee, or else by uid. Compare does not judge the combined effect of
+// several rules: the Verdict sums up the changes one by one, until Judge evaluates both policies.
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
 	from, _ := old.Model()
 	to, _ := new.Model()
@@ -272,8 +271,8 @@ type gathered struct {
 	node *model.Rule
 }
 
-// gather puts together rules that are split from one, where all of it is in the list; the others stand
-// for themselves. whole is how many rules each was split into.
+// gather puts rules together that were split from one rule, if all of them are in the list; the others remain single. whole is how many
+// rules each was split into.
 func gather(list []*model.Atom, whole map[*model.Rule]int) []gathered {
 	parts := map[*model.Rule]int{}
 	for _, a := range list {

@@ -120,7 +120,7 @@ func takesPlace(o, n *model.Constraint) bool {
 	return o.Operand == n.Operand && perPeriod(o) == perPeriod(n) && direction(o) == direction(n)
 }
 
-// direction is 1 for constraints that hold up to their value, -1 for those that hold from it, else 0.
+// direction returns 1 for constraints that hold up to their value, -1 for those that hold from it, and 0 otherwise.
 func direction(c *model.Constraint) int {
 	switch c.Operator {
 	case "lt", "lteq":

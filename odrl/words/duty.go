@@ -7,8 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// owed words a duty: who must do what, by when, and under which condition. Who is who owes it where it
-// names nobody.
+// owed words a duty: who must do what, by when, and under which condition. who owes it if it names no party.
 func (r phrasing) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
@@ -39,7 +38,7 @@ func (r phrasing) owed(node *model.Rule, who string) string {
 	return s
 }
 
-// deadline words when a duty is to be done.
+// deadline words the deadline of a duty.
 func (r phrasing) deadline(when []*model.Constraint) string {
 	var parts []string
 	var rest []*model.Constraint
@@ -124,7 +123,7 @@ func isKey(c *model.Constraint) bool {
 	return c.Logic == "" && c.Operand == "publicKey" && slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator)
 }
 
-// signing words a duty to sign, and by which key.
+// signing words a duty to sign, and the key.
 func (r phrasing) signing(node *model.Rule, a model.Action, what string) string {
 	s := "sign each call"
 	if what != "" {

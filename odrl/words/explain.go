@@ -15,12 +15,12 @@ import (
 // A Topic is what a Sentence is about.
 type Topic string
 
-// The topics, in the order in which Plain has them.
+// The topics, in the order of Plain.
 const (
 	Nature    Topic = "nature"    // what kind of policy it is
 	Permitted Topic = "permitted" // who may do what
-	Forbidden Topic = "forbidden" // what nobody, or one party, may do
-	Owed      Topic = "owed"      // what every call owes, whichever permission covers it
+	Forbidden Topic = "forbidden" // what no party, or one party, may not do
+	Owed      Topic = "owed"      // what every call owes, under each permission
 	Generally Topic = "generally" // how the rules work together, and what else was agreed
 	Noted     Topic = "noted"     // what is doubtful about the document
 )
@@ -28,16 +28,15 @@ const (
 // A Sentence is one rule of a policy in plain words.
 type Sentence struct {
 	Topic Topic  `json:"topic"`
-	Rule  string `json:"rule,omitempty"` // the rule's uid, else its JSON pointer; empty where it is of no single rule
+	Rule  string `json:"rule,omitempty"` // the rule's uid, or its JSON pointer; empty if it belongs to no single rule
 	Text  string `json:"text"`
 	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them hold.
 	Terms []string `json:"terms,omitempty"`
 }
 
-// Explain puts into plain words what the policy means: each rule as written once, with all its targets and
-// parties. What Publish made is worded as it is enforced, what Load made as it stands. The order is that
-// of the topics, then of the document. The words are for people and may change between versions; programs
-// decide by Decide, Evaluate and Terms.
+// Explain puts into plain words what the policy means: each rule as written once, with all its targets and parties. It words a policy of
+// Publish as it is enforced, and one of Load as it is written. The order is that of the topics, then of the document. The words are for
+// people and may change between versions; programs use Decide, Evaluate and Terms.
 func Explain(p *odrl.Policy) []Sentence {
 	form, compiled := p.Model()
 	if compiled == nil {

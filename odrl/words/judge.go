@@ -43,9 +43,9 @@ type Example struct {
 	Text    string         `json:"text"` // what is different about it
 }
 
-// Judge puts the same requests to both policies and sets what became of it: Decided, the Verdict where that is certain, and
-// the effect of a single change that cannot be judged by itself. Policies between which nothing changes are not asked. What
-// is tried is bounded by its number, and depends on nothing but the policies. The error is that of an evaluation that ctx ended.
+// Judge evaluates both policies for the same requests and sets the results: Decided, the Verdict if it is certain, and the effect of a
+// single change that cannot be judged by itself. It skips policies without changes. The number of requests is bounded, and depends on
+// nothing but the policies. The error is that of an evaluation that ctx ended.
 func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the words for it
 	if len(c.Changes) == 0 {
 		return nil
@@ -136,7 +136,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 		j.note(r, false, "It was permitted, and is denied.")
 	case before.Permit:
 		j.weigh(r, before, after)
-	case j.remedies: // what whoever does it all the same owes
+	case j.remedies: // what a party that does it all the same owes
 		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
 			return false
 		}

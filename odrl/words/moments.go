@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// timesAround are the moments at which conditions on the clock begin and cease to hold, and one between each two of them. Without
-// such conditions there is one, which does not matter.
+// timesAround returns the times at which conditions on the clock begin and cease to hold, and one between each two of them. Without such
+// conditions it returns one time, which does not matter.
 func (x *axes) timesAround(conditions []*model.Constraint) []time.Time {
 	var moments, clocks []int64
 	for _, c := range conditions {

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A phrasing words a policy as it stands: of any action, with the names that it uses.
+// A phrasing words a policy as it is written: of any action, with the names that it uses.
 type phrasing struct {
 	*model.NormalForm
 	speech
@@ -101,7 +101,7 @@ func (r phrasing) text(node *model.Rule) string {
 	return capital(r.stance() + text + ".")
 }
 
-// doer is who owes a duty that names nobody.
+// doer is the party that owes a duty which names none.
 func (r phrasing) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxRequests bounds the requests that are put to both policies, each of which takes about a millisecond of each.
+	// maxRequests bounds the requests that both policies are evaluated for; each takes about a millisecond per policy.
 	maxRequests = 1000
 	// maxMatches bounds how often a rule is held against who does what to what.
 	maxMatches = 5_000_000
@@ -22,7 +22,7 @@ const (
 	fewRules = 20
 )
 
-// someDay stands for any time.
+// someDay represents any time.
 var someDay = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A request is one that is put to both policies.
@@ -205,7 +205,7 @@ func (a *asker) named() (parties, actions, targets []string) {
 	return append(parties, ""), actions, append(targets, "")
 }
 
-// A coverage tells which rules of a policy are about a matter.
+// A coverage has the rules of a policy about each matter.
 type coverage struct {
 	form    *model.NormalForm
 	actions map[string][]string // what each goes by

@@ -31,9 +31,8 @@ func parseSpan(s string) (span, bool) {
 
 func (s span) day() bool { return s.to.After(s.from) }
 
-// time words a condition on the time, to stand behind "it is done": a date is its whole day, a window
-// holds its start and not its end. It is false where the constraint is about something else or cannot be
-// worded so.
+// time words a condition on the time, to follow "it is done": a date is its whole day, a window holds its start and not its end. It
+// returns false if the constraint is about something else or cannot be worded so.
 func (s speech) time(c *model.Constraint) (string, bool) {
 	if c.Operand != "dateTime" && c.Operand != "timeWindow" || len(c.Right) != 1 {
 		return "", false

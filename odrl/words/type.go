@@ -19,7 +19,7 @@ var natures = map[string]string{
 	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
 }
 
-// nature words what kind of policy it is, and what stands in its place or behind it.
+// nature words the kind of the policy, and what replaces or follows it.
 func (r phrasing) nature() []Sentence {
 	types := slices.Clone(r.Types)
 	if len(types) > 1 { // each other type is a Set as well

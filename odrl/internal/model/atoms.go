@@ -12,7 +12,7 @@ type NormalForm struct {
 	Strategies []Strategy
 	Rules      []*Atom // permissions, prohibitions and obligations in document order
 	Facts      *Facts
-	ReplacedBy string // the policy that stands in the place of this one, which is void; empty: in force
+	ReplacedBy string // the policy that replaces this one, which is void; empty: in force
 	Names      *Names
 	UIM        bool // it names UIM's profile
 }

@@ -138,7 +138,7 @@ func (c *checker) constraints(list []*Constraint) {
 	}
 }
 
-// distinct warns where a logical constraint has one operand twice. ODRL IM 2.5.2 wants different nodes.
+// distinct warns if a logical constraint has one operand twice. ODRL IM 2.5.2 requires different nodes.
 func (c *checker) distinct(x *Constraint) {
 	seen := map[string]bool{}
 	for _, o := range x.Operands {

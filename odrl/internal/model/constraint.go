@@ -50,8 +50,8 @@ func (f forms) tree(c *Constraint) map[string]any {
 	return map[string]any{"leftOperand": c.Operand, "operator": c.Operator, "rightOperand": c.Texts(), "unit": c.Unit.IRI}
 }
 
-// part is the canonical form of a part of a logical constraint. One that is logical itself stands there by its hash: a
-// text in a text in a text grows with each of them.
+// part returns the canonical form of a part of a logical constraint. A part that is logical itself is given by its hash: otherwise
+// escaping makes the text grow at each level.
 func (f forms) part(c *Constraint) string {
 	form, known := f[c]
 	if known {

@@ -40,8 +40,8 @@ func (n *Names) knownContext(v any) bool {
 	return web && (slices.Contains(contexts, rest) || slices.Contains(profiles, rest))
 }
 
-// publishersContext takes in what the context of a vocabulary calls its terms, whether or not the vocabulary is in use: who has not
-// named it is told to, at each term. It reports whether the context is one.
+// publishersContext reads the names that the context of a vocabulary gives its terms, even if the vocabulary is not in use: a policy that
+// does not name it gets a finding for each term. It reports whether the context is one of a vocabulary.
 func (n *Names) publishersContext(context, pointer string) bool {
 	rest, web := Bare(context)
 	words := vocabulary.InContext(rest)

@@ -2,14 +2,15 @@ package model
 
 import "maps"
 
-// hasPolicy is how a description of data says under which policy the data is offered. ODRL Vocabulary 3.2.4; DCAT 3, 7.2.
+// hasPolicy is the property by which a description of data refers to the policy that the data is offered under. ODRL Vocabulary 3.2.4;
+// DCAT 3, 7.2.
 const hasPolicy = "hasPolicy"
 
 // maxDescribed is how deep descriptions are looked into: a catalogue, its datasets, their distributions, and lists of them.
 const maxDescribed = 12
 
-// offered are the policies that stand inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). One that names
-// no target is about the data that it is the policy of.
+// offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). One without a target is about
+// the data that it is the policy of.
 func (r *reader) offered(at Field, depth int) (policies []Field) {
 	if depth > maxDescribed {
 		return nil

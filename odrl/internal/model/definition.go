@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// definition is the policy inside a PolicyDefinition, in which dataspace connectors (Eclipse EDC) keep one: with the context
-// that it has, and named like the definition where it has no name of its own.
+// definition returns the policy inside a PolicyDefinition, in which dataspace connectors (Eclipse EDC) keep one: with the context of the
+// definition, and with its name if the policy has none.
 func (r *reader) definition(tree map[string]any) (Field, bool) {
 	if !isDefinition(tree) {
 		return Field{}, false
@@ -46,7 +46,7 @@ func isDefinition(tree map[string]any) bool {
 	return false
 }
 
-// aroundDefinition reports what stands beside the policy and would be lost.
+// aroundDefinition reports members beside the policy that would be lost.
 func (r *reader) aroundDefinition(tree map[string]any, policy string) {
 	for _, raw := range SortedKeys(tree) {
 		switch LastName(r.Expand(raw)) {

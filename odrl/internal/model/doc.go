@@ -2,16 +2,16 @@
 //
 // The way of a document, one layer a file or two:
 //
-//	nodes      JSON tree → nodes: what the document has about one IRI, wherever it stands
+//	nodes      JSON tree → nodes: what the document has about one IRI, in all its places
 //	read       nodes → Documents: every key consumed or reported, every term resolved (names, vocabulary)
 //	expand     Document → Document: links from outside, inheritance and shared properties copied in (ODRL IM 2.7, 2.9)
 //	check      what ODRL IM 2.2 does not allow; advise: what others may read differently
 //	atoms      Document → NormalForm: one action, one target and one party of each function a rule (ODRL IM 2.7)
 //	canonical  Document → canonical JSON-LD
 //
-// The values of operands stand in value (exact numbers, durations, versions), literal (times, texts) and place.
-// What a document has wrong goes to its Findings, each thing once.
+// value, literal and place read the values of operands: exact numbers, durations and versions; times and texts; places. The Findings of a
+// document list each problem once.
 //
-// No context, profile or right operand is ever fetched. Not supported: policies and profiles outside of the document,
-// a @base, a @vocab other than ODRL's, and contexts within nodes.
+// No context, profile or right operand is ever fetched. Not supported: policies and profiles outside of the document, a @base, a @vocab
+// other than ODRL's, and contexts within nodes.
 package model

@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// A Document is a policy as read: every term resolved to its canonical name, every node with the JSON
-// pointer at which it stands, nothing expanded yet. ODRL IM 2.1.
+// A Document is a policy as read: every term resolved to its canonical name, every node with its JSON pointer, nothing expanded yet. ODRL
+// IM 2.1.
 type Document struct {
 	uid        string // an IRI; empty where the policy is a blank node, which only lenient reading takes
 	Pointer    string
@@ -79,7 +79,7 @@ type Rule struct {
 	weight       int             // rules in it, itself included
 }
 
-// Name is how decisions call the rule: its uid, else its JSON pointer.
+// Name returns the name of the rule in decisions: its uid, or its JSON pointer.
 func (r *Rule) Name() string {
 	if r.UID != "" {
 		return r.UID
@@ -98,8 +98,7 @@ func (r *Rule) children() []*Rule {
 	return append(append(append(list, r.Duties...), r.Remedies...), r.Consequences...)
 }
 
-// A Reference is an asset or a party as a rule names it (or another IRI, or a bare intent UID), and
-// where it stands. ODRL IM 2.2, 2.3.
+// A Reference is an asset or a party as a rule names it (or another IRI, or a bare intent UID), and its place. ODRL IM 2.2, 2.3.
 type Reference struct {
 	Pointer     string
 	IRI         string
@@ -108,7 +107,7 @@ type Reference struct {
 	Refinements []*Constraint // of a collection: which members are meant
 	types       []string      // as written, beyond what Collection means
 	notes       notes
-	Literal     bool // a text that is no IRI
+	Literal     bool // a text that is not an IRI
 }
 
 // Name is the IRI of the asset or party; that of its source for a collection without one of its own.
@@ -122,7 +121,7 @@ func (r *Reference) Name() string {
 // An Action is an action with its refinements. ODRL IM 2.4.
 type Action struct {
 	Pointer     string
-	Name        string // the local name of a term of ODRL or UIM, else an IRI
+	Name        string // the local name of a term of ODRL or UIM, or an IRI
 	written     string
 	Refinements []*Constraint
 	notes       notes
@@ -138,7 +137,7 @@ type Constraint struct {
 	weight   int // constraints in it, itself included
 	notes    notes
 
-	Operand  string // the local name of a term of ODRL or UIM, else an IRI
+	Operand  string // the local name of a term of ODRL or UIM, or an IRI
 	Operator string
 	Right    []Literal
 	RightRef []Reference // rightOperandReference: IRIs whose contents are the right operand
@@ -159,7 +158,7 @@ type Literal struct {
 	iri      bool   // an IRI rather than a text
 	dataType string // IRI of an explicit type, expanded
 	language string // of a text in a language, BCP 47
-	json     any    // json.Number or bool where the document has one, else nil
+	json     any    // json.Number or bool if the document has one; nil otherwise
 }
 
 // Duty reports whether the rule is a Duty by ODRL IM 2.6.3, in any of its roles.

@@ -65,8 +65,8 @@ func (l *Library) lineage() {
 	}
 }
 
-// Choose finds the policy that a document is about: the one that is asked for, else the only one that
-// no other inherits from or replaces. ODRL IM 2.8 and dct:isReplacedBy of [ODRL V 2.2].
+// Choose finds the policy that a document is about: the requested one, or the only one that no other inherits from or replaces. ODRL IM
+// 2.8 and dct:isReplacedBy of [ODRL V 2.2].
 func (l *Library) Choose(uid string) *Document {
 	if uid != "" {
 		d := l.byUID[uid]
@@ -106,8 +106,7 @@ func (l *Library) Choose(uid string) *Document {
 	}
 }
 
-// successor is the policy of the document that stands in the place of d; nil where there is none. They
-// do not go round in a circle.
+// successor returns the policy of the document that replaces d. It returns nil if there is none. Replacements form no circle.
 func (l *Library) successor(d *Document) *Document {
 	for _, ref := range d.ReplacedBy {
 		if next := l.byUID[ref.IRI]; next != nil {
@@ -117,7 +116,7 @@ func (l *Library) successor(d *Document) *Document {
 	return nil
 }
 
-// parent reports whether another policy of the document inherits from d, or stands in the place of d.
+// parent reports whether another policy of the document inherits from d, or replaces d.
 func (l *Library) parent(d *Document) bool {
 	return slices.ContainsFunc(l.List, func(o *Document) bool {
 		return o != d && slices.ContainsFunc(o.inherits, func(ref Reference) bool { return ref.IRI == d.uid })

@@ -21,7 +21,7 @@ func newFacts() *Facts {
 	}
 }
 
-// Relate notes that a stands in the relation to b, once.
+// Relate records that a has the relation to b, once.
 func Relate(relation map[string][]string, a, b string) {
 	if !slices.Contains(relation[a], b) {
 		relation[a] = append(relation[a], b)

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// anotherFormat names a format of RDF, not JSON, that a document is in by how it begins; empty where it is none that is known.
+// anotherFormat returns the name of the RDF format, other than JSON, that the beginning of a document shows. It is empty if no known
+// format fits.
 func anotherFormat(doc []byte) string {
 	text := bytes.TrimSpace(doc)
 	for _, start := range []struct{ text, format string }{
@@ -29,7 +30,7 @@ func anotherFormat(doc []byte) string {
 	return ""
 }
 
-// inAnotherFormat says what to do with a document in another format of RDF than JSON-LD.
+// inAnotherFormat returns the advice for a document in another format of RDF than JSON-LD.
 func inAnotherFormat(format string) string {
 	parser := map[string]string{"Turtle": "turtle", "XML": "xml"}[format]
 	return "this is " + format + ", and policies are read as JSON-LD: convert it, " +
@@ -39,8 +40,8 @@ func inAnotherFormat(format string) string {
 // idsCore are the starts of names of the information model of International Data Spaces.
 var idsCore = []string{"ids:", "https://w3id.org/idsa/core/", "http://w3id.org/idsa/core/"}
 
-// idsContract returns the type of a document of the IDS information model, which speaks of contracts in words of its own;
-// empty where the document is no such contract, or names itself a policy of ODRL as well.
+// idsContract returns the type of a document of the IDS information model, which describes contracts in terms of its own. It is empty if
+// the document is not such a contract, or declares itself a policy of ODRL as well.
 func idsContract(tree any) string {
 	for _, node := range topNodes(tree) {
 		types := ListOf(Field{Value: node["@type"]})

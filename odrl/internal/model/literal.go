@@ -17,7 +17,7 @@ const (
 	Day = 24 * time.Hour
 )
 
-// ParseNumber reads a decimal as billionths; false where it is none, is finer, or does not fit.
+// ParseNumber reads a decimal as billionths. It returns false if the text is not a decimal, is finer, or does not fit.
 func ParseNumber(s string) (int64, bool) {
 	const most = 60
 	if len(s) > most || strings.ContainsAny(s, "_/xXpPbBoO") || strings.Contains(strings.ToLower(s), "inf") {
@@ -195,10 +195,10 @@ const (
 // Contains reports whether containment shows in texts of the form.
 func (f TextForm) Contains() bool { return f == codes || f == addresses || f == hosts }
 
-// TextFormOf is the form in which the left operand of the name has the text.
+// TextFormOf returns the form of texts of the left operand with the name.
 func TextFormOf(operand, s string) TextForm { return LeftOperand(operand).TextForm(s) }
 
-// TextForm is the form in which the operand has the text.
+// TextForm returns the form of texts of the operand.
 func (o *Operand) TextForm(s string) TextForm {
 	switch code, ok := o.code(s); {
 	case ok && o.Networked() && strings.HasPrefix(code, domainCode):

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// Names resolves the spellings of a document: prefixes and aliases of its inline context over the
-// built-in ones, and the namespaces in which profile terms are looked up.
+// Names resolves the names in a document: prefixes and aliases of its inline context over the built-in ones, and the namespaces of
+// profile terms.
 type Names struct {
 	Problems   *Findings
 	prefixes   map[string]string // beyond the built-in ones
@@ -23,7 +23,7 @@ type Names struct {
 	profiles   []string          // known beside the built-in ones, as full IRIs
 	open       bool              // a profile is declared whose terms are taken as they are
 	added      added             // what vocabularies add
-	around     bool              // the context read is that of what a policy stands in
+	around     bool              // the context belongs to the object around a policy
 }
 
 // A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
@@ -91,8 +91,7 @@ func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	return "", false
 }
 
-// AboutTheCall recognises the targets of UIM duties that are no assets: the payload that is signed, the price that is paid.
-// UIM core 6.2.
+// AboutTheCall recognises the targets of UIM duties that are not assets: the signed payload, the paid price. UIM core 6.2.
 func (n *Names) AboutTheCall(iri string) bool {
 	name, ok := n.Local(iri, n.Namespaces)
 	return ok && Absolute(n.Expand(iri)) && (name == "payload" || name == "intentPrice")
@@ -160,9 +159,8 @@ type class struct {
 	grows   bool // profiles may add to it
 }
 
-// term resolves a value to a term of the class: the local name of a term of ODRL or UIM, else, where
-// the document or one of its profiles may grow the list, the IRI of a term of another vocabulary. Where there
-// is neither it reports the nearest.
+// term resolves a value to a term of the class: the local name of a term of ODRL or UIM, or, if the document or one of its profiles may
+// extend the list, the IRI of a term of another vocabulary. Otherwise it reports the nearest term.
 func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	name, ok := n.Local(raw, n.Namespaces)
 	if ok {
@@ -208,7 +206,7 @@ func (n *Names) ofODRL(iri string) bool {
 	return strings.HasPrefix(rest, OdrlNS)
 }
 
-// LastName is what stands behind the last separator of an IRI, for suggestions only.
+// LastName returns the part of an IRI after the last separator, for suggestions only.
 func LastName(s string) string { return s[strings.LastIndexAny(s, "/#:")+1:] }
 
 // Suggest words the nearest of the known names as the end of a message; empty where none is near.

@@ -41,8 +41,7 @@ type definition struct {
 	role role
 }
 
-// index finds the nodes of the document that others may refer to, so that a rule, a constraint or an
-// asset can stand anywhere in it.
+// index finds the nodes of the document that others may refer to, so that a rule, a constraint or an asset may be anywhere in it.
 func (r *reader) index(f Field, as role, top bool) {
 	switch v := f.Value.(type) {
 	case []any:
@@ -166,7 +165,7 @@ func (r *reader) node(f Field, what string, as role) *object {
 	return o
 }
 
-// dangling reports whether the value only refers to a node, of which the document has nothing.
+// dangling reports whether the value only refers to a node that the document does not have.
 func (r *reader) dangling(v any, as role) bool {
 	if _, isText := v.(string); isText {
 		return !r.defined(v, as)
@@ -183,7 +182,7 @@ func (r *reader) dangling(v any, as role) bool {
 	return !r.defined(v, as)
 }
 
-// united are the properties of which every node that bears the IRI may add some.
+// united are the properties whose values are collected from every node with the IRI.
 var united = []string{"@type", "partOf", "hasPolicy", "assignerOf", "assigneeOf", "includedIn", "implies"}
 
 // merge adds what another object has about the same node. Properties that both have must agree.

@@ -10,14 +10,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Field is one value of the document and where it stands.
+// A Field is one value of the document and its place.
 type Field struct {
 	Pointer string
 	Value   any
 }
 
-// An object is a JSON object whose keys are read by their canonical names. Every key must be taken:
-// close reports what nobody read, so that a price or a limit is never lost in silence.
+// An object is a JSON object whose keys are read by their canonical names. Every key must be taken: close reports those that were not
+// read, so that a price or a limit is never lost in silence.
 type object struct {
 	n       *Names
 	pointer string
@@ -27,7 +27,7 @@ type object struct {
 	notes   notes
 }
 
-// object reads f as an object; nil, with a problem, where it is none.
+// object reads f as an object. It returns nil and reports a problem if f is not one.
 func (n *Names) object(f Field, what string) *object {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
@@ -71,7 +71,7 @@ func (o *object) note(name string, v any) {
 	o.notes[name] = v
 }
 
-// noteName is the key under which a description is kept: its IRI, or the bare word.
+// noteName is the key of a description: its IRI, or the bare word.
 func (n *Names) noteName(raw string) string {
 	s := n.Expand(raw)
 	if name, ok := n.Local(s, n.Namespaces); ok {
@@ -139,7 +139,7 @@ func (o *object) items(name string) []Field {
 	return list
 }
 
-// one takes a property that may stand once, as a value or as a list of one.
+// one takes a property that may occur once, as a value or as a list of one.
 func (o *object) one(name string) (Field, bool) {
 	whole := o.fields[name]
 	if len(whole) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// DecodeTree reads the JSON of a document within its bounds; nil, with a problem, where it is none.
+// DecodeTree reads the JSON of a document within its bounds. It returns nil and reports a problem if the text is not JSON.
 func DecodeTree(doc []byte, found *Findings) any {
 	if len(doc) > MaxDocument {
 		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
@@ -41,7 +41,7 @@ func DecodeTree(doc []byte, found *Findings) any {
 	return tree
 }
 
-// NewNames resolves what the document calls things. hosts are those under which terms of the service's vocabulary stand.
+// NewNames resolves the names in a document. hosts are the hosts that terms of the service's vocabulary may have.
 func NewNames(tree any, hosts []string, found *Findings) *Names {
 	names := &Names{
 		Problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{},
@@ -96,8 +96,8 @@ type Beside struct {
 	Vocabularies []*vocabulary.Vocabulary
 }
 
-// OpenLibrary reads the policies of a document, with what is known beside what is built in; of use only
-// where nothing failed, and nil where it is no JSON.
+// OpenLibrary reads the policies of a document, with given vocabularies beside the built-in ones. It is usable only if nothing failed,
+// and nil if the text is not JSON.
 func OpenLibrary(ctx context.Context, doc []byte, known Beside, found *Findings) *Library {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {

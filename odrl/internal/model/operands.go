@@ -131,7 +131,7 @@ const (
 	NoUnit        // a unit has no meaning
 	Percent       // hundredths, where no unit is given
 	Currency      // ISO 4217, without which an amount has no meaning
-	Period        // hour, day…: the time in which something is counted
+	Period        // hour, day…: the time that something is counted in
 )
 
 // Bounds are those of the numbers of an operand.

@@ -57,7 +57,7 @@ func (r *reader) terms(nodes []Field) {
 	}
 }
 
-// outside reads a node of the graph that is no policy, for what it has whether or not a rule names it.
+// outside reads a node of the graph that is not a policy, for its properties, even if no rule names it.
 func (r *reader) outside(f Field) {
 	m, ok := f.Value.(map[string]any)
 	if !ok {

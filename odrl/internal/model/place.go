@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// regionNamespaces are those, without scheme, in which the last name of an IRI is an ISO 3166 code.
+// regionNamespaces are those, without scheme, whose IRIs end in an ISO 3166 code.
 var regionNamespaces = []string{
 	"publications.europa.eu/resource/authority/country/", "www.itu.int/tML/tML-ISO-3166:",
 	"cvx.iptc.org/iso3166-1a2:", "cvx.iptc.org/iso3166-1a3:",
@@ -19,14 +19,14 @@ var regionNamespaces = []string{
 	"downlode.org/rdf/iso-3166/countries#",
 }
 
-// languageNamespaces are those in which the last name of an IRI is an ISO 639 code.
+// languageNamespaces are those whose IRIs end in an ISO 639 code.
 var languageNamespaces = []string{
 	"publications.europa.eu/resource/authority/language/", "id.loc.gov/vocabulary/iso639-1/", "id.loc.gov/vocabulary/iso639-2/",
 	"lexvo.org/id/iso639-1/", "lexvo.org/id/iso639-3/",
 	"cvx.iptc.org/iso639-1/", "cvx.iptc.org/iso639-1:",
 }
 
-// countryNames are the names under which Wikidata and DBpedia have countries that policies name often.
+// countryNames are the names of countries in Wikidata and DBpedia that policies often use.
 var countryNames = func() map[string]string {
 	m := map[string]string{}
 	for line := range strings.Lines(`AR Q414 Argentina
@@ -99,7 +99,7 @@ var (
 // regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
-// A coding writes texts as codes in which containment shows: what a code contains continues it after a hyphen.
+// A coding writes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
 type coding struct{ read func(string) (string, bool) }
 
 // The codings of regions, languages and places in the network.
@@ -109,7 +109,7 @@ var (
 	networks  = coding{network}
 )
 
-// code is a text of the operand as a code; false where it is none.
+// code returns a text of the operand as a code. It returns false if there is none.
 func (o *Operand) code(s string) (string, bool) {
 	if o.Codes == nil {
 		return "", false
@@ -117,7 +117,7 @@ func (o *Operand) code(s string) (string, bool) {
 	return o.Codes.read(s)
 }
 
-// inNamespace is the last name of an IRI of one of the namespaces, or s itself where it is no IRI.
+// inNamespace returns the last name of an IRI of one of the namespaces, or s itself if it is not an IRI.
 func inNamespace(s string, namespaces []string) (string, bool) {
 	rest, web := Bare(s)
 	if !web {

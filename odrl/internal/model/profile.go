@@ -72,7 +72,7 @@ func (n *Names) adoptTerm(iri string, t *vocabulary.Term) {
 	}
 }
 
-// actionNamed is how an action is called here: by its name in ODRL, else by its IRI.
+// actionNamed returns the name of an action: that of ODRL, or its IRI.
 func (n *Names) actionNamed(iri string) string {
 	name, ok := n.Local(iri, []string{OdrlNS, ccNS, UimNS})
 	if alias, aliased := ActionAliases[name]; ok && aliased {
@@ -91,8 +91,8 @@ var ranges = map[string]Kind{
 	"nonNegativeInteger": Number, "positiveInteger": Number,
 }
 
-// rowOf is the row of a left operand that a vocabulary has: that of the operand of ODRL it is a narrower form of, else one of texts,
-// or of what its range says. It takes no value from the gateway itself.
+// rowOf returns the row for a left operand of a vocabulary: that of the operand of ODRL that it narrows, or one of texts, or of the type
+// in its range. It takes no value from the gateway itself.
 func rowOf(iri string, t *vocabulary.Term) *Operand {
 	if slices.Contains([]string{"date", "dateTime", "dateTimeStamp"}, t.Range) {
 		return nil
@@ -122,7 +122,7 @@ func (n *Names) Narrower(value string) []string {
 	return list
 }
 
-// otherwise says what to do about a term that is not known: what it may have been meant for, or where it may stand.
+// otherwise returns advice about an unknown term: a likely spelling, or the place where the term is allowed.
 func (n *Names) otherwise(c class, name, full string) string {
 	if !c.grows || n.ofODRL(full) || !Absolute(full) {
 		if meant := signs[name]; slices.Contains(c.known, meant) {
@@ -142,7 +142,7 @@ var signs = map[string]string{
 	"in": "isAnyOf", "before": "lt", "after": "gt",
 }
 
-// load says how a vocabulary is made known, by the name of one that is built in, or as a file.
+// load returns advice on how to load a vocabulary: by the name of a built-in one, or as a file.
 func (n *Names) load(name string) string {
 	switch {
 	case n.Served && name != "":

@@ -156,7 +156,7 @@ func (r *reader) terse(v any) bool {
 	return len(m) == 0
 }
 
-// wrapped reports whether the document is a @graph and nothing else.
+// wrapped reports whether the document has a @graph and no other member.
 func wrapped(tree map[string]any) bool {
 	for k := range tree {
 		if k != "@graph" && k != "@context" {

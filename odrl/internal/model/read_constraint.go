@@ -49,7 +49,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	return c
 }
 
-// sameConstraint is a constraint that was read before, under the IRI by which this refers to it.
+// sameConstraint returns a constraint that was read before, under the IRI that this one refers to.
 func (r *reader) sameConstraint(known *Constraint, f Field, depth int) *Constraint {
 	if depth+known.Depth > MaxNesting {
 		r.Problems.Errorf("too-deep", f.Pointer, "constraints nest at most %d deep", MaxNesting)
@@ -111,7 +111,7 @@ func (r *reader) logical(o *object, c *Constraint, depth int) *Constraint {
 	case len(c.Operands) == 1 && single && r.Problems.errors == before:
 		r.Problems.Warnf("logic", at, "%s of one constraint is that constraint", c.Logic)
 	case len(c.Operands) < 2 && written > 1 && r.Problems.errors > before:
-		return nil // there are enough; what is wrong with them has been said
+		return nil // there are enough; their problems have been reported
 	case len(c.Operands) < 2:
 		r.Problems.Errorf("logic", at, "%s needs at least two constraints", c.Logic)
 		return nil

@@ -174,7 +174,7 @@ func (r *reader) nodeType(o *object, own ...string) {
 	}
 }
 
-// partyFields reads assigner, assignee and the other functions where they stand as properties.
+// partyFields reads assigner, assignee and the other functions that are properties.
 func (r *reader) partyFields(o *object, into map[string][]Reference) {
 	for _, fn := range functions {
 		for _, ref := range r.references(o, fn, "the "+fn) {

@@ -22,7 +22,7 @@ func onlyNamed(v any) bool {
 	return ok
 }
 
-// rule reads a permission, prohibition, obligation or duty, where it stands or where its IRI is defined.
+// rule reads a permission, prohibition, obligation or duty, at its place or at the definition of its IRI.
 func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	if !r.fits(&r.rules, MaxRules, "rules", f.Pointer) {
 		return nil
@@ -59,7 +59,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	return rule
 }
 
-// again is a rule that was read before, under the IRI by which this refers to it.
+// again returns a rule that was read before, under the IRI that this one refers to.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
 		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind,

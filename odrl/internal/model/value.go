@@ -16,7 +16,7 @@ var DecimalForm = regex.Lazy(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{
 // maxDigits bounds the characters of a number that is compared.
 const maxDigits = 400
 
-// ParseDecimal reads an xsd:decimal, integer or double exactly. NaN and INF are no numbers.
+// ParseDecimal reads an xsd:decimal, integer or double exactly. It does not accept NaN and INF.
 func ParseDecimal(s string) (*big.Rat, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxDigits || !DecimalForm().MatchString(s) {
@@ -76,8 +76,8 @@ var durationStarts = []time.Time{
 	time.Date(1903, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1903, 7, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// ParseDuration reads an xsd:duration, or one in weeks, of at most 5,000 years, as the four lengths by
-// which durations compare: each as seconds and nanoseconds in one integer of 10⁻⁹ s where it fits.
+// ParseDuration reads an xsd:duration, or one in weeks, of at most 5,000 years. It returns the four lengths that durations compare by:
+// each as seconds and nanoseconds in one integer of 10⁻⁹ s if it fits.
 func ParseDuration(s string) ([]any, bool) {
 	m := DurationForm().FindStringSubmatch(s)
 	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {

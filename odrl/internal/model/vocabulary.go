@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// The namespaces a term may stand in, without scheme: http and https are the same here.
+// The namespaces of terms, without scheme: http and https are the same here.
 const (
 	OdrlNS = "www.w3.org/ns/odrl/2/"
 	rdfNS  = "www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -25,8 +25,8 @@ var contexts = []string{
 	"w3id.org/catenax/2025/9/policy/odrl.jsonld",
 }
 
-// profiles are the profile IRIs of this engine, without scheme: the ODRL core, and the names under
-// which UIM's is seen. ODRL IM 2.1: an engine stops at an unknown profile.
+// profiles are the profile IRIs of this engine, without scheme: the ODRL core, and the names of UIM's profile in use. ODRL IM 2.1: an
+// engine stops at an unknown profile.
 var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
 
 // uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
@@ -172,7 +172,7 @@ var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 // Handled are the duties that the gateway itself fulfils or requires.
 var Handled = []string{"compensate", "signPayload", "attribute", "inform", "logUsage", "acceptTracking"}
 
-// CurrencyNames are the local names under which vocabularies such as DBpedia name currencies.
+// CurrencyNames are the local names of currencies in vocabularies such as DBpedia.
 var CurrencyNames = map[string]string{
 	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP",
 	"Pound_Sterling": "GBP",

@@ -131,7 +131,7 @@ func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error
 // A circumstance is what a request has besides facts.
 type circumstance map[string]ast.Value
 
-// rules compares whole answers. How many is bounded by how large the policy is; the first are the most telling.
+// rules compares whole answers. The size of the policy bounds their number; the first are the most telling.
 func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	const least, most, work = 12, 400, 5_000
 	usual, odd := c.circumstances()
@@ -287,7 +287,7 @@ func (c *planCheck) requests() error {
 	return nil
 }
 
-// boundaries are facts at which the constraint may begin or cease to be true.
+// boundaries returns facts at which the constraint may become true or false.
 func boundaries(l *rules.Leaf) []ast.Value {
 	if l.Window {
 		var list []ast.Value

@@ -156,7 +156,7 @@ func (f *Frame) starts(x *formula) bool {
 	return strings.HasPrefix(v.s, w.s)
 }
 
-// value is what an expression stands for, or nil. It is good until the same expression is asked again.
+// value returns the value of an expression, or nil. It is valid until the same expression is evaluated again.
 func (f *Frame) value(e *expr) *value {
 	switch e.op {
 	case eConstant:

@@ -26,7 +26,7 @@ const (
 	fAll               // of kids
 	fSome              // of kids
 	fNone              // not kids[0]
-	fExists            // an element of a for which kids[0] is true
+	fExists            // an element of a that kids[0] is true for
 	fCompare           // a with b
 	fMember            // a is an element of b
 	fKind              // a is of a kind
@@ -122,8 +122,7 @@ func (b *builder) formula(f formula) *formula {
 	return node
 }
 
-// share gives a node that stands in several places a memo, where its answer is the same in all of them and takes
-// longer to find than to look up.
+// share gives a memo to a node with several places, if its answer is the same in all of them and takes longer to find than to look up.
 func (b *builder) share(f *formula) {
 	if f.memo >= 0 || f.free != 0 {
 		return
@@ -277,7 +276,7 @@ func (b *builder) not(f *formula) *formula {
 	}
 }
 
-// exists is true if body is of some element of list, which stands in the register.
+// exists is true if body is true for an element of list, which the register holds.
 func (b *builder) exists(list *expr, register int, body *formula) *formula {
 	if body.op == fNever {
 		return body

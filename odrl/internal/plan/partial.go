@@ -57,8 +57,7 @@ func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store,
 	return r, r.closed()
 }
 
-// read takes the one answer out of the queries: what x stands for, where all that is asked beside it is to give names
-// to parts of it.
+// read takes the one answer out of the queries: the value of x, if all other parts of the query only name parts of it.
 func (r *Residual) read(queries []ast.Body) error {
 	if len(queries) != 1 {
 		return fmt.Errorf("%w leaves %d answers", errResidual, len(queries))

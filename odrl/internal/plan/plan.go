@@ -119,7 +119,7 @@ func (p *Plan) Frame() *Frame {
 	return f
 }
 
-// Done gives a frame back. What it was filled with is forgotten.
+// Done gives a frame back. Its content is dropped.
 func (p *Plan) Done(f *Frame) {
 	clear(f.slots) // nothing of a request is kept
 	clear(f.arena)
@@ -204,8 +204,8 @@ type Bounds struct {
 // UsualBounds are about two seconds of each, more than twice what the largest policies of the tests take.
 var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
 
-// Compile makes the plan of a policy, if the residual of the policy allows it, both stay within their bounds, and the plan
-// answers as OPA does; else the error is why there is none.
+// Compile makes the plan of a policy, if the residual of the policy allows it, both stay within their bounds, and the plan answers as OPA
+// does. Otherwise the error has the reason.
 func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*Plan, *Residual, error) {
 	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, most.Partial)
 	if err != nil {

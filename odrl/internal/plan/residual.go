@@ -17,7 +17,7 @@ type reading struct {
 	fresh int
 }
 
-// A scope is what variables stand for. Variables in it are bound.
+// A scope holds the values of variables. Variables in it are bound.
 type scope map[ast.Var]*expr
 
 // with is the scope with one variable more.
@@ -220,7 +220,7 @@ func (x *reading) body(list []*ast.Expr, env scope, depth int) (*formula, error)
 	return x.all(out...), nil
 }
 
-// A generator is the part of a reference up to its first unbound variable, which runs over what stands there.
+// A generator is the part of a reference up to its first unbound variable, which runs over the values there.
 type generator struct {
 	list ast.Ref
 	key  *ast.Term
@@ -306,7 +306,7 @@ func (x *reading) term(t *ast.Term, env scope) (*expr, error) {
 	return nil, Unplanned("the term %v", t)
 }
 
-// reference is input.x, input.facts.x or a variable, and what stands under keys in it.
+// reference returns input.x, input.facts.x or a variable, or the value under keys in it.
 func (x *reading) reference(ref ast.Ref, env scope) (*expr, error) {
 	var e *expr
 	head, isVar := ref[0].Value.(ast.Var)
@@ -339,7 +339,7 @@ func (x *reading) reference(ref ast.Ref, env scope) (*expr, error) {
 	return e, nil
 }
 
-// valueCall is a call that stands for a value.
+// valueCall is a call in the place of a value.
 func (x *reading) valueCall(call ast.Call, env scope) (*expr, error) {
 	switch name := call[0].String(); {
 	case name == ast.Count.Name && len(call) == 2:

@@ -74,7 +74,7 @@ func (x *reading) arity(e *ast.Expr) int {
 	return len(e.Operands())
 }
 
-// computable reports whether every variable of the term is bound, or stands where a generator can bind it.
+// computable reports whether every variable of the term is bound, or a generator can bind it.
 func computable(t *ast.Term, env scope) bool {
 	all := func(list []*ast.Term) bool {
 		for _, t := range list {
@@ -166,7 +166,7 @@ func (x *reading) positive(e *ast.Expr, env scope) (*formula, scope, error) {
 	}
 }
 
-// truthOf is a term that stands as an expression.
+// truthOf is a term in the place of an expression.
 func (x *reading) truthOf(t *ast.Term, env scope) (*formula, error) {
 	if ref, ok := t.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
 		return x.call(ref, nil)
@@ -185,7 +185,7 @@ func (x *reading) truthOf(t *ast.Term, env scope) (*formula, error) {
 	return x.formula(formula{op: fHolds, a: e}), nil
 }
 
-// unify is x = y, of which one side may be a pattern that takes the value of the other.
+// unify is x = y. One side may be a pattern that takes the value of the other.
 func (x *reading) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
 	if !computable(l, env) {
 		l, r = r, l
@@ -231,7 +231,7 @@ func (x *reading) assign(t *ast.Term, e *expr, env scope) (*formula, scope, erro
 	return x.all(conditions...), env, nil
 }
 
-// callExpr is a call that stands as an expression; a further argument takes its value.
+// callExpr is a call in the place of an expression; a further argument takes its value.
 func (x *reading) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 	operator, operands := e.Operator(), e.Operands()
 	var out *ast.Term
@@ -251,7 +251,7 @@ func (x *reading) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 	}
 	args := make([]*expr, 0, len(operands))
 	for _, t := range operands {
-		if set, ok := t.Value.(ast.Set); ok && operator.String() == ast.Member.Name { // to be in it is to be in its list
+		if set, ok := t.Value.(ast.Set); ok && operator.String() == ast.Member.Name { // membership in a set is membership in its list
 			t = ast.ArrayTerm(set.Slice()...)
 		}
 		a, err := x.term(t, env)

@@ -20,8 +20,8 @@ const (
 	anObject
 )
 
-// A value is a JSON value in a plan. Numbers are the integers of the normal form. An object's members stand in list,
-// each name before its value.
+// A value is a JSON value in a plan. Numbers are the integers of the normal form. list has the members of an object, each name before its
+// value.
 type value struct {
 	kind planKind
 	n    int64  // of a number; 1 for true; of an opaque text its identity, which is not 0
@@ -45,7 +45,7 @@ func (v *value) element(i int) *value {
 	return &v.list[i]
 }
 
-// at is what stands under a key, or nil.
+// at returns the value under a key, or nil.
 func (v *value) at(key *value) *value {
 	switch {
 	case v.kind == anArray && key.kind == aNumber && key.n >= 0 && key.n < int64(len(v.list)):
@@ -133,7 +133,7 @@ func valueOf(v ast.Value) (value, bool) {
 	}
 }
 
-// term is v as OPA has it; v is no opaque text.
+// term returns v as OPA has it; v must not be an opaque text.
 func (v *value) term() *ast.Term {
 	switch v.kind {
 	case aBoolean:

@@ -70,15 +70,15 @@ func (c claim) within(other claim) bool {
 	return true
 }
 
-// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10.
-// at names such a request, as far as it is no matter of facts. It is false where no more searches for facts are left.
+// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10. at names such
+// a request, as far as it does not depend on facts. It returns false if no searches for facts are left.
 func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() meeting) bool {
 	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
 	strategy := a.form.Strategy()
 	switch voids := strategy == model.VoidOnConflict; {
 	case definite && voids: // an error
 	case !definite && !voids, a.Problems.Warned():
-		return true // nothing to tell
+		return true // nothing to report
 	}
 	facts, possible := satisfiable(a.Names, slices.Concat(mine.demands, theirs.demands))
 	switch {
@@ -300,7 +300,7 @@ func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	return "", false
 }
 
-// demandsOf are all conditions under which a rule is active and matches a request.
+// demandsOf returns all conditions for a rule to be active and to match a request.
 func demandsOf(r *model.Atom, loose bool) []demand {
 	list := demandAll("", r.Constraints, loose)
 	if r.Action != nil {

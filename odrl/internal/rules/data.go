@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Everyone is the assignee of a rule that names none, and a party that every agent is. It is no IRI.
+// Everyone is the assignee of a rule that names none, and a party that every agent belongs to. It is not an IRI.
 const Everyone = "*"
 
 // data is the policy in normal form as semantics.rego reads it: data.policy. Values of the policy are

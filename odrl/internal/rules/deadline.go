@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A term is the time in which a duty can be fulfilled. After it the duty is overdue: neither owed nor excused.
+// A term is the time to fulfil a duty in. After it the duty is overdue: neither owed nor excused.
 type term struct {
 	deadlines conjunction // constraints that hold until their time is past, and never again
 	lasting   conjunction // the conditions of the duty, without its times

@@ -16,7 +16,7 @@ import (
 type domain struct {
 	operand string
 	left    *model.Operand
-	// Values that have an order: the ranges in which the one fact may be, ascending.
+	// Values with an order: the ranges that the one fact may be in, ascending.
 	ordered bool
 	ranges  []span
 	// Texts. A call may have several facts of one operand: they all equal only, some are in each of some, none is in none,

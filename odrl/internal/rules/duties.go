@@ -47,7 +47,7 @@ func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
 	return list[0] == "" || slices.Contains(list, r.Assignee)
 }
 
-// dutyTargets checks what a duty is about: a price or payload, any name for a pay duty, else intents.
+// dutyTargets checks the targets of a duty: a price or payload, any name for a pay duty, intents for other duties.
 func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	for _, ref := range node.Targets {
 		pays := !slices.ContainsFunc(node.Actions, func(a model.Action) bool { return a.Name != "compensate" })
@@ -170,8 +170,7 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	return "", false
 }
 
-// keys reads whose signature is asked for. A key that is elided or does not parse stands for the
-// agent's own: the agreement puts it in its place.
+// keys reads whose signature is required. A key that is elided or does not parse means the agent's own: the agreement supplies it.
 func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	if len(list) > 1 {
 		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
@@ -240,5 +239,5 @@ func ParseKey(s string) ([]byte, bool) {
 	return der, err == nil
 }
 
-// KeyText is the text by which a key is compared: base64 of its DER.
+// KeyText returns the text that represents a key in comparisons: base64 of its DER.
 func KeyText(der []byte) string { return base64.StdEncoding.EncodeToString(der) }

@@ -50,8 +50,8 @@ func levels(first string) string {
 	return before + "package uimgate.odrl\n" + text[0].String() + text[1].String()
 }
 
-// builtins are all that the modules may call: pure, and quick whatever they are given. A
-// list of what is allowed needs no upkeep when OPA learns to do more.
+// builtins are all that the modules may call: pure, and quick for any argument. A list of allowed functions needs no upkeep when OPA adds
+// some.
 var builtins = []string{
 	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array",
 	"is_number", "is_string",

@@ -15,7 +15,7 @@ type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
 	world   *Catalog // what names refer to; nil: they mean themselves
-	Literal bool     // IRIs mean themselves; else names mean what the gateway's World has
+	Literal bool     // IRIs mean themselves; otherwise names mean what the gateway's World has
 	agents  func(model.Reference) []string
 	Entries []*Entry
 	ByName  map[string]*Entry
@@ -63,7 +63,7 @@ func (e *Evaluable) GrantsNothing() string {
 // NewEvaluable makes a policy ready. Without a catalog the names of the policy mean themselves.
 func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	names := *f.Names
-	names.Problems = nil // whatever cannot be compared is unknown, and that is no finding
+	names.Problems = nil // values that cannot be compared are unknown, and cause no finding
 	e := &Evaluable{
 		compiler: newCompiler(&names, literal), Form: f, world: w, Literal: w == nil, ByName: map[string]*Entry{}, Slots: map[string]*Leaf{},
 	}
@@ -183,8 +183,7 @@ func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	return ok
 }
 
-// targets writes the assets that a rule names. What is part of the call, as the payload signed and the
-// price paid, is no asset.
+// targets writes the assets that a rule names. Parts of the call, such as the signed payload and the paid price, are not assets.
 func (e *Evaluable) targets(x *Entry) {
 	var list []any
 	for _, ref := range x.Node.Targets {

@@ -72,7 +72,7 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	}
 }
 
-// temporal reports whether a constraint is about the time at which a duty is done.
+// temporal reports whether a constraint is about the time of performing a duty.
 func temporal(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !temporal(o) })
@@ -80,7 +80,7 @@ func temporal(c *model.Constraint) bool {
 	return c.Left().Temporal
 }
 
-// atoms writes the single acts of which a duty consists: each action, upon each target, by each party.
+// atoms writes the single acts of a duty: each action, upon each target, by each party.
 func (e *Evaluable) atoms(x *Entry) {
 	var list []any
 	for _, a := range x.Node.Actions {
@@ -115,7 +115,7 @@ func (e *Evaluable) atoms(x *Entry) {
 	}
 }
 
-// refinements are those of a duty's action. A key that is elided or no key at all stands for the one agreed.
+// refinements are those of a duty's action. A key that is elided, or is not a key, means the agreed one.
 func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	var list []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {

@@ -22,7 +22,7 @@ type Leaf struct {
 	read     func(any) (any, bool) // one fact as it is compared; nil: the plan reads texts, versions and money itself
 }
 
-// A Slot is one place for facts in input.facts: a left operand, with the form in which its values are wanted.
+// A Slot is one place for facts in input.facts: a left operand, with the form that its values must have.
 type Slot struct {
 	Operand string // local name, which is also the key of Request.Facts
 	As      string // form of text, currency, unit, name of the event, "clock" for the time of day, "day" for whole days
@@ -113,7 +113,7 @@ func kindOf(c *model.Constraint) model.Kind {
 	return model.Text
 }
 
-// forms are the looks by which a value is taken for more than a text; the first that reads it counts.
+// forms are the forms of values other than texts; the first that fits counts.
 var forms = []struct {
 	kind  model.Kind
 	reads func(string) bool
@@ -150,7 +150,8 @@ func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	return l
 }
 
-// readable reports whether a constraint on a count tells which number it is compared with, and in which time; any other is.
+// readable reports whether a constraint on a count has the number that it is compared with, and the period. Any other constraint is
+// readable.
 func (k *compiler) readable(c *model.Constraint) bool {
 	if c.Left().Kind != model.Count {
 		return true
@@ -237,5 +238,5 @@ func FactList(v any) ([]any, bool) {
 	}
 }
 
-// MaxFacts bounds the values of one operand. More are no facts at all.
+// MaxFacts bounds the values of one operand. An operand with more has no facts.
 const MaxFacts = 64

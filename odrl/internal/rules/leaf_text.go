@@ -65,7 +65,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode != enforcing {
 		l.read = func(v any) (any, bool) { return k.textFact(v, left, f) }
 	}
-	if ranges { // to be at a range of addresses is to be in it
+	if ranges { // an address equals a range if it is in the range
 		if !k.allow(l, "eq", "neq", "isAnyOf", "isNoneOf", "isPartOf", "hasPart") {
 			return false
 		}
@@ -81,13 +81,13 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	return true
 }
 
-// The operators over codes, of which one may be inside another. What is inside a value is excluded with it: it is not unequal to it,
-// and not certainly another where a prohibition asks for it.
+// The operators over codes, where one may contain another. The contents of a value are excluded with it: they do not count as unequal to
+// it, and not as certainly different if a prohibition asks.
 var (
 	exactly = map[string]string{
 		"eq": "isExactly", "neq": "isNotPartOf", "isAnyOf": "isExactlyAny", "isNoneOf": "isNonePartOf", "isAllOf": "isExactlyAll",
 	}
-	// inDoubt is of values some of which are no codes: what is inside those, nobody knows.
+	// inDoubt is about values that are not all codes: what those contain is unknown.
 	inDoubt = map[string]string{"isAnyOf": "isKnownAny", "isNoneOf": "isNoneKnown", "isAllOf": "isKnownAll"}
 )
 

@@ -116,8 +116,8 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	return "", false
 }
 
-// limitID names the counter of a limit: by what is limited and over which time, never by how much,
-// at what price, or where in the document it stands, so that a count outlives changes of those.
+// limitID names the counter of a limit: by what is limited and over which time. The number, the price and the place in the document are
+// not part of it, so a count outlives changes of those.
 func limitID(r *Rule, p limit.Period) string {
 	b, err := strictjson.Canonical(map[string]any{
 		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),

@@ -39,7 +39,7 @@ type Duty struct {
 	terms
 	term   term
 	Charge money.Amount
-	Keys   []string // of signPayload: base64 of DER SubjectPublicKeyInfo, any of which will do
+	Keys   []string // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them will do
 	Elided bool     // of signPayload: the agent's own key
 }
 
@@ -131,7 +131,7 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	return !n.Problems.Full() && n.conditioned <= model.MaxConstraints
 }
 
-// stop reports whether expanding should end: whoever asked has gone, or enough is wrong already.
+// stop reports whether expanding should end: the caller has gone, or there are enough problems already.
 func (n *normalizer) stop(pointer string) bool {
 	if n.ctx.Err() != nil {
 		n.Problems.Errorf("stopped", pointer, "expanding the policy was stopped")

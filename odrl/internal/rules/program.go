@@ -13,7 +13,7 @@ type Program struct {
 	World      *Catalog
 	Strategy   model.Strategy
 	Rules      map[int]*Rule
-	Nodes      map[string]*model.Constraint // by id, for telling what was not met
+	Nodes      map[string]*model.Constraint // by id, to report unmet conditions
 	Targets    map[string][]string          // UID → names of the targets that hold it
 	Agents     map[string][]AgentName       // by agent id
 	Assignees  map[string]map[string]bool   // by name of a target, the IRIs that its rules are for
@@ -25,7 +25,7 @@ type Program struct {
 	Engine     *engine
 }
 
-// An AgentName is an IRI by which the policy names an agent.
+// An AgentName is an IRI of an agent in the policy.
 type AgentName struct {
 	IRI   string
 	KeyID string // RFC 7638 thumbprint; empty: any key of the agent

@@ -20,7 +20,7 @@ type comparison struct {
 	fault string // what is wrong with it: a format with the left operand and the value
 }
 
-// compare fills in the leaf with the right operands under a comparison; false where one is none of its values.
+// compare fills in the leaf with the right operands of a comparison. It returns false if one of them is not a value of the operand.
 func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
 	values := make([]any, 0, len(c.Right))
 	for _, r := range c.Right {
@@ -56,7 +56,7 @@ func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 		as = strings.ToLower(model.LastName(k.unitName(c)))
 	}
 	if c.Unit.IRI != "" && c.Left().Unit == model.Period {
-		as, measured = "", false // a period: whoever gives a count gives that of the period
+		as, measured = "", false // a period: a count refers to that of the period
 	}
 	number := func(v any) (*big.Rat, bool) {
 		s, ok := model.TextOf(v)
@@ -146,7 +146,7 @@ func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 	return k.compare(l, c, comparison{"duration", as, read, read, "value", "%s compares with a duration such as PT90S or P30D, not %s"})
 }
 
-// lengths are the operators by which durations compare: one with months has no order to some without.
+// lengths are the operators for comparisons of durations: one with months has no order relative to some without.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
 // eventLeaf compares with the course of a named event: before it, during it, after it. A name alone means that it is on.
@@ -273,7 +273,7 @@ func amountOf(v any) (amount any, unit string) {
 	return amount, unit
 }
 
-// currencyOf is the ISO 4217 code of a unit, else its name.
+// currencyOf returns the ISO 4217 code of a unit, or its name.
 func (k *compiler) currencyOf(unit model.Reference) string {
 	if unit.IRI == "" {
 		return ""

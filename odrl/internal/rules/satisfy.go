@@ -22,7 +22,7 @@ const maxSearches = 5_000_000
 // A demand is a constraint that must come out as wanted. A loose one, of a prohibition, must only not
 // come out otherwise: what is unknown binds.
 type demand struct {
-	scope  string // what its left operand is about: "" the rule, else the action, the target or a party
+	scope  string // the subject of its left operand: "" the rule, otherwise the action, the target or a party
 	c      *model.Constraint
 	negate bool
 	loose  bool
@@ -37,7 +37,7 @@ func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 	return out
 }
 
-// A search looks for facts under which all demands are met.
+// A search looks for facts that meet all demands.
 type search struct {
 	steps *int // left for this search
 	all   *int // taken by all searches in one document
@@ -46,8 +46,8 @@ type search struct {
 // domains are what is left of each variable; one that no demand needs to be known has none.
 type domains map[string]domain
 
-// satisfiable reports false only where no facts can meet the demands; else it gives an example of facts
-// as far as the demands ask for any.
+// satisfiable reports false only if no facts can meet the demands. Otherwise it gives an example of facts, as far as the demands depend
+// on any.
 func satisfiable(n *model.Names, demands []demand) (example map[string][]string, ok bool) {
 	const start = 25 // steps that it takes to begin a search
 	n.Searched += start
@@ -66,7 +66,7 @@ func satisfiable(n *model.Names, demands []demand) (example map[string][]string,
 	return example, true
 }
 
-// solve returns domains in which the demands are met, or nil. It keeps what it is given.
+// solve returns domains that meet the demands, or nil. It does not change its arguments.
 func (s search) solve(state domains, demands []demand) domains {
 	state, open := maps.Clone(state), slices.Clone(demands)
 	for _, loose := range []bool{false, true} { // what must be known first
@@ -104,7 +104,7 @@ func (s search) step(demands int) bool {
 	return *s.steps < 0 || *s.all > maxSearches
 }
 
-// branch tries the ways in which a logical constraint can come out as demanded, beside the rest.
+// branch tries the ways for a logical constraint to have the demanded result, beside the rest.
 func (s search) branch(state domains, d demand, rest []demand) domains {
 	if s.step(len(rest)) {
 		return state
@@ -118,8 +118,7 @@ func (s search) branch(state domains, d demand, rest []demand) domains {
 	return nil
 }
 
-// ways are those in which a logical constraint can come out as demanded. Each is made when it is asked for: xone of n
-// has n ways of n demands.
+// ways are those for a logical constraint to have the demanded result. Each is made when it is needed: xone of n has n ways of n demands.
 func (d demand) ways() iter.Seq[[]demand] {
 	part := func(c *model.Constraint, negate bool) demand { return demand{d.scope, c, negate, d.loose} }
 	return func(try func([]demand) bool) {

@@ -23,7 +23,7 @@ const EveryIntent = "*"
 
 // A World is what the names in a policy refer to.
 type World struct {
-	// Hosts are the base hosts (host or host:port, lower case) under which targets may name intents.
+	// Hosts are the base hosts (host or host:port, lower case) that targets may name intents under.
 	Hosts []string
 	// Intents are the assets.
 	Intents []Asset

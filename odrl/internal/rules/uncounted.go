@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An UncountedLimit is a constraint on a count that no calls can be counted by, and what Publish says of it.
+// An UncountedLimit is a constraint on a count that calls cannot be counted by, with the message of Publish about it.
 type UncountedLimit struct {
 	problem.Problem
 	Constraint *model.Constraint

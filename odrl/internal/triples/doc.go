@@ -19,7 +19,7 @@ const (
 	maxNesting = 32
 )
 
-// ErrVocabulary means a document cannot be read as statements. The error says why, and in Turtle at which line.
+// ErrVocabulary means a document cannot be read as statements. The error has the reason, and in Turtle the line.
 var ErrVocabulary = errors.New("not a vocabulary that can be read")
 
 // A Triple is one statement. Subject and Predicate are absolute IRIs or, of a subject, a blank node such as _:b1.
@@ -35,7 +35,7 @@ type Term struct {
 	Language string // in lower case
 }
 
-// Read reads Turtle or JSON-LD, whichever the document looks like. The error wraps ErrVocabulary.
+// Read reads Turtle or JSON-LD, by the look of the document. The error wraps ErrVocabulary.
 func Read(doc []byte) ([]Triple, error) {
 	if len(doc) > MaxDocument {
 		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrVocabulary, len(doc), MaxDocument)

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A linked reads one JSON-LD document whose names are full IRIs, or stand in a context that the document holds itself.
+// A linked reads one JSON-LD document whose names are full IRIs, or are defined in a context within the document.
 type linked struct {
 	prefixes map[string]string
 	terms    map[string]string // term → IRI
@@ -68,7 +68,7 @@ func (l *linked) context(v any) error {
 	return nil
 }
 
-// name writes out a key, a type or an IRI; empty where it stands for none.
+// name expands a key, a type or an IRI. It is empty if the name has no meaning.
 func (l *linked) name(s string, vocab bool) string {
 	if strings.HasPrefix(s, "@") {
 		return s
@@ -129,7 +129,7 @@ func (l *linked) node(m map[string]any, depth int) (string, error) {
 		predicate := l.name(key, true)
 		var err error
 		switch predicate {
-		case "", "@id", "@context", "@index": // a key without a meaning says nothing in JSON-LD
+		case "", "@id", "@context", "@index": // JSON-LD ignores a key without a meaning
 		case "@graph":
 			_, err = l.nodes(m[key], depth+1)
 		case "@type":

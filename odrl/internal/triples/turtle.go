@@ -128,7 +128,7 @@ func (t *turtle) subject() (name string, bracket bool, err error) {
 	return term.Value, bracket, err
 }
 
-// predicates reads what is said of a subject, up to the end of its list.
+// predicates reads the statements about a subject, up to the end of its list.
 func (t *turtle) predicates(subject string) error {
 	for {
 		var predicate string

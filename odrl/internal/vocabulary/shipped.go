@@ -41,7 +41,7 @@ var shipped = sync.OnceValue(func() map[string]*Vocabulary {
 // Shipped is the vocabulary of a name; nil where there is none.
 func Shipped(name string) *Vocabulary { return shipped()[name] }
 
-// A context is a JSON-LD context in which terms of a vocabulary need no prefix.
+// A context is a JSON-LD context that lets terms of a vocabulary do without a prefix.
 type context struct{ name, prefix, namespace string }
 
 // contexts are those of the publishers, by address without scheme.
@@ -65,7 +65,7 @@ func InContext(address string) map[string]string {
 	return words
 }
 
-// NameOf is the name under which a profile, or a term of one, is built in; empty where it is not.
+// NameOf returns the name of the built-in profile with an IRI, or of one that has a term. It is empty if there is none.
 func NameOf(iri string) string {
 	for _, name := range Names() {
 		v := shipped()[name]

@@ -85,7 +85,7 @@ func (v *Vocabulary) term(iri string) *Term {
 	return t
 }
 
-// take takes in one statement. What is said of ODRL's own terms, and of blank nodes, is not believed.
+// take reads one statement. It ignores statements about ODRL's own terms and about blank nodes.
 func (v *Vocabulary) take(t triples.Triple, labels map[string]label) {
 	if strings.HasPrefix(t.Subject, odrl) || strings.HasPrefix(t.Subject, "_:") {
 		return
@@ -150,8 +150,8 @@ type label struct {
 
 var ranks = map[string]int{skos + "prefLabel": 3, rdfs + "label": 2, dct + "title": 1}
 
-// plain is a label as it may stand in a sentence: letters, digits and spaces, in lower case where it is of several words, and
-// short; empty where it is anything else, for a sentence says what is decided, and a label might not.
+// plain returns a label as a sentence can hold it: letters, digits and spaces, short, and in lower case if it has several words. It is
+// empty for any other label, because a sentence describes a decision, and a label might mislead.
 func plain(s string) string {
 	const most = 40
 	words := strings.Fields(s)

@@ -16,14 +16,14 @@ const unusedKept = 30 * 24 * time.Hour
 
 // Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
 // many records were deleted:
-//  - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//  - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
-//  - signing keys whose last PAT has expired;
-//  - settled executions that charged nothing, after their idempotency key is deleted;
-//  - agreements without a call in Options.UnusedKept, their policies unless those are offered, and agents that were never
-//    approved, blocked or charged after their last agreement is deleted, so that unused ids become free;
-//  - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
-//    forward.
+//   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
+//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
+//   - signing keys whose last PAT has expired;
+//   - settled executions that charged nothing, after their idempotency key is deleted;
+//   - agreements without a call in Options.UnusedKept, their policies unless those are offered, and agents that were never
+//     approved, blocked or charged after their last agreement is deleted, so that unused ids become free;
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
+//     forward.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	// First what does not need the journal written, which on a full disk needs the room that this leaves.
 	total, err := u.purgeExpired(ctx)
