@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Kind is the way in which a record in DNS differs from the wanted one.
+// A Kind is the kind of difference between a record in DNS and the wanted one.
 type Kind string
 
 // The kinds.

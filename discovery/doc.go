@@ -1,5 +1,5 @@
-// Package discovery finds a service by its domain alone: it writes the DNS TXT records that name a service's agents.json,
-// and looks up those of other services. UIM core 5.1.
+// Package discovery finds a service by its domain alone: it writes the DNS TXT records that name a service's agents.json, and looks up
+// those of other services. UIM core 5.1.
 //
 // A service publishes them once:
 //
@@ -11,11 +11,10 @@
 //	resolver := discovery.New(discovery.Options{}) // the servers of /etc/resolv.conf
 //	listing, err := resolver.Lookup(ctx, "shop.example")
 //
-// UIM has two forms: the specification has uim-agents-file and its like at the domain itself, its draft uim-agents and its
-// like at the label _uim below it. Both are published and both are read; where they differ, _uim has precedence. Records
-// are not trusted: this package fetches nothing, and whoever fetches an address of a record has to check it first (package
-// internal/fetch).
+// UIM has two forms: the specification has uim-agents-file and similar keys at the domain itself, its draft uim-agents and similar keys
+// at the label _uim below it. Both are published and both are read; if they differ, _uim takes precedence. Records are not trusted: this
+// package fetches nothing, and a caller that fetches an address of a record must check it first (package internal/fetch).
 //
-// Not supported: DNS over TLS or HTTPS, and DNSSEC validation in this package. A Listing reports whether the server has
-// validated the answers.
+// Not supported: DNS over TLS or HTTPS, and DNSSEC validation in this package. A Listing reports whether the server has validated the
+// answers.
 package discovery

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// ErrDomain means that a text is no domain name that can be looked up.
+// ErrDomain means that a text is not a domain name that can be looked up.
 var ErrDomain = errors.New("this is no domain name")
 
 // maxDomain leaves room for the label _uim within the 253 characters of a name. RFC 1035 3.1.
@@ -50,14 +50,14 @@ func ParseDomain(s string) (string, error) {
 	return domain, nil
 }
 
-// SpeaksFor reports whether a document found under a domain may use a name: that of the domain itself, or a name below it.
-// A domain that belongs to the name does not speak for it: what stands below a domain may be a customer's.
+// SpeaksFor reports whether a document of a domain may use a name: that of the domain itself, or a name below it. A domain below the name
+// does not speak for it: it may belong to a customer.
 func SpeaksFor(domain, name string) bool {
 	return domain != "" && name != "" && (domain == name || strings.HasSuffix(name, "."+domain))
 }
 
-// BelongsTo reports whether a domain is below a name that can speak for it. A public suffix, such as co.uk or github.io, is
-// no domain that others belong to.
+// BelongsTo reports whether a domain is below a name that can speak for it. Domains do not belong to a public suffix, such as co.uk or
+// github.io.
 func BelongsTo(domain, name string) bool {
 	if name == "" || !strings.HasSuffix(domain, "."+name) {
 		return false

@@ -21,7 +21,7 @@ const (
 	maxStray = 64
 )
 
-// errOverTCP means that the question has to be repeated over TCP.
+// errOverTCP means that the question must be repeated over TCP.
 var errOverTCP = errors.New("ask over TCP")
 
 // query sends the question for the TXT records of a name to each server until one answers it, in two rounds. The error
@@ -176,7 +176,7 @@ func sameQuestion(m, q *dns.Msg) bool {
 	return a.Qtype == b.Qtype && a.Qclass == b.Qclass && strings.EqualFold(a.Name, b.Name)
 }
 
-// emptyRefusal reports whether m is an error code without the question, as some servers send it, and nothing else.
+// emptyRefusal reports whether m has an error code and no question, as some servers send it.
 func emptyRefusal(m *dns.Msg) bool {
 	return len(m.Question) == 0 && len(m.Answer) == 0 && m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError
 }

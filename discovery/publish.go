@@ -61,8 +61,8 @@ func Records(s Service) ([]Record, error) {
 	return records, nil
 }
 
-// MCPProof returns the TXT record, at the domain itself, by which whoever has the private key may list servers of the domain in
-// the registry of MCP. The error wraps ErrDomain. MCP registry, authentication.
+// MCPProof returns the TXT record, at the domain itself, that lets the owner of the private key list servers of the domain in the
+// registry of MCP. The error wraps ErrDomain. MCP registry, authentication.
 func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
 	domain, err := ParseDomain(domain)
 	if err != nil {
@@ -102,7 +102,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// unescape is the inverse of escape. Anything that is no escape is left as it is.
+// unescape is the inverse of escape. It leaves invalid escapes as they are.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -141,9 +141,9 @@ func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) 
 	return []string{found.AgentsFile}, nil
 }
 
-// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, also
-// if they contradict each other, and then those of the registry of MCP; a domain without any is no error. Errors are those
-// of Lookup without ErrNotFound and ErrConflict.
+// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, also if they
+// contradict each other, and then those of the registry of MCP. A domain without any is not an error. Errors are those of Lookup without
+// ErrNotFound and ErrConflict.
 func (r *Resolver) Records(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
 	name, err := ParseDomain(domain)
 	if err != nil {

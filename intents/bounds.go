@@ -80,8 +80,8 @@ func small(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// short returns a number without exponent and with at most 18 digits before its point: what stands there, and whether the
-// number is above it (1), below it (-1) or the same (0).
+// short returns a number without exponent and with at most 18 digits before its point, and whether the exact number is above it (1),
+// below it (-1) or the same (0).
 func short(s string) (n int64, rest int, ok bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if n, ok = small(whole); !ok || digits(fraction) != len(fraction) {

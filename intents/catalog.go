@@ -43,7 +43,7 @@ type UAgents struct {
 // MRP is the service among agents of the Machine Relay Protocol. Both members may be empty.
 type MRP struct {
 	Key   string // uim-mrp: its public key, 43 characters of base64url
-	Relay string // uim-mrp-relay: URL of the relay at which it is reached
+	Relay string // uim-mrp-relay: URL of the relay that it uses
 }
 
 // Intents returns all intents in the order of the document.

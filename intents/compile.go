@@ -13,9 +13,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A check is a compiled schema: what a value is held against. It is walked here and not by a library, because no library
-// can be stopped: this walk counts its steps. What is valid is what the library santhosh-tekuri/jsonschema says, with
-// which tests compare it, and which has the last word on what the operator wrote (reference.go).
+// A check is a compiled schema that values are evaluated against. This package evaluates it, instead of a library, because no library can
+// be stopped: this walk counts its steps. The library santhosh-tekuri/jsonschema defines what is valid: tests compare the two, and the
+// library checks what the operator wrote (reference.go).
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
@@ -76,7 +76,7 @@ type compiler struct {
 	err       error
 }
 
-// compile compiles a schema; referring says that it holds a $ref. tracking must be set in a report of it.
+// compile compiles a schema; referring reports that it holds a $ref. A report of it must then set tracking.
 func compile(schema any, referring bool) (out *check, tracking bool, err error) {
 	c := compiler{root: schema, referring: referring, made: map[string]*check{}}
 	out = c.check(schema, "")

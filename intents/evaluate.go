@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// seen are the items or members of a value that some keyword has looked at, of which unevaluatedItems and
-// unevaluatedProperties take the rest. It is kept only where a schema asks.
+// seen are the items or members of a value that some keyword has evaluated; unevaluatedItems and unevaluatedProperties take the rest. It
+// is kept only if a schema needs it.
 type seen struct {
 	all   bool
 	names map[string]bool

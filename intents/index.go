@@ -26,7 +26,7 @@ type entry struct {
 
 type posting struct{ intent, weight int32 }
 
-// The weights of the places in which a word may occur.
+// The weights of the places that a word may occur in.
 const (
 	inName        = 8
 	inTags        = 5

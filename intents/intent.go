@@ -37,7 +37,7 @@ type Intent struct {
 	hidden []Parameter
 
 	declared        map[string]bool // members of answers, by declaredMembers
-	places          *place          // where Outputs are found; nil: Rewrite cannot tell
+	places          *place          // where Outputs are found; nil: only Fit can find them
 	requiredOutputs int
 }
 
@@ -69,8 +69,8 @@ type Parameter struct {
 	Description string
 	Default     any // a strictjson tree; meaningful only where HasDefault
 	HasDefault  bool
-	// From is the JSON pointer at which an output is found in the upstream's answer ("" is the whole answer); HasFrom is
-	// whether there is one. Without one, the output is the member of the parameter's name.
+	// From is the JSON pointer to an output in the upstream's answer ("" is the whole answer); HasFrom reports whether there is one.
+	// Without one, the output is the member with the parameter's name.
 	From    string
 	HasFrom bool
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
@@ -128,8 +128,8 @@ func (i *Intent) hide(names []string) {
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
 }
 
-// Fit returns a value of the operator's as the parameter's schema wants it, converted where that loses nothing. The error
-// says what is wrong, and never quotes the value.
+// Fit converts a value of the operator's to the type of the parameter's schema, if nothing is lost. The error describes what is wrong,
+// and never quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
 	v = p.check.convert(v)
 	r := report{most: 1, meter: meter{left: CallSteps}}
@@ -143,8 +143,8 @@ func (p *Parameter) Fit(v any) (any, error) {
 	return v, nil
 }
 
-// Content returns how texts of the parameter, or of its items, hold what is no text: base64 where contentEncoding says so, and the
-// contentMediaType of it. In bodies of multipart/form-data and application/octet-stream the bytes are sent, and this media type.
+// Content returns how texts of the parameter, or of its items, hold bytes: base64 if contentEncoding has that, and the contentMediaType.
+// Bodies of multipart/form-data and application/octet-stream carry the bytes and this media type.
 func (p *Parameter) Content() (base64 bool, mediaType string) {
 	schema := map[string]any(p.Schema)
 	if inner, _, ok := nullableOf(schema); ok {
@@ -170,8 +170,8 @@ func (i *Intent) OutputSchema() strictjson.Object {
 	return objectSchema(i.Outputs, true)
 }
 
-// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment under which the schema will
-// be placed, such as #/components/schemas/search. References inside the schema are rewritten accordingly.
+// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment of the place of the schema, such as
+// #/components/schemas/search. References inside the schema are rewritten accordingly.
 func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
 
 // OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no

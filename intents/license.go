@@ -16,15 +16,15 @@ import (
 type License struct {
 	Open      bool     // offered at no charge
 	Artifacts string   // what it is about, of the letters DAMPS in that order; empty: everything
-	Elements  []string // in canonical spelling and order, each once; PD and CC0 stand alone
+	Elements  []string // in canonical spelling and order, each once; PD and CC0 are always single
 	Version   string   // such as 1.0
 }
 
 // ErrLicense means that a text is not a name of the UIM licensing scheme. It may be the name of another licence.
 var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL that ends in one")
 
-// licenseElements are the elements in canonical order, each with its meaning. Of PD and CC0, which dedicate the work to
-// the public domain, one stands alone.
+// licenseElements are the elements in canonical order, each with its meaning. PD and CC0, which dedicate the work to the public domain,
+// are always single.
 var licenseElements = []struct{ name, meaning string }{
 	{"PD", "It is in the public domain: anyone may use it for any purpose, without conditions."},
 	{"CC0", "The service gives up its rights in it (CC0): anyone may use it for any purpose, without conditions."},

@@ -250,7 +250,7 @@ func within(pointer string) string {
 	return " at " + pointer
 }
 
-// typeName returns the UIM type of a schema: its one type beside null, else any.
+// typeName returns the UIM type of a schema: its one type beside null, or any.
 func typeName(schema map[string]any) string {
 	if inner, _, ok := nullableOf(schema); ok {
 		if m, ok := inner.(map[string]any); ok {

@@ -88,8 +88,8 @@ func rank(p problem.Problem) int {
 	return 1
 }
 
-// unreadable returns the place at which the document stops being JSON. err comes from reading parts; reading the whole
-// gives a better place.
+// unreadable returns the place at which the document stops being JSON. err comes from reading parts; reading the whole gives a better
+// place.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {

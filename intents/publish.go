@@ -27,7 +27,7 @@ type Fill struct {
 	Extra []Extra // members of other protocols
 }
 
-// An Extra is a member of agents.json by which another protocol is found, such as uim-mcp.
+// An Extra is a member of agents.json for another protocol, such as uim-mcp.
 type Extra struct{ Name, Value string }
 
 // Published returns agents.json as it is served: the operator's document byte for byte, with the members of fill where

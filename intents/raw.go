@@ -134,7 +134,7 @@ func apply(data []byte, edits []edit) []byte {
 	return append(out, data[at:]...)
 }
 
-// withoutSources removes the from members of an intent's output parameters, and nothing else.
+// withoutSources removes only the from members of an intent's output parameters.
 func withoutSources(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`from"`)) && !bytes.Contains(raw, []byte(`\`)) {
 		return raw // the name occurs nowhere, with or without escapes
@@ -190,8 +190,8 @@ func cut(object []byte, base int, name string) []edit {
 	return nil
 }
 
-// withoutInputs removes inputs of these names from an intent, and its endpoint unless that is to stay. What the endpoint told
-// about calls, that they change nothing, is then said by itself.
+// withoutInputs removes inputs of these names from an intent, and its endpoint unless that may stay. If the endpoint showed that calls
+// change nothing, a member of the intent then states it.
 func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	all, err := members(raw)
 	if err != nil {

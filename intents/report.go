@@ -67,7 +67,7 @@ func (r *report) addAt(f fault, at *path) {
 	}
 }
 
-// ask holds a value against a schema and returns the faults, of which nothing is reported, at most so many.
+// ask evaluates a schema for a value and returns the faults, at most so many. It reports none of them.
 func (r *report) ask(c *check, v any, at *path, most int) ([]fault, seen) {
 	if !r.take(2 * stepsOfInside) {
 		return nil, seen{}

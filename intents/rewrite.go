@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Rewrite is Fit from the bytes of an answer to those of the output, which it appends to out: one pass, and no tree. Values are
-// copied as they stand, in the order of the answer, but for the conversions of Fit. Where out is empty and the output stands in
-// the answer as it is, as it mostly does, it is that part of the answer, and nothing is copied; without outputs it is all of it.
-// Rewrite returns false where it cannot tell, or where the answer does not fit: then Fit says what is so, and what is wrong.
+// Rewrite is Fit from the bytes of an answer to those of the output, which it appends to out: in one pass, without a tree. It copies
+// values as they are, in the order of the answer, except for the conversions of Fit. If out is empty and the output is a part of the
+// answer, as is usual, it returns that part and copies nothing; without outputs it returns the whole answer. Rewrite returns false if it
+// cannot decide, or if the answer does not fit: then use Fit for the result or the error.
 func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclared, ok bool) {
 	c := strictjson.Begin(answer)
 	defer c.End()
@@ -49,7 +49,7 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 type rewriter struct {
 	cursor   *strictjson.Cursor
 	out      []byte
-	from, to int // of the answer, what was written as long as the two are the same; from then on out has it, and to is none
+	from, to int // of the answer: what was written while the two are equal; from then on out has it, and to is unused
 	taken    int // offset up to which the answer was read and written
 	tracking bool
 	outputs  int // written
@@ -77,7 +77,7 @@ func (w *rewriter) end() {
 
 const none = -1
 
-// write writes what is none of the answer.
+// write writes bytes that are not part of the answer.
 func (w *rewriter) write(text ...byte) {
 	if w.to != none && bytes.HasPrefix(w.cursor.Bytes(w.to, w.cursor.Size()), text) {
 		w.to += len(text)
@@ -115,7 +115,7 @@ func (w *rewriter) written() []byte {
 	return w.cursor.Bytes(w.from, w.to)
 }
 
-// members reads an object in which outputs are found; others are added to undeclared, unless that is nil.
+// members reads an object that outputs are members of; it adds other members to undeclared, unless that is nil.
 func (w *rewriter) members(at *place, undeclared *Undeclared) bool {
 	for w.cursor.Open('{'); w.cursor.Member(); {
 		next := at.members[string(w.cursor.Name())]
@@ -222,7 +222,7 @@ func (w *rewriter) scalar(c *check, next byte) bool {
 	return w.holds(v, c)
 }
 
-// kindOf returns the type of a value that begins so; of a number it does not tell whether it is whole.
+// kindOf returns the type of a value by its first byte. It does not distinguish integers from other numbers.
 func kindOf(next byte) kind {
 	switch next {
 	case '"':
@@ -267,7 +267,7 @@ func (w *rewriter) object(c *check) bool {
 
 func inBounds(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
 
-// A seenMember is what an object's check says of a member.
+// A seenMember is the check of an object for a member.
 type seenMember struct {
 	of       *check
 	check    *check
@@ -278,8 +278,8 @@ type seenMember struct {
 // maxSeen bounds the members that are remembered while an answer is read.
 const maxSeen = 256
 
-// member returns what the check of the object says of the member that is read. It is found by the mark of the name, where objects
-// have the same members again.
+// member returns the check of the object for the member that is read. It uses the mark of the name, because objects often have the same
+// members again.
 func (w *rewriter) member(c *check) *seenMember {
 	mark := w.cursor.Mark()
 	if *mark > 0 && w.seen[*mark-1].of == c {

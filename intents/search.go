@@ -23,7 +23,7 @@ const (
 	briefDescription = 300 // characters
 )
 
-// The views of a search: what it tells of each intent that it finds.
+// The views of a search: what the result has of each intent.
 const (
 	viewBrief = "brief" // uid, name, the start of the description, price and whether it is safe
 	viewFull  = "full"  // the intent as its operator wrote it
@@ -42,7 +42,7 @@ type Query struct {
 	Tags        []string // tags that must all be present
 	Page        int      // from 1; 0 is 1
 	PageSize    int      // 0 is 20; above MaxPageSize is MaxPageSize
-	Brief       bool     // view=brief: the JSON of the page says only what choosing an intent needs
+	Brief       bool     // view=brief: the JSON of the page has only what the choice of an intent needs
 }
 
 // A Page is one page of the answer to a Query. Its JSON is the wire form of the search endpoint.

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Dialect is the form in which an agents.json is written.
+// A Dialect is the form of an agents.json.
 type Dialect string
 
 // The dialects.

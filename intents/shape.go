@@ -57,13 +57,13 @@ const MaxUndeclared = 16
 // Fit converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204
 // is an empty object. The rules:
 //
-//   - without outputs the answer is passed unchanged;
-//   - an output is found at its From, else as the member of its name;
+//   - without outputs the answer is passed on unchanged;
+//   - an output is the value at its From, or the member with its name;
 //   - an answer that is not an object is the value of the only output;
-//   - strings become numbers or booleans, and these strings, where the output's type requires it and
+//   - strings become numbers or booleans, and these strings, if the output's type requires it and
 //     nothing is lost; nothing else is converted;
 //   - members that no output names are dropped, and so are optional outputs that are absent or do not
-//     fit their schema; a required one that is absent or does not fit is an error, or where Fit is to be lenient,
+//     fit their schema; a required one that is absent or does not fit is an error, or, if Fit is lenient,
 //     left out as well, and among Missing.
 //
 // The error is a *ResponseError. The body is not changed; the result shares its values.

@@ -21,15 +21,15 @@ const (
 
 // Validate checks the parameters of a call, a tree that strictjson made. It returns an object that includes the
 // defaults, or every violation (at most MaxViolations) in the order in which the intent declares its parameters,
-// undeclared ones last. The given object is not changed; the returned one shares its values, and is the given one where
-// nothing is to be filled in: neither is to be changed from then on. Numbers are compared exactly, at any size.
+// undeclared ones last. It does not change the given object. The returned object shares its values, and is the given one if
+// there is nothing to fill in: the caller must change neither. Numbers are compared exactly, at any size.
 //
 // An optional parameter whose schema does not accept null may be sent as null and counts as absent: models fill in every parameter
-// that they know.
+// that the schema has.
 // Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violation) {
 	r := report{most: MaxViolations, meter: meter{left: CallSteps}}
-	complete := true // nothing is to be filled in, or left out
+	complete := true // nothing to fill in or to leave out
 	for n := range i.Inputs {
 		p := &i.Inputs[n]
 		v, sent := p.in(params)

@@ -88,7 +88,7 @@ func (m *meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
 // sorting returns the steps of sorting n names.
 func sorting(n int) int { return 10 + n*(8+2*bits.Len(uint(n))) }
 
-// tooMuch is the violation by a parameter at which the steps ended.
+// tooMuch is the violation by the parameter that exhausted the steps.
 func tooMuch(at string) Violation {
 	return Violation{
 		Pointer: at, Keyword: "work", Reason: reason.ParameterTooLong,
@@ -197,7 +197,7 @@ func (w *walker) settle(root any) {
 	}
 }
 
-// comparisons returns the work of an enum, for whoever compares with each of its values in turn.
+// comparisons returns the work of an enum, which compares with each of its values in turn.
 func comparisons(enum any) int {
 	list, _ := enum.([]any)
 	n := len(list) / 16

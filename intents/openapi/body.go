@@ -87,7 +87,7 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	return out, nil
 }
 
-// choose returns the media type of the body, and its kind: empty where it is none whose members are parameters.
+// choose returns the media type of the body, and its kind. Both are empty if the body has no type whose members are parameters.
 func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	parts := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -95,7 +95,7 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 		anything := base == "*/*" || base == "application/*"
 		switch {
 		case anything && c.isBytes(object(content[name])["schema"]):
-		case base == media.JSON, anything && kind != media.JSON: // application/json stands before all that end in +json
+		case base == media.JSON, anything && kind != media.JSON: // application/json takes precedence over types that end in +json
 			chosen, kind = name, media.JSON
 		case strings.HasPrefix(base, "application/") && strings.HasSuffix(base, "+json") && kind == "":
 			chosen, kind = name, media.JSON

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A selection decides about operations for which nobody decided yet.
+// A selection decides about operations that nobody has decided about yet.
 type selection struct {
 	include, exclude []*regexp.Regexp
 	names            map[string]bool // includes without * and ?
@@ -81,7 +81,7 @@ func (s *selection) selects(op *operation) bool {
 	return false
 }
 
-// offers reports whether an operation is offered though nobody said so.
+// offers reports whether an operation without a decision is offered.
 func (s *selection) offers(op *operation) bool {
 	switch {
 	case !s.selects(op):
@@ -147,7 +147,7 @@ func (w *work) isListed(key string) bool {
 	return is
 }
 
-// uid is the UID of the curation, unless the major version of the document changed; else one of the operation's name.
+// uid returns the UID of the curation, unless the major version of the document has changed; otherwise one made of the operation's name.
 func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {
@@ -188,7 +188,7 @@ func (w *work) moved(uid intents.UID) bool {
 	return !dated && major(uid.Version) != major(w.version)
 }
 
-// decide says whether an operation is offered: as it was picked, else as people decided, else as the selection says.
+// decide reports whether an operation is offered: by the pick, otherwise by the decisions of people, otherwise by the selection.
 func (w *work) decide(op *operation, uid string) {
 	state := w.out.curation.file.Operations[op.entry].Hidden
 	picked := false
@@ -205,7 +205,7 @@ func (w *work) decide(op *operation, uid string) {
 	case state == curation.Undecided:
 		op.offered = w.selected.offers(op)
 	case state == curation.Hidden && w.before != nil && !w.before.offers(op) && w.selected.offers(op):
-		op.offered = true // nobody hid it but the selection of before
+		op.offered = true // only the selection of before hid it
 	default:
 		op.offered = state == curation.Offered
 	}
@@ -239,7 +239,7 @@ func (w *work) list(op *operation, uid string) {
 	file.Add(op.entry, o, remark)
 }
 
-// unpicked says which names of Options.Pick no operation has.
+// unpicked returns the names in Options.Pick that no operation has.
 func (w *work) unpicked() error {
 	var missing []string
 	for _, name := range w.options.Pick {

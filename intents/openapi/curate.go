@@ -20,8 +20,8 @@ type Curation struct {
 	messages []string
 }
 
-// Curate reads the decisions from the present files, by name. With force they are those of CurationFile alone. The error says
-// which file people have to mend.
+// Curate reads the decisions from the present files, by name. With force it reads CurationFile alone. The error names the file that
+// people must mend.
 func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	file, err := curation.Read(existing[CurationFile])
 	if err != nil {

@@ -52,8 +52,8 @@ func read(data []byte, o Options) (*document, error) {
 // A budget is what may still be read: all files of a document together cost no more than one could.
 type budget struct{ bytes, nodes, marks int }
 
-// decode reads JSON, else YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON:
-// YAML would accept much that JSON does not.
+// decode reads JSON or YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON: YAML would accept much
+// that JSON does not.
 func decode(data []byte, left *budget) (map[string]any, error) {
 	if left.bytes -= len(data); left.bytes < 0 {
 		return nil, fmt.Errorf("it has %d bytes, at most %d are read of all files together", len(data), MaxDocument)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An effect is what a call does, as far as the document says.
+// An effect is the effect of a call, as far as the document describes it.
 type effect struct {
 	reads bool // it changes nothing
 	// delicate operations are about access, or destroy: they are offered only where somebody names them.
@@ -33,7 +33,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// effectOf judges one operation: by its method, its names, its answers and what the document says of it in so many words.
+// effectOf judges one operation: by its method, its names, its answers and the explicit statements of the document.
 func (w *work) effectOf(op *operation) effect {
 	name, segments := words(op.id), strings.Split(pathParameter().ReplaceAllString(op.path, ""), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
@@ -64,8 +64,8 @@ func (w *work) effectOf(op *operation) effect {
 	return e
 }
 
-// verbBehind is the first word after the last point or colon of a name of the form object.verb or object:verb, such as
-// auth.revoke, where it is in the last segment of a path; else it is empty.
+// verbBehind returns the first word after the last point or colon of a name of the form object.verb or object:verb, such as auth.revoke,
+// in the last segment of a path. It is empty for other names.
 func verbBehind(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -80,7 +80,7 @@ func words(name string) []string {
 	return strings.FieldsFunc(kebab(name), func(r rune) bool { return r == '-' })
 }
 
-// readHint is what an extension says of the operation: whether it only reads, and whether one says so at all.
+// readHint returns the statement of an extension whether the operation only reads, and whether there is such a statement.
 func (w *work) readHint(op *operation) (reads, said bool) {
 	for _, name := range readHints {
 		if v, is := op.tree[name].(bool); is {

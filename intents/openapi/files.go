@@ -140,7 +140,7 @@ func (f *files) anchor(v any, from string, members bool) {
 }
 
 var (
-	// dataKeywords hold values of the service, in which $ref is a name like any other.
+	// dataKeywords hold values of the service. In them $ref is a name like any other.
 	dataKeywords = []string{"default", "enum", "const", "example", "examples"}
 	// memberKeywords hold objects whose names are those of the service.
 	memberKeywords = []string{
@@ -163,7 +163,7 @@ func (f *files) resolve(ref, from string) string {
 	name, fragment, hasFragment := strings.Cut(ref, "#")
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery {
-		return ref // lookup says why it is not followed
+		return ref // lookup reports why it is not followed
 	}
 	target := from
 	switch {

@@ -11,12 +11,11 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A Given is a value that the service wants and that is the operator's to give, not the agents': a proposal for
-// services[].fixed.
+// A Given is a value that the service requires from the operator, not from agents: a proposal for services[].fixed.
 type Given struct {
 	Key        string // of services[].fixed
 	Variable   string // of the environment, to hold the value
-	Operations int    // offered ones that want it
+	Operations int    // offered ones that require it
 	Needed     bool   // they cannot do without it, and agents cannot give it
 }
 
@@ -94,7 +93,7 @@ func (w *work) givens() {
 	}
 }
 
-// config proposes the values in uimgate.yaml. They stand behind #: without them the configuration is good as it is.
+// config proposes the values in uimgate.yaml, behind #: the configuration is valid without them.
 func (g *Given) config() string {
 	remark := "operations want it"
 	if g.Operations == 1 {

@@ -18,8 +18,8 @@ type Group struct {
 
 var quoted = regex.Lazy(`"[^"]*"`)
 
-// Groups puts findings that are alike together, the largest group first; else they stay in their order. Findings about the
-// document as a whole are groups of their own.
+// Groups groups equal findings, the largest group first; otherwise they keep their order. Findings about the document as a whole are
+// groups of their own.
 func Groups(all []Finding) []Group {
 	var out []Group
 	at := map[string]int{}
@@ -76,7 +76,7 @@ func (g *Group) Items() []Finding {
 	return out
 }
 
-// Line is the group in one line: what it says, and at most most of its operations.
+// Line returns the group in one line: its message, and at most most of its operations.
 func (g *Group) Line(most int) string {
 	if len(g.Findings) == 1 {
 		return g.Findings[0].String()

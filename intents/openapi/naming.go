@@ -53,7 +53,7 @@ func title(name string) string {
 
 var pathParameter = regex.Lazy(`\{([^{}]*)\}`)
 
-// operationName names an operation by its operationId, else by method and path.
+// operationName names an operation by its operationId, or by method and path.
 func operationName(operationID, method, path string) string {
 	name := kebab(operationID)
 	if name == "" {
@@ -73,9 +73,9 @@ func short(s string) string {
 
 var leadingNumbers = regex.Lazy(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
-// versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 where there is no
-// number. A date, such as 2020-09-14 or 2024.5, says when and not what changed, so it is v1 as well: else every intent would
-// be replaced by another each year.
+// versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 if there is no number. A date, such as
+// 2020-09-14 or 2024.5, is a time and not a change, so it counts as v1, too: otherwise another intent would replace every intent each
+// year.
 func versionOf(s string) string {
 	m := leadingNumbers().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || isYear(m[1]) {

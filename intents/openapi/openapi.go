@@ -26,9 +26,9 @@ var ErrOptions = errors.New("the options cannot be used")
 
 // Options control the conversion of a document.
 type Options struct {
-	// Namespace is the DNS name under which the intents are named and published.
+	// Namespace is the DNS name that the intents are named and published under.
 	Namespace string
-	// Source is the address from which the document was fetched, the base of relative server addresses. May be nil.
+	// Source is the address that the document was fetched from, the base of relative server addresses. May be nil.
 	Source *url.URL
 	// Files are the files to which the document may refer, and Name is its own path among them, the base of relative
 	// references. Without Files a reference that leaves the document costs the operations that need it. Only regular files
@@ -37,9 +37,9 @@ type Options struct {
 	Name  string
 	// Curation is what was decided before. Nil: nothing.
 	Curation *Curation
-	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Tags
-	// restricts the selection to operations with at least one of them. Each, if not empty, replaces that of the curation.
-	// They decide for operations that nobody decided about; what Exclude matches is not offered in any case.
+	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Tags restricts the
+	// selection to operations with at least one of them. Each, if not empty, replaces that of the curation. They decide about operations
+	// without a decision; operations that Exclude matches are never offered.
 	Include, Exclude, Tags []string
 	// All offers the operations that write, too, and those that are offered by name only.
 	All bool
@@ -54,13 +54,13 @@ type Import struct {
 
 	Upstream          string // the service's own address, with its base path
 	UpstreamGuessed   bool   // the document has no usable address
-	IdempotencyHeader string // the header in which operations expect an idempotency key; or empty
+	IdempotencyHeader string // the header in which operations expect an idempotency key; may be empty
 	Credentials       []Credential
 	Givens            []Given
 	ErrorWhen         string // a proposal for services[].error_when with a remark; or empty
 
 	Intents  []Intent
-	Unmapped []Finding // operations that cannot be offered, without those that nobody wants
+	Unmapped []Finding // operations that cannot be offered, without those that were excluded
 	Notes    []Finding // what was left out or changed in offered operations
 	Hidden   int       // operations that could be offered, and are not
 	Reviewed []Reviewed
@@ -71,7 +71,7 @@ type Import struct {
 	base     server          // Upstream in its parts
 }
 
-// A Reviewed is one operation of the document, for whoever decides what is offered.
+// A Reviewed is one operation of the document, for people who decide what is offered.
 type Reviewed struct {
 	Operation, ID string // "GET /things/{id}", operationId
 	UID           string // empty where it cannot be offered
@@ -81,7 +81,7 @@ type Reviewed struct {
 	Findings      []string // what was left out or changed, or why it cannot be offered
 }
 
-// An Intent is one operation in the form in which it is offered.
+// An Intent is one operation as it is offered.
 type Intent struct {
 	UID       intents.UID
 	Operation string         // "GET /things/{id}"
@@ -90,7 +90,7 @@ type Intent struct {
 
 	headers []string          // required ones, which the operator gives
 	below   string            // the address without the base path of the service
-	own     map[string]string // texts of the document in place of which the curation has others, by member
+	own     map[string]string // texts of the document that the curation replaces, by member
 }
 
 // A Finding is a remark for people about one operation, or about the document where Operation is empty.

@@ -131,7 +131,7 @@ func (w *work) operations() ([]*operation, error) {
 	return out, nil
 }
 
-// isShell reports whether an operation says nothing about its call.
+// isShell reports whether an operation does not describe its call.
 func isShell(tree map[string]any) bool {
 	for _, name := range []string{"operationId", "summary", "description", "parameters", "requestBody", "responses"} {
 		if tree[name] != nil {

@@ -52,8 +52,8 @@ var (
 	newlines  = regex.Lazy(`\n{3,}`)
 )
 
-// prose removes markup whose text says the same: elements of HTML, components and comments of JSX, and the addresses of
-// links. Code in backticks stays as it is.
+// prose removes markup that does not change the text: elements of HTML, components and comments of JSX, and the addresses of links. Code
+// in backticks stays as it is.
 func prose(s string) string {
 	if !strings.ContainsAny(s, "<&[{") {
 		return s
@@ -149,7 +149,7 @@ func withoutHTML(s string) string {
 	}
 }
 
-// lineBreak is what stands in place of a tag of a block.
+// lineBreak replaces a tag of a block.
 func lineBreak(name atom.Atom, end bool) string {
 	switch {
 	case name == atom.Li && !end:

@@ -104,7 +104,7 @@ func (d *document) whole(v any, what string) (map[string]any, error) {
 	return target, err
 }
 
-// textAt returns a text that may stand in another file; nil where there is none.
+// textAt returns a text that may be in another file. It returns nil if there is none.
 func (d *document) textAt(v any) any {
 	v, err := d.resolve(v, "a text")
 	if err != nil {

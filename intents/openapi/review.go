@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Review writes a table of all operations by path, for whoever chooses among them.
+// Review writes a table of all operations by path, for people who choose among them.
 func (i *Import) Review(out io.Writer) error {
 	all := slices.Clone(i.Reviewed)
 	path := func(r Reviewed) string { _, p, _ := strings.Cut(r.Operation, " "); return p }

@@ -20,7 +20,7 @@ type Credential struct {
 	Setting          string
 	Variable, Remark string
 
-	query string // the member of the query that carries it; else empty
+	query string // the member of the query that carries it; may be empty
 }
 
 var (
@@ -95,8 +95,8 @@ func credential(name string, s map[string]any) Credential {
 	return c
 }
 
-// clientCredentials returns the keys of upstream.auth.oauth2 that a scheme says: where tokens come from by client credentials (RFC 6749
-// section 4.4), and the scopes, unless there are many to choose among. Empty: it does not say.
+// clientCredentials returns the keys of upstream.auth.oauth2 in a scheme: the address of the token server for client credentials (RFC
+// 6749 section 4.4), and the scopes, unless there are many to choose among. It is empty if the scheme has none.
 func clientCredentials(s map[string]any) string {
 	flow := object(object(s["flows"])["clientCredentials"])
 	if text(s["flow"]) == "application" { // Swagger 2

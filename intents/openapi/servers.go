@@ -16,8 +16,8 @@ const unknownUpstream = "http://127.0.0.1:9000"
 // A server is an address that operations are relative to.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
-// published returns the part of an intent's address before the path: the service's own host where it belongs to the
-// namespace, so that the address is the one that the service answers at; else the namespace.
+// published returns the part of an intent's address before the path: the service's own host if it belongs to the namespace, so that the
+// address is the one that the service answers at; otherwise the namespace.
 func (s server) published(namespace string) string {
 	if host, ok := strings.CutPrefix(s.origin, "https://"); ok {
 		if name, _, _ := strings.Cut(host, ":"); name == namespace || strings.HasSuffix(name, "."+namespace) {

@@ -36,7 +36,7 @@ type odrlPermission struct {
 	Duty       []map[string]string `json:"duty,omitempty"`
 }
 
-// charges are what the curation says of prices.
+// charges are the prices in the curation.
 type charges struct {
 	of       map[string]money.Amount // by UID
 	currency string

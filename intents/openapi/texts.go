@@ -69,7 +69,7 @@ func (i *Import) config(prices charges) []byte {
 // creditCalls is how many calls at the highest price an agent may owe at first.
 const creditCalls = 20
 
-// freshOnly are the UIDs of intents for which an old agreement does not suffice.
+// freshOnly are the UIDs of intents that require a fresh agreement.
 func (i *Import) freshOnly() []string {
 	fresh := map[string]bool{}
 	for _, o := range i.curation.file.Operations {

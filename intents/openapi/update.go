@@ -51,8 +51,8 @@ type record struct {
 	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
-	// BasePath says that the addresses of intents hold the base path of the service, and upstream.url does not. In records of
-	// before it is the other way round, and stays so: the operator may have edited either.
+	// BasePath means that the addresses of intents hold the base path of the service, and upstream.url does not. Earlier records have it
+	// the other way round and keep it: the operator may have edited either.
 	BasePath bool `json:"base_path"`
 }
 
@@ -75,12 +75,11 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update updates a configuration: existing holds the present files, by name, from which the curation was read. Each intent
-// is compared in parts with what was written last time: a part that the operator edited is kept, the others follow the
-// document. Intents that are no longer in the document are marked retired. Those that are hidden leave, and those that the
-// operator wrote stay. Other files are replaced only where they were not edited; otherwise the new text is written as
-// NAME.new. With force everything but the curation is written anew, and the previous files are kept as NAME.old. The error
-// may be ErrNotOurs.
+// Update updates a configuration: existing holds the present files, by name, that the curation was read from. Each intent is compared in
+// parts with what was written last time: a part that the operator edited is kept, the others follow the document. Intents that are no
+// longer in the document are marked retired. Hidden intents are removed, and those that the operator wrote stay. Other files are replaced
+// only if they were not edited; otherwise the new text is written as NAME.new. With force everything but the curation is written again,
+// and the previous files are kept as NAME.old. The error may be ErrNotOurs.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
 	u.fresh = record{
@@ -127,7 +126,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	return u.result, nil
 }
 
-// withoutBasePath returns a copy in which the base path is part of upstream.url and of no intent.
+// withoutBasePath returns a copy in which upstream.url has the base path, and no intent has it.
 func (i *Import) withoutBasePath() *Import {
 	out := *i
 	out.base.origin, out.base.prefix = i.base.origin+i.base.prefix, ""
@@ -293,7 +292,7 @@ func (u *update) intents(have []any) []any {
 	return out
 }
 
-// texts records the texts of the document in place of which the curation has others, and says where they changed.
+// texts records the texts of the document that the curation replaces, and reports those that changed.
 func (u *update) texts(in Intent) {
 	uid := in.UID.String()
 	for _, member := range slices.Sorted(maps.Keys(in.own)) {

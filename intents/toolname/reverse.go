@@ -15,9 +15,9 @@ func Domain(issuer string) string {
 	return issuer
 }
 
-// Reverse is the domain of an issuer with its labels in the other order, as in example.shop: names of servers and of members
-// of _meta begin with it. Labels that cannot stand in such a name are left out; "uim" where none is left.
-// MCP 2026-07-28, basic, _meta; MCP registry, server.json.
+// Reverse returns the domain of an issuer with its labels in the other order, as in example.shop: names of servers and of members of
+// _meta begin with it. It leaves out labels that such a name cannot have, and returns "uim" if none is left. MCP 2026-07-28, basic,
+// _meta; MCP registry, server.json.
 func Reverse(issuer string) string {
 	labels := strings.FieldsFunc(Domain(issuer), func(r rune) bool {
 		return r > unicode.MaxASCII || r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -32,5 +32,5 @@ func Reverse(issuer string) string {
 	return strings.Join(labels, ".")
 }
 
-// Member is the member of _meta in which tools of an issuer name their intents. MCP 2026-07-28, basic, _meta.
+// Member is the member of _meta with the intent's UID, in tools of an issuer. MCP 2026-07-28, basic, _meta.
 func Member(issuer string) string { return Reverse(issuer) + "/intent" }

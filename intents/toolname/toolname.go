@@ -1,5 +1,5 @@
-// Package toolname gives intents the names under which model APIs can call them as tools. A UID cannot be one: it has
-// colons and dots, and may be too long. MCP 2026-07-28, server/tools, Tool Names.
+// Package toolname gives intents names under which model APIs can call them as tools. A UID cannot be such a name: it has colons and
+// dots, and may be too long. MCP 2026-07-28, server/tools, Tool Names.
 package toolname
 
 import (
@@ -19,11 +19,10 @@ const (
 	moreDigits = 32
 )
 
-// Names returns the intents by the name of their tool: <name>_<version> with hyphens for dots, such as
-// find-products_v1, at most Max of [A-Za-z0-9_-]. A name that is longer is cut and ends with a hyphen and 6 hex digits of
-// SHA-256(uid), as do all versions of an intent whose name stands in more than one namespace. So a name depends on the
-// UID and on the other intents, never on which versions they have: a new version renames no tool. The order of the UIDs
-// does not matter; each is named once; the zero UID is left out.
+// Names returns the intents by the name of their tool: <name>_<version> with hyphens for dots, such as find-products_v1, at most Max of
+// [A-Za-z0-9_-]. A longer name is cut and ends with a hyphen and 6 hex digits of SHA-256(uid). The same holds for all versions of an
+// intent whose name occurs in more than one namespace. So a name depends on the UID and on the other intents, never on which versions
+// they have: a new version renames no tool. The order of the UIDs does not matter; each is named once; the zero UID is left out.
 func Names(uids []intents.UID) map[string]intents.UID {
 	namespace := map[string]string{} // of the intents with a name
 	several := map[string]bool{}     // names in more than one namespace

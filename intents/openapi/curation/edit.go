@@ -248,7 +248,7 @@ func parsed(text string) (*ast.MappingNode, error) {
 	return nil, errors.New("a name cannot be written in YAML")
 }
 
-// verify reads what is to be written: it must say what it should, and have all comments.
+// verify reads the text before it is written: it must have the intended content, and all comments.
 func (f *File) verify(out []byte) error {
 	back, err := Read(out)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to
-// agents, under which names, texts and prices. People edit it; what a program changes in it leaves comments, order and
-// spelling of everything else as they are.
+// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to agents, under
+// which names, texts and prices. People edit the file; when a program changes it, comments, order and spelling of the rest stay.
 package curation
 
 import (
@@ -22,7 +21,7 @@ const FileName = "openapi.curation.yaml"
 // MaxOperations bounds the operations of one file.
 const MaxOperations = 5000
 
-// A State says whether an operation is offered.
+// A State is the decision whether an operation is offered.
 type State int8
 
 // Undecided means that the selection decides.
@@ -50,7 +49,7 @@ type File struct {
 	Operations map[string]Operation `yaml:"operations" max:"5000"                                                       doc:"By operationId, or METHOD /path where there is none."`
 
 	text    []byte            // as it was read; nil where there was none
-	read    *File             // what text says
+	read    *File             // the content of text
 	added   []string          // keys, in the order of Add
 	remarks map[string]string // on the lines of added
 	renamed map[string]string // old key → new key

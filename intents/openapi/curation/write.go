@@ -21,8 +21,8 @@ const selectionHeading = `# For operations that are not listed below. exclude ho
 # new: reads (those that only read are offered), all or none.
 `
 
-// Text returns the file as it is to be written. Where nothing changed it is what was read, byte for byte. An error means
-// that a change cannot be made without harm to what people wrote; it says which.
+// Text returns the file to write. If nothing changed, it is what was read, byte for byte. An error means that a change would harm what
+// people wrote; it names the change.
 func (f *File) Text() ([]byte, error) {
 	if f.text == nil {
 		return f.whole(), nil
@@ -115,7 +115,7 @@ func listText(all []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// plain are texts that mean themselves in every place of YAML: they begin with a letter, and are no other word of it.
+// plain are texts that need no quotes anywhere in YAML: they begin with a letter, and are not a keyword.
 var plain = regex.Lazy(`^[A-Za-z][A-Za-z0-9._/-]*(:[A-Za-z0-9][A-Za-z0-9._/-]*)*$`)
 
 func scalarText(s string) string {

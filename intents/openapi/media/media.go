@@ -1,5 +1,5 @@
-// Package media reads what an OpenAPI document says of bodies and answers that are no JSON: files, texts, and forms in parts. Schemas
-// are trees, as the importer has made them for parameters.
+// Package media reads the parts of an OpenAPI document about bodies and answers that are not JSON: files, texts, and forms in parts.
+// Schemas are trees, as the importer has made them for parameters.
 package media
 
 import (
@@ -186,7 +186,8 @@ func Accept(names []string) (accept []string, text, none bool) {
 	return accept, text, none
 }
 
-// Type is a media type, or a range such as image/*, in lower case without parameters; of several the first. Empty where it is none.
+// Type returns a media type, or a range such as image/*, in lower case without parameters; of several the first. It is empty if the text
+// is not a media type.
 func Type(name string) string {
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))
 	if err != nil || !form().MatchString(kind) {
