@@ -21,8 +21,8 @@ func (c *Charge) String() string {
 
 var errCharge = errors.New("want a charge such as 0.01 USD; id=…; state=captured")
 
-// parseCharge parses the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending. It is no
-// structured field of RFC 9651. Every error is errCharge; the Charge is then nil. Unknown parameters are ignored.
+// parseCharge parses the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending. It is not a structured field of
+// RFC 9651. Every error is errCharge; the Charge is then nil. Unknown parameters are ignored.
 func parseCharge(s string) (*Charge, error) {
 	if len(s) > maxHeaderText {
 		return nil, errCharge

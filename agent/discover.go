@@ -14,9 +14,9 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// Discover finds the agents.json of a service and parses it. The target is its URL, an origin, or a domain: for a domain
-// Options.Locate comes first, then /agents.json and /.well-known/agents.json. A file found by DNS may only use names that
-// its domain vouches for; else the error is a *NamespaceError. The error wraps ErrTarget or ErrNoService. UIM core 5.3.
+// Discover finds the agents.json of a service and parses it. The target is its URL, an origin, or a domain: for a domain Options.Locate
+// comes first, then /agents.json and /.well-known/agents.json. A file found by DNS may only use names that its domain vouches for;
+// otherwise the error is a *NamespaceError. The error wraps ErrTarget or ErrNoService. UIM core 5.3.
 func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 	t, err := parseTarget(where)
 	if err != nil {
@@ -132,8 +132,8 @@ func (c *Client) document(ctx context.Context, address string, from *url.URL, mo
 	return answer, nil
 }
 
-// issuerOf returns the name in which a service makes agreements: uim-issuer, else the namespace of its first intent, else
-// the host of its own URL.
+// issuerOf returns the name under which a service makes agreements: uim-issuer, or the namespace of its first intent, or the host of its
+// own URL.
 func issuerOf(c *intents.Catalog) string {
 	if c.Issuer != "" {
 		return c.Issuer

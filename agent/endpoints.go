@@ -29,8 +29,8 @@ type Endpoints struct {
 	UAgentsAddress string `json:"uagents_address,omitempty"` // agent1…
 	// AEAAddress is that of the service among agents of the AEA framework, fetch1…; empty: the service names none.
 	AEAAddress string `json:"aea_address,omitempty"`
-	// MRPKey is that of the service among agents of the Machine Relay Protocol; empty: the service names none. MRPRelay is the URL of
-	// the relay at which it is reached; empty: the service does not say.
+	// MRPKey is the service's key among agents of the Machine Relay Protocol; empty: the service has none. MRPRelay is the URL of its
+	// relay; empty: agents.json has none.
 	MRPKey   string `json:"mrp_key,omitempty"`
 	MRPRelay string `json:"mrp_relay,omitempty"`
 }
@@ -46,8 +46,8 @@ var (
 	revokePaths  = []string{"api/pat/revoke", "pat/revoke"}
 )
 
-// endpointsOf returns the endpoints of an agents.json found at a URL. Those that it does not name are looked for beside
-// the execute URL, else beside the search URL, else beside agents.json itself.
+// endpointsOf returns the endpoints in an agents.json found at a URL. It derives missing ones from the execute URL, or the search URL, or
+// the URL of agents.json itself.
 func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 	bases := []string{baseURL(at.String(), []string{".well-known/agents.json", "agents.json"})}
 	for _, named := range []struct {

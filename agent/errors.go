@@ -20,7 +20,7 @@ var (
 	ErrNoService = errors.New("no agents.json was found")
 	// ErrNotAgreed means that there is no PAT: agree first.
 	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
-	// ErrNoDoor means that the agents.json under which the agreement was made does not name the door that a call should take.
+	// ErrNoDoor means that the agents.json of the agreement does not have the door that a call should take.
 	ErrNoDoor = errors.New("the service names no such way in")
 	// ErrAnswer means that a service's answer cannot be used.
 	ErrAnswer = errors.New("the service's answer cannot be used")
@@ -69,8 +69,8 @@ func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " waits for the service's operator to approve it"
 }
 
-// A LostError means that an earlier attempt of a call may have taken effect, though the last one was refused or failed: its
-// answer was lost, and Err does not tell what became of it.
+// A LostError means that an earlier attempt of a call may have taken effect, though the last one was refused or failed: its answer was
+// lost, and Err does not have its outcome.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
@@ -80,8 +80,8 @@ func (e *LostError) Error() string {
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// A RenewalError means that an attempt of a call was not sent, since the PAT could not be renewed: Err tells of the renewal, and
-// nothing of the call.
+// A RenewalError means that an attempt of a call was not sent, because the PAT could not be renewed: Err is about the renewal, and not
+// about the call.
 type RenewalError struct{ Err error }
 
 func (e *RenewalError) Error() string { return e.Err.Error() }
@@ -143,7 +143,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns ErrAnswer if the service carried out the request and its answer cannot be used; else nil.
+// Unwrap returns ErrAnswer if the service executed the request and its answer cannot be used, and nil otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Is compares with the sentinels below: by details.reason, or else, for services that give none, by code or status.
@@ -181,7 +181,7 @@ var statusOf = map[reasonError]int{
 	ErrUnavailable: http.StatusServiceUnavailable,
 }
 
-// Reasons that a caller may want to act on. errors.Is compares them with details.reason of the answer.
+// Reasons that a caller may want to handle. errors.Is compares them with details.reason of the answer.
 const (
 	ErrInvalidToken            = reasonError(reason.InvalidToken)
 	ErrExpiredToken            = reasonError(reason.ExpiredToken)

@@ -52,12 +52,12 @@ type Result struct {
 	Attempts       int
 }
 
-// Execute calls an intent with its parameters: anything that encoding/json writes as an object; numbers too long for
-// float64 as json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes.
-// Errors: ErrNotAgreed, ErrNoDoor, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer
-// the call has been made and may have been charged, unless its Outcome is unknown), and those of package fetch: after a
-// *fetch.Error with Sent, and after a *LostError, it is not known whether the call took effect; a *RenewalError around
-// them, if no *LostError is around that, says that it was not sent. UIM core 3.
+// Execute calls an intent with its parameters: any value that encoding/json writes as an object; numbers too long for float64 as
+// json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes. Errors: ErrNotAgreed,
+// ErrNoDoor, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer the call has been made and may
+// have been charged, unless its Outcome is unknown), and those of package fetch: after a *fetch.Error with Sent, and after a *LostError,
+// it is unknown whether the call took effect; a *RenewalError around them, without a *LostError around it, means that the call was not
+// sent. UIM core 3.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
 	if err != nil {

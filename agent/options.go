@@ -37,18 +37,18 @@ type Options struct {
 	// key's thumbprint (RFC 7638).
 	AgentID string
 
-	// UAgent makes the client an agent of the uAgents protocol, in place of Key and AgentID: nil: it is none.
+	// UAgent makes the client an agent of the uAgents protocol, in place of Key and AgentID. nil: it is not one.
 	UAgent *UAgent
 
-	// Relay makes the client an agent on a relay of the Machine Relay Protocol, through which it agrees, renews and executes. Key has to
-	// be one of Ed25519 then, and is the agent's id; nil: everything goes to the service itself.
+	// Relay makes the client an agent on a relay of the Machine Relay Protocol, through which it agrees, renews and executes. Key must
+	// then be an Ed25519 key, and is the agent's id. nil: requests go to the service itself.
 	Relay *Relay
 
 	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
 	// names is always allowed.
 	AllowInsecure bool
-	// AllowStatic permits, with services that do not accept fresh agreements, a signature over the policy alone, which
-	// whoever sees it can replay.
+	// AllowStatic permits, with services that do not accept fresh agreements, a signature over the policy alone, which anyone who sees it
+	// can replay.
 	AllowStatic bool
 
 	Timeout   time.Duration // of one exchange; 0 is fetch.DefaultTimeout

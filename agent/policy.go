@@ -18,8 +18,8 @@ type Policy struct {
 	URL    string // where it was served
 }
 
-// Policy fetches the policy that the service offers now. A document that has no digest (it is no JSON object, or its
-// numbers do not survive RFC 8785) cannot be agreed to; the error is then ErrAnswer.
+// Policy fetches the policy that the service offers now. A document without a digest (it is not a JSON object, or its numbers do not
+// survive RFC 8785) cannot be agreed to; the error is then ErrAnswer.
 func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	e := s.Endpoints()
 	from := s.agentsURL()

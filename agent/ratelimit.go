@@ -90,8 +90,8 @@ func structuredLimit(standings, policies []string) *RateLimit {
 	return least
 }
 
-// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil for a
-// field that is longer than maxHeaderText, has more than maxItems items or holds anything else.
+// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil for a field that is longer
+// than maxHeaderText, has more than maxItems items or has another type.
 func listItems(lines []string) []httpsfv.Item {
 	if size(lines) > maxHeaderText {
 		return nil

@@ -20,7 +20,7 @@ import (
 // the policy, comes over HTTP.
 type Relay struct {
 	URL string // of the relay, such as https://relay.mrphub.io; http is for the loopback address alone
-	// Service is the key of the service; empty: the one in its agents.json. Where both are there, they have to be the same.
+	// Service is the key of the service; empty: the one in its agents.json. If there are both, they must be the same.
 	Service string
 	// Encrypt has relay and operator read neither calls nor answers.
 	Encrypt bool
@@ -66,8 +66,7 @@ func (s *Service) onRelay() (wire.Key, error) {
 	return k, nil
 }
 
-// throughRelay asks the service for what a request with this header and body asks of its endpoint. Where no answer comes it is unknown
-// what became of it.
+// throughRelay sends the service a request for one of its endpoints, with this header and body. Without an answer the outcome is unknown.
 func (s *Service) throughRelay(ctx context.Context, op operation, header http.Header, body []byte) (fetch.Answer, error) {
 	to, err := s.onRelay()
 	if err != nil {
@@ -102,7 +101,7 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 	return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, readError(answer))
 }
 
-// lost is the error of an exchange through the relay: what the relay refused did not reach the service; else it may have.
+// lost is the error of an exchange through the relay: a request that the relay refused did not reach the service; any other may have.
 func (s *Service) lost(err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return fmt.Errorf("%w: the relay says %s", ErrRelay, clean(refused.Error()))

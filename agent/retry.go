@@ -63,8 +63,8 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 	return c.repeat(client, 0)
 }
 
-// lost marks the error of a call of which an earlier attempt may have taken effect. The answer kept under the key tells what
-// became of it; any other leaves it open.
+// lost marks the error of a call with an earlier attempt that may have taken effect. The answer stored under the key has the outcome; any
+// other leaves it open.
 func (c *call) lost(err error) error {
 	_, unsent := errors.AsType[*RenewalError](err)
 	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {

@@ -34,7 +34,7 @@ func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 		}
 		u.RawQuery = values.Encode()
 		answer, err := s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
-		if err == nil && answer.Status == http.StatusBadRequest { // a service that knows no views may refuse the parameter
+		if err == nil && answer.Status == http.StatusBadRequest { // a service without views may refuse the parameter
 			values.Del("view")
 			u.RawQuery = values.Encode()
 			answer, err = s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})

@@ -78,7 +78,7 @@ func LoadSession(path string) (Session, error) {
 	}, nil
 }
 
-// RemoveSession removes a session's file; a missing file is no error.
+// RemoveSession removes a session's file; a missing file is not an error.
 func RemoveSession(path string) error {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("%w: %w", ErrFile, err)

@@ -19,11 +19,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Form is the form in which a policy is signed.
+// A Form is the form of a signature over a policy.
 type Form string
 
-// The forms. All but FormFresh and FormEnvelope are static: whoever sees one can replay it. They are used only if
-// Options.AllowStatic permits it and the service does not accept FormFresh.
+// The forms. All but FormFresh and FormEnvelope are static: anyone who sees one can replay it. They are used only if Options.AllowStatic
+// permits it and the service does not accept FormFresh.
 const (
 	FormFresh           Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
 	FormEnvelope        Form = "uagents-envelope" // UIMAgree in a signed envelope: of clients with Options.UAgent
@@ -33,7 +33,7 @@ const (
 	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
 )
 
-// Fresh reports whether an agreement of the form is good once: nobody who sees it can make it again.
+// Fresh reports whether an agreement of the form is accepted once: no one who sees it can use it again.
 func (f Form) Fresh() bool { return f == FormFresh || f == FormEnvelope }
 
 // staticForms in the order they are tried.

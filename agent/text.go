@@ -23,7 +23,7 @@ func clean(s string) string {
 	return s
 }
 
-// codeName returns v if it has the form of a code of the protocol, else an empty string.
+// codeName returns v if it has the form of a code of the protocol, and an empty string otherwise.
 func codeName(v any) string {
 	s, _ := v.(string)
 	if len(s) > 64 || !onlyAlphanumericOr(s, "_-") {
@@ -43,7 +43,7 @@ func onlyAlphanumericOr(s, others string) bool {
 	return true
 }
 
-// identifier returns s if it has the form of a request id, else an empty string.
+// identifier returns s if it has the form of a request id, and an empty string otherwise.
 func identifier(s string) string {
 	if len(s) > 64 || !onlyAlphanumericOr(s, "._-") {
 		return ""

@@ -94,7 +94,7 @@ func (s *Session) claims(token string, key pat.Key) error {
 
 const maxScope = 1000
 
-// stringList reads a list of strings, or one string of words (OAuth's scope); it returns nil for anything else.
+// stringList reads a list of strings, or one string of words (OAuth's scope). It returns nil for other values.
 func stringList(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -125,8 +125,8 @@ func scopeOmitted(v any) []pat.Omitted {
 	return out
 }
 
-// readTime parses RFC 3339, and the form of Python's isoformat without a zone, which is taken as UTC. It returns the zero
-// time for anything else.
+// readTime parses RFC 3339, and the form of Python's isoformat without a zone, which is taken as UTC. It returns the zero time for other
+// texts.
 func readTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

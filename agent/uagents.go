@@ -20,10 +20,9 @@ import (
 // address is its id. What is only read, such as agents.json and the policy, comes over HTTP.
 type UAgent struct {
 	Key identity.Key
-	// Service is the address of the service, agent1…; empty: the one in its agents.json. Where both are there, they have to be
-	// the same.
+	// Service is the address of the service, agent1…; empty: the one in its agents.json. If there are both, they must be the same.
 	Service string
-	// Endpoint is the URL to which envelopes for the service are sent; empty: what Almanac says, else agents.json.
+	// Endpoint is the URL for envelopes to the service; empty: that of Almanac, or of agents.json.
 	Endpoint string
 	// Almanac is the base URL of a registry that is asked for the endpoint; empty: none is.
 	Almanac string

@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A Via is the way that a call takes to a service: one of its doors. Results and errors are the same on all of them, but for
-// what a door cannot tell.
+// A Via is the way of a call to a service: one of its doors. Results and errors are the same on all of them, except for details that a
+// door cannot carry.
 type Via string
 
 // The ways.
@@ -24,9 +24,9 @@ const (
 	ViaUIM Via = ""    // the execute endpoint
 	ViaMCP Via = "mcp" // the MCP endpoint, as a call of a tool. MCP 2026-07-28
 	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
-	// ViaUAgents is that of a client with Options.UAgent, whatever a call says: all it signs are envelopes.
+	// ViaUAgents is that of a client with Options.UAgent, whose calls all take it: all it signs are envelopes.
 	ViaUAgents Via = "uagents"
-	// ViaMRP is that of a client with Options.Relay, whatever a call says.
+	// ViaMRP is that of a client with Options.Relay, whose calls all take it.
 	ViaMRP Via = "mrp"
 )
 
@@ -69,7 +69,7 @@ func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door,
 	return nil, "", fmt.Errorf("%w: there is no way %q to a service", ErrOptions, clean(string(way)))
 }
 
-// toolOf is the name of an intent among the tools of its service; the uid where it is none of those offered.
+// toolOf returns the name of an intent among the tools of its service, or the uid if the service does not offer it.
 func toolOf(catalog *intents.Catalog, uid string) string {
 	var offered []intents.UID
 	for _, in := range catalog.Intents() {
@@ -132,8 +132,8 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 	return s.post(ctx, through, []string{m.URL}, m.Header, m.Body)
 }
 
-// readVia reads what came through a door as an answer of the execute endpoint, within its bounds. What cannot be read leaves
-// open what became of the call.
+// readVia reads the response of a door as an answer of the execute endpoint, within its bounds. If it cannot be read, the outcome of the
+// call is unknown.
 func (s *Service) readVia(door via.Door, id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 3 {
 		return a, nil

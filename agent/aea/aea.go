@@ -150,7 +150,7 @@ func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	return match.Info["pat"], told("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 }
 
-// refused is the error of a negotiation that ended; why is said in a message of its own.
+// refused is the error of a negotiation that ended; a message of its own has the reason.
 func (a *Agent) refused(turn dialogue.Turn) error {
 	if m, ok := turn.Content.(protocol.FIPAMessage); ok && (m.Performative == protocol.FIPADecline || m.Performative == protocol.FIPAEnd) {
 		if next, err := a.next(); err == nil {

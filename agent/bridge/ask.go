@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// heldFor is how long a service can be at a call before it says itself that nobody knows the outcome: a gateway waits for its API for
-	// 10 minutes at most, and 30 s longer for what became of the call.
+	// heldFor is how long a service can work on a call before it reports an unknown outcome: a gateway waits for its API for 10 minutes
+	// at most, and 30 s longer for the outcome of the call.
 	heldFor = 11 * time.Minute
 	// Waits between two questions for the outcome of a call.
 	firstAsk, maxAsk = time.Second, 8 * time.Second
@@ -40,7 +40,7 @@ func (e *unknownError) Error() string {
 // Unwrap returns the last answer.
 func (e *unknownError) Unwrap() error { return e.err }
 
-// advice tells a model what to do, and what not.
+// advice is an instruction for a model.
 func (e *unknownError) advice() string {
 	const unknown = "Outcome unknown, do not repeat: the call that was sent at %s may have taken effect, and may be charged. "
 	text := fmt.Sprintf(unknown, e.call.Since.UTC().Format(time.RFC3339))
@@ -93,7 +93,7 @@ func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictj
 	return result, m.unknown(err)
 }
 
-// rest waits, without a place, unless nobody waits for the outcome.
+// rest waits without a place. It returns at once if no caller waits for the outcome.
 func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	m.mu.Lock()
 	left := m.left
@@ -108,8 +108,8 @@ func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	return m.enter(ctx)
 }
 
-// ended reports whether an answer tells the outcome of a call. To a call that may have been sent before, a refusal tells it only if it
-// is the one that was kept, or one of the API itself.
+// ended reports whether an answer has the outcome of a call. For a call that may have been sent before, a refusal has it only if it is
+// the stored one, or one of the API itself.
 func ended(err error, before bool) bool {
 	if err == nil {
 		return true

@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	// openTime bounds the time in which services are found at the start.
+	// openTime bounds the search for services at the start.
 	openTime = 20 * time.Second
-	// freshFor is how old a list may be; clients are told so, and of changes meanwhile. The bridge reads catalogues and policies anew
-	// that often, and where a list is asked for when they are older than readFor.
+	// freshFor is the maximum age of a list; clients receive it, and are notified of changes meanwhile. The bridge reads catalogues and
+	// policies again that often, and when a list is requested and they are older than readFor.
 	freshFor, readFor = time.Minute, 5 * time.Second
 	// firstLook is the wait until services are looked for again that could not be found; it doubles up to freshFor.
 	firstLook = 2 * time.Second
@@ -58,10 +58,10 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command by which the owner agrees to the policy of a digest, in the name of an issuer that the
-	// service's host does not vouch for; without issuer it does. The issuer is a stranger's text, and has to be quoted.
+	// AgreeCommand returns the command by which the owner agrees to the policy of a digest. issuer is the name of an issuer that the
+	// service's host does not vouch for; empty: the host vouches for it. The issuer is a stranger's text, and must be quoted.
 	AgreeCommand func(service, digest, issuer string) string
-	// Version is told to the host.
+	// Version is sent to the host.
 	Version string
 	// Log takes one line for the owner; nil drops it.
 	Log func(string)
@@ -169,7 +169,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions tell the model what the tools are, and what is missing yet.
+// instructions explain to the model what the tools are, and what is missing yet.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {

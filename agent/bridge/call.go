@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// receive stands before the methods of the SDK.
+// receive runs before the methods of the SDK.
 func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
@@ -155,8 +155,8 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	return result, err
 }
 
-// callOptions are what the host says about a call in its _meta, under the names of the HTTP headers. Every call has an
-// idempotency key of its own and is proved.
+// callOptions are the host's options for a call in its _meta, under the names of the HTTP headers. Every call has an idempotency key of
+// its own and a proof.
 func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	text := func(name string) string {
 		s, _ := meta[name].(string)

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// chargedFor returns what a call was charged for; known is false where nobody can tell, so that the reservation stays.
+// chargedFor returns the charge of a call; known is false if it is unknown, so that the reservation stays.
 func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charged money.Amount, known bool) {
 	if err == nil {
 		if r.Charge != nil {
@@ -39,7 +39,7 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 	return money.Amount{}, true
 }
 
-// unsent reports whether a call was not sent since its PAT could not be renewed: what the error says of an exchange is of that.
+// unsent reports whether a call was not sent because its PAT could not be renewed: the exchange in the error is then that of the renewal.
 func unsent(err error) bool {
 	_, renewing := errors.AsType[*agent.RenewalError](err)
 	_, lost := errors.AsType[*agent.LostError](err)

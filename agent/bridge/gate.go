@@ -20,7 +20,7 @@ func cancelled(ctx context.Context) bool {
 }
 
 // connection is the key of a channel in the context of a call over HTTP: it is closed when the connection is lost. Before revision
-// 2026-07-28 that cancels nothing, but nobody is told the outcome any more.
+// 2026-07-28 that cancels nothing, but the outcome reaches no one any more.
 type connection struct{}
 
 // hungUp returns that channel; nil: there is none.

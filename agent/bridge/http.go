@@ -111,7 +111,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 	})
 }
 
-// message reads a body that has to be one message, as a line of stdio is. Bodies of other methods are left to the SDK.
+// message reads a body that must be one message, as a line of stdio is. The SDK reads bodies of other methods.
 func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		return nil, true

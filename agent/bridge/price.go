@@ -12,8 +12,8 @@ import (
 // A price is what the bridge expects of a call before it is made.
 type price struct {
 	most   money.Amount // what is set aside; zero: nothing
-	known  bool         // the terms tell it
-	proved bool         // the terms tell it, and the service has kept to them
+	known  bool         // the terms have it
+	proved bool         // the terms have it, and the service has kept to them
 }
 
 // An agreedIntent is an intent under the policy of a digest.
@@ -36,8 +36,8 @@ func (e *currencyError) Error() string {
 	return "the service has charged " + e.charged.String() + " for this tool, a currency that its terms or the budget do not have"
 }
 
-// priceOf is the most that a call costs under the policy agreed to: what the terms have, or what the service has charged beyond
-// them where that is more. What agents.json says proves nothing, and does not count. The error is a *currencyError.
+// priceOf returns the most that a call costs under the agreed policy: the price in the terms, or what the service has charged beyond them
+// if that is more. agents.json proves nothing, and does not count. The error is a *currencyError.
 func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, error) {
 	term, known := terms.Intents[uid.String()]
 	s.mu.Lock()

@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// success renders the answer of a service: its JSON as text, and as structured content where it is an object. An answer that is
-// not what the intent declares is told as an error, as clients would drop it otherwise, though the call was made.
+// success renders the answer of a service: its JSON as text, and as structured content if it is an object. An answer that does not fit
+// the intent is rendered as an error, because clients would drop it otherwise, though the call was made.
 func success(t tool, r agent.Result) *mcp.CallToolResult {
 	output := visible(r.Raw)
 	result := &mcp.CallToolResult{Meta: resultMeta(r), Content: []mcp.Content{&mcp.TextContent{Text: string(output)}}}
@@ -38,7 +38,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 	return result
 }
 
-// undeclared says what of an answer is not as the output parameters have it; empty: nothing.
+// undeclared describes the parts of an answer that do not fit the output parameters; empty: all fit.
 func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	if !isObject {
 		return "it is no object"
@@ -122,7 +122,7 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 	}}
 }
 
-// explain returns an error as data and as a text that says what to do.
+// explain returns an error as data and as a text with instructions.
 func (b *Bridge) explain(t tool, err error) (failure, string) {
 	if terms, ok := errors.AsType[*termsError](err); ok {
 		return terms.explain()
@@ -190,7 +190,7 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 	return own("", reasonOther, "The call failed: %s.", text)
 }
 
-// explain tells the terms, and what the owner has to do.
+// explain describes the terms, and what the owner must do.
 func (e *termsError) explain() (failure, string) {
 	suggestion := "The owner of this agent reads the terms and agrees with: " + e.command
 	policy := map[string]string{"uid": oneLine(e.offered.UID, maxNote), "digest": e.offered.Digest}
@@ -208,7 +208,7 @@ func (e *termsError) explain() (failure, string) {
 		e.Error(), e.service, severalLines(words, maxWords), suggestion)
 }
 
-// explainRefusal tells what the service answered.
+// explainRefusal describes the service's answer.
 func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	left := maxDetails
 	told, _ := details(e.Details, &left).(map[string]any)
@@ -225,7 +225,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	if e.Upstream != "" {
 		say("The service's API says: %s", sentenceOf(e.Upstream))
 	}
-	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and says what to do
+	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and gives its own instructions
 		delete(told, "suggestion")
 		delete(told, "retry_after")
 		return f, strings.Join(out, " ")

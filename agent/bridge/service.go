@@ -36,7 +36,7 @@ func (s *service) find(ctx context.Context) error {
 	}
 	if _, _, err := s.readPolicy(ctx); err != nil {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
-		return nil // the calls will tell; there are tools to list
+		return nil // the calls report it; there are tools to list
 	}
 	if _, _, err := s.agreed(ctx); err != nil && len(s.b.o.Accept) > 0 {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))

@@ -28,8 +28,8 @@ const (
 	drain = 10 * time.Second
 )
 
-// A stdio is one JSON-RPC message a line, in and out. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at
-// the first line that is no message; this one answers it with an error and goes on.
+// A stdio is one JSON-RPC message a line, in and out. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at the first
+// line that is not a message; this one answers it with an error and goes on.
 type stdio struct {
 	in  io.Reader
 	out io.Writer

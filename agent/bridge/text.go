@@ -48,14 +48,14 @@ func shown(s string, most int, breaks bool) string {
 	return strings.TrimSpace(s)
 }
 
-// Members of a schema by what stands below them.
+// Members of a schema by the kind of their values.
 var (
 	schemaMaps = map[string]bool{"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true}
 	data       = map[string]bool{"enum": true, "const": true, "default": true, "examples": true, "example": true}
 	remarks    = map[string]bool{"title": true, "description": true, "$comment": true}
 )
 
-// maxData bounds the texts of one member of a schema that has to be shown exactly or not at all, in bytes.
+// maxData bounds the texts of one member of a schema that must be shown exactly or not at all, in bytes.
 const maxData = 32 << 10
 
 // steers reports whether a character steers a terminal, turns the direction of writing or is not seen. Joiners are seen: scripts

@@ -20,8 +20,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the
-// outbox keeps it from before it is sent until the host knows its outcome.
+// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the outbox
+// keeps it from before it is sent until the host has its outcome.
 type toolCall struct {
 	b        *Bridge
 	t        tool
@@ -101,8 +101,8 @@ func digestOf(uid string, arguments strictjson.Object) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// reserve sets aside what the call may cost. A call whose price is not known needs a budget, too: what it costs is counted when the
-// service says so. For an earlier call it was set aside then.
+// reserve sets aside the maximum price of the call. A call of unknown price needs a budget, too: its charge is counted when the service
+// reports it. For an earlier call the price was set aside then.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
@@ -144,7 +144,7 @@ func (m *toolCall) sends(ctx context.Context, key string) error {
 	return nil
 }
 
-// leave leaves the call to the next of the same tool and arguments, as the host was not told its outcome.
+// leave leaves the call to the next one of the same tool and arguments, because the host did not get its outcome.
 func (m *toolCall) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,8 +166,7 @@ func (m *toolCall) leave(ctx context.Context) {
 	}
 }
 
-// settle puts what was charged in the place of what was reserved, once for all calls under one key, and forgets the call if the host
-// will know its outcome.
+// settle replaces the reservation by the charge, once for all calls under one key, and removes the call if the host gets its outcome.
 func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, told bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,8 +27,8 @@ const maxTags = 20
 // idempotent are the methods that may be repeated although they change something. RFC 9110 9.2.2.
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
-// offer makes a tool of each intent that is not retired, and takes away those that are gone. With several services the host of
-// each stands before its names. The server tells hosts when the list changes.
+// offer makes a tool of each intent that is not retired, and removes the others. With several services the host of each precedes its
+// names. The server notifies hosts when the list changes.
 func (b *Bridge) offer() {
 	if b.server == nil { // is being opened
 		return
@@ -180,7 +180,7 @@ func (t tool) describe(name string) (*mcp.Tool, error) {
 	return described, nil
 }
 
-// description is the intent's own, then its UID, and price and limit where the policy tells them.
+// description returns the intent's own description, then its UID, and price and limit if the policy states them.
 func (t tool) description() string {
 	uid := t.intent.UID.String()
 	parts := []string{severalLines(t.intent.Description, maxDescription), "UID: " + uid}

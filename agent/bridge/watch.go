@@ -22,7 +22,7 @@ func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	b.offer()
 }
 
-// watch looks for services that are missing, and for changes of the others, until the end: the host learns of changes by itself.
+// watch looks for missing services, and for changes of the others, until the end. Hosts are notified of changes.
 func (b *Bridge) watch(ctx context.Context) {
 	wait := firstLook
 	for {

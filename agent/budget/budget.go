@@ -1,11 +1,11 @@
-// Package budget keeps what an agent spends within what its owner allows, in a file that several processes share and that a
-// crash leaves right: the price of a call is reserved there before the call is made, and corrected by what the service says
-// it charged. What nobody knows the end of stays spent.
+// Package budget keeps the spending of an agent within the limits of its owner, in a file that several processes share and that a crash
+// leaves consistent: it reserves the price of a call before the call is made, and corrects it by the charge that the service reports. The
+// price of a call of unknown outcome stays spent.
 //
 //	book := budget.New(path, []budget.Limit{limit}, time.Now)
 //	r, err := book.Reserve(ctx, price) // an *ExceededError or *CurrencyError: do not call
 //	…                                  // the call
-//	err = r.Settle(ctx, charged)       // only where it is known what was charged
+//	err = r.Settle(ctx, charged)       // only if the charge is known
 package budget
 
 import (
@@ -23,15 +23,14 @@ import (
 // lockWait bounds the wait for another process, which holds the lock for the time of one write.
 const lockWait = 10 * time.Second
 
-// A Book knows what was spent, and what may be. It is safe for concurrent use, also by several processes on one file.
+// A Book holds what was spent, and the limits. It is safe for concurrent use, also by several processes on one file.
 type Book struct {
 	path   string
 	limits []Limit
 	now    func() time.Time
 }
 
-// New returns the book in a file, which is made by the first reservation; beside it stands its lock. Without limits nothing may
-// be spent.
+// New returns the book in a file, which the first reservation makes. Its lock is beside it. Without limits nothing may be spent.
 func New(path string, limits []Limit, now func() time.Time) *Book {
 	return &Book{path: path, limits: slices.Clone(limits), now: now}
 }
@@ -82,7 +81,7 @@ type Receipt struct {
 	From   map[Period]time.Time `json:"from,omitempty"`
 }
 
-// Receipt returns what is to be stored.
+// Receipt returns the part of the reservation to store.
 func (r *Reservation) Receipt() Receipt { return Receipt{r.amount, maps.Clone(r.from)} }
 
 // Redeem returns the Reservation of a Receipt of this book, which is settled once like every other.

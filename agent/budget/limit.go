@@ -21,7 +21,7 @@ const (
 
 var periods = []Period{Hour, Day, Month}
 
-// start returns when the period began in which a moment lies.
+// start returns the beginning of the period that a time is in.
 func (p Period) start(at time.Time) time.Time {
 	at = at.UTC()
 	switch p {

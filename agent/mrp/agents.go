@@ -39,7 +39,7 @@ func (c *Client) tell(ctx context.Context, method, target string, document, v an
 	return unpack(a.body, v)
 }
 
-// Profile returns what the relay says of an agent; of this one too, which the relay knows from then on.
+// Profile returns the relay's profile of an agent. A request for this agent's own profile registers it with the relay.
 func (c *Client) Profile(ctx context.Context, k wire.Key) (p wire.Profile, err error) {
 	if err := c.ask(ctx, http.MethodGet, agentPath(k), maxAnswer, &p); err != nil {
 		return wire.Profile{}, err
@@ -64,7 +64,7 @@ func (c *Client) Delete(ctx context.Context) error {
 	return c.ask(ctx, http.MethodDelete, agentPath(c.key), maxAnswer, nil)
 }
 
-// Capabilities returns what an agent says that it can do.
+// Capabilities returns the capabilities that an agent declares.
 func (c *Client) Capabilities(ctx context.Context, k wire.Key) ([]wire.Capability, error) {
 	var got wire.Capabilities
 	if err := c.ask(ctx, http.MethodGet, agentPath(k)+"/capabilities", maxAnswer, &got); err != nil {
@@ -96,7 +96,7 @@ func fit(name *string, capabilities []wire.Capability) bool {
 
 // A Search is what agents are looked for by; all of it has to hold.
 type Search struct {
-	Tags        []string  // each of which the agent has
+	Tags        []string  // the agent has each of them
 	Text        string    // words in its name, or in names and descriptions of capabilities
 	Name        string    // a part of its name
 	ActiveSince time.Time // zero: whenever
@@ -195,7 +195,7 @@ func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, stri
 	return page.Capabilities, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// Permit sets what the access list of this agent says of a peer.
+// Permit sets the entry of a peer in the access list of this agent.
 func (c *Client) Permit(ctx context.Context, peer wire.Key, t wire.EntryType) (e wire.Entry, err error) {
 	err = c.tell(ctx, http.MethodPut, agentPath(c.key)+"/acl", map[string]any{"peer_key": peer, "entry_type": t}, &e)
 	return e, err
@@ -217,7 +217,7 @@ func (c *Client) Entries(ctx context.Context, t wire.EntryType, cursor string) (
 	return page.Entries, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// Entry returns what the access list says of a peer. The error is of code not_found where it says nothing.
+// Entry returns the entry of a peer in the access list. The error has the code not_found if there is none.
 func (c *Client) Entry(ctx context.Context, peer wire.Key) (e wire.Entry, err error) {
 	err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/acl/"+peer.String(), maxAnswer, &e)
 	return e, err

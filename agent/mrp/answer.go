@@ -25,7 +25,7 @@ const (
 	maxErrCode = 64
 )
 
-// readError reads an answer whose status is no 2xx.
+// readError reads an answer whose status is not 2xx.
 func readError(a answer) error {
 	after, _ := fetch.RetryAfter(a.header)
 	tree, err := strictjson.DecodeObject(a.body)
@@ -68,8 +68,8 @@ func decode(document []byte, v any) error {
 	return unpack(document, v)
 }
 
-// unpack reads a document that holds what other agents wrote, and looks no further than v: none of them may spoil what stands beside
-// its own, for example by levels of brackets.
+// unpack reads a document with texts of other agents into v, and skips all other parts: no agent may spoil the entries beside its own,
+// for example by nested brackets.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
 		return fmt.Errorf("%w: it is no JSON object", ErrAnswer)
@@ -80,7 +80,8 @@ func unpack(document []byte, v any) error {
 	return nil
 }
 
-// cursorOf is the cursor of the next page; "" if this is the last. A relay that says that there is more and not where is at its end.
+// cursorOf returns the cursor of the next page; "" if this is the last one. A relay that announces a further page without a cursor is at
+// its end.
 func cursorOf(more bool, cursor *string) string {
 	if !more || cursor == nil || len(*cursor) > maxCursor {
 		return ""

@@ -18,11 +18,11 @@ import (
 // written it.
 var ErrPlain = errors.New("the answer is not encrypted, as the question was")
 
-// Asking is how a message is sent that is to be answered.
+// Asking configures a message that expects an answer.
 type Asking struct {
 	Encrypt  bool                // so that the relay reads neither the message nor the answer
 	Bound    bool                // with Encrypt: an answer that does not name the message is refused, as services of UIM name it
-	Progress func(wire.Progress) // is told how far the other agent is; may be nil
+	Progress func(wire.Progress) // receives the progress of the other agent; may be nil
 }
 
 // Call sends a message, and returns the message that answers it, decrypted. It waits until ctx ends, with Listen or without it: other
@@ -52,7 +52,7 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message,
 	return w.wait(ctx)
 }
 
-// Ask is Call for a request, and reads the response, whose Status says whether it was done.
+// Ask is Call for a request, and reads the response, whose Status reports whether the request succeeded.
 func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o Asking) (wire.Response, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -109,13 +109,13 @@ type calls struct {
 	waiting   map[string]*waiting // by the id of the message that was sent
 }
 
-// sends are messages to one agent of which it is not known yet what the relay calls them.
+// sends are messages to one agent whose ids at the relay are not known yet.
 type sends struct {
 	n    int
 	done chan struct{}
 }
 
-// sending begins a send that is to be answered. The function ends it; w is nil where nothing was sent.
+// sending begins a send that expects an answer. The function ends it; w is nil if nothing was sent.
 func (c *calls) sending(to wire.Key) func(w *waiting) {
 	c.Lock()
 	defer c.Unlock()
@@ -175,7 +175,7 @@ func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	}
 }
 
-// answers bounds how many messages wait to be looked at, such as those that tell of progress.
+// answers bounds how many messages wait to be processed, such as progress reports.
 const answers = 64
 
 // waiting is for the answer to one message.
@@ -266,7 +266,7 @@ func (w *waiting) look(m wire.Message) (wire.Message, bool, error) {
 	return m, true, nil
 }
 
-// readProgress reads what an agent says of its work; older ones say stage for state.
+// readProgress reads an agent's progress report; older agents write stage for state.
 func readProgress(body []byte) (p wire.Progress) {
 	tree, _ := strictjson.DecodeObject(body)
 	p.State, p.Detail = tree.Text("state"), shown(tree.Text("detail"), maxText)

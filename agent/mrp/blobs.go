@@ -52,8 +52,8 @@ func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType 
 	return b, nil
 }
 
-// Download writes a blob to w. want is its SHA-256 in lower hex, as an attachment has it; "": what the relay says it is. After an error
-// what was written is not the blob.
+// Download writes a blob to w. want is its SHA-256 in lower hex, as an attachment has it; "": the digest that the relay gives. After an
+// error what was written is not the blob.
 func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b wire.Blob, err error) {
 	ctx, cancel := context.WithTimeout(ctx, blobTime)
 	defer cancel()
@@ -94,7 +94,7 @@ func readBlob(id string, h http.Header) (wire.Blob, error) {
 	return b, nil
 }
 
-// BlobInfo returns what a relay says of a blob, without its bytes.
+// BlobInfo returns the relay's description of a blob, without its bytes.
 func (c *Client) BlobInfo(ctx context.Context, id string) (wire.Blob, error) {
 	target, err := blobPath(id)
 	if err != nil {

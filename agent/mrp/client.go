@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// Errors that callers can tell apart. What a relay refuses is a *wire.Error.
+// Errors for callers to distinguish. A refusal of a relay is a *wire.Error.
 var (
 	// ErrOptions means that a client cannot be made, or a request not be written.
 	ErrOptions = errors.New("this cannot be asked")
@@ -49,7 +49,7 @@ type Options struct {
 	Now func() time.Time // nil is the clock
 }
 
-// String says for whom and where, and nothing else: a key must not be printed.
+// String returns the agent and the relay, and never the key.
 func (o Options) String() string { return "options of an agent at " + o.Relay }
 
 // Format writes String for every verb: none may print a secret.

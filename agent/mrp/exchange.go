@@ -40,8 +40,8 @@ type answer struct {
 	stream io.ReadCloser
 }
 
-// A StatusError is an answer that neither does what was asked nor is an error of the protocol: something else stands at the URL, or
-// before the relay.
+// A StatusError is an answer that is neither a success nor an error of the protocol: another server is at the URL, or in front of the
+// relay.
 type StatusError struct {
 	Status     int           // of HTTP
 	RetryAfter time.Duration // 0: unknown
@@ -91,7 +91,7 @@ type attempts struct {
 	resigned bool
 }
 
-// after says whether a failed attempt is followed by another, and after which wait. date is the header of the answer, if there was one.
+// after reports whether another attempt follows a failed one, and after which wait. date is the header of the answer, if there was one.
 func (a *attempts) after(r request, err error, date string) (wait time.Duration, again bool) {
 	status, asked := 0, time.Duration(0)
 	refused, isRefused := errors.AsType[*wire.Error](err)

@@ -19,16 +19,16 @@ import (
 type Listening struct {
 	Seen     Seen // what is done with; nil: Remember()
 	Parallel int  // how many messages are in work at once; 0: 1
-	// PollOnly never makes a WebSocket, of which a relay may permit an agent two.
+	// PollOnly never makes a WebSocket. A relay may permit an agent only two.
 	PollOnly bool
 	// Again has what was delivered before and is not in Seen come once more at the start: what a process that has ended had not done.
 	Again bool
-	// Failed is told of a message whose handler has failed three times. By a WebSocket it comes again with the next connection, unless
-	// the relay has taken it for delivered. May be nil.
+	// Failed is called for a message whose handler has failed three times. Over a WebSocket the message comes again with the next
+	// connection, unless the relay has counted it as delivered. May be nil.
 	Failed func(m wire.Message, err error)
-	// Done is told of a message that is done with, once the relay has been told. May be nil.
+	// Done is called for a processed message, after the relay was notified. May be nil.
 	Done func(m wire.Message)
-	// State is told when messages come (nil), and why they do not. May be nil.
+	// State is called with nil when messages come, and with the error that keeps them from coming. May be nil.
 	State func(err error)
 }
 
@@ -41,12 +41,12 @@ const (
 	pollFor   = 10 * time.Minute // before a relay without a WebSocket is tried for one again
 )
 
-// Listen hands the messages to this agent to a handler until ctx ends, and then returns nil. They come over a WebSocket, which is made
-// anew whenever it is lost; a relay without one is polled. A message that comes twice is handled once. Every other error is a
+// Listen passes the messages to this agent to a handler until ctx ends, and then returns nil. They come over a WebSocket, which is made
+// again whenever it is lost; a relay without one is polled. A message that comes twice is handled once. Every other error is a
 // *wire.Error by which the relay refuses the agent for good.
 //
-// The relay takes a message for delivered when the handler is done with it, but half a minute after it was written at the latest, and
-// as soon as it is polled.
+// The relay counts a message as delivered when the handler has processed it, but half a minute after it was written at the latest, and as
+// soon as it is polled.
 func (c *Client) Listen(ctx context.Context, o Listening, handle Handler) error {
 	if o.Seen == nil {
 		o.Seen = Remember()

@@ -57,7 +57,7 @@ func appendSend(s wire.Send) ([]byte, error) {
 
 // A Filter is which messages Poll returns.
 type Filter struct {
-	Status    wire.MessageStatus // "": sent, which is what nobody has read yet
+	Status    wire.MessageStatus // "": sent, those that no one has read yet
 	Sender    *wire.Key
 	InReplyTo string
 	ThreadID  string
@@ -97,7 +97,7 @@ func (f Filter) query() string {
 type Page struct {
 	Messages []wire.Message
 	Next     string // cursor of the next page; "": there is none
-	Dropped  int    // how many entries were no messages of the protocol for this agent
+	Dropped  int    // how many entries were not messages of the protocol for this agent
 }
 
 // Poll returns messages to this agent, the oldest first. The relay takes those that were sent for delivered once it has written the
@@ -172,7 +172,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 	return r, nil
 }
 
-// messagePath is where a message is asked for. A relay would take the id "threads" for something else.
+// messagePath returns the path of a message. A relay would confuse the id "threads" with another path.
 func messagePath(id string) (string, error) {
 	if !isID(id) || id == "threads" {
 		return "", fmt.Errorf("%w: this is no id of a message", ErrOptions)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Seen knows which messages are done with: relays deliver at least once. It is asked from several goroutines.
+// Seen records processed messages: relays deliver at least once. It is safe for concurrent use.
 type Seen interface {
 	// Seen reports whether Record was called for a message that has not expired.
 	Seen(id string) bool
@@ -53,7 +53,7 @@ type busy struct {
 
 func newBusy() *busy { return &busy{ids: map[string]bool{}} }
 
-// begin reports whether nobody else has begun.
+// begin reports whether no other goroutine has begun.
 func (b *busy) begin(id string) bool {
 	b.Lock()
 	defer b.Unlock()

@@ -36,7 +36,7 @@ type frame struct {
 	Error     json.RawMessage `json:"error"`
 }
 
-// refusal is the error that a frame tells.
+// refusal returns the error in a frame.
 func (f frame) refusal() error {
 	tree, err := strictjson.DecodeObject(f.Error)
 	if err != nil || !isCode(tree.Text("code")) {
@@ -85,7 +85,7 @@ func (c *Client) authenticate(ctx context.Context, s *socket) (frame, error) {
 	return s.read(ctx)
 }
 
-// notDialled says why there is no WebSocket. The library's text may quote the relay.
+// notDialled returns the reason why there is no WebSocket. The library's text may quote the relay.
 func (c *Client) notDialled(response *http.Response, err error) error {
 	if response == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return &fetch.Error{Origin: fetch.Origin(c.base), Err: err}
@@ -123,7 +123,7 @@ func (s *socket) write(ctx context.Context, f any) error {
 	return s.conn.Write(ctx, websocket.MessageText, document)
 }
 
-// ack tells the relay that a message is done with. That it is lost is no loss: the message comes again, and is known.
+// ack notifies the relay that a message was processed. It may be lost: the message then comes again, and is recognised.
 func (s *socket) ack(ctx context.Context, id string) {
 	_ = s.write(ctx, struct {
 		Type      string `json:"type"`

@@ -50,7 +50,7 @@ func (c call) mistyped() (call, bool) {
 // outOfBounds returns the call with one parameter of the right type that violates another constraint.
 func (c call) outOfBounds() (call, bool) { return c.violating(excludedValues, false) }
 
-// violating finds a parameter and a value for it that Validate rejects, for its type or for something else.
+// violating finds a parameter and a value for it that Validate rejects, for its type or for another reason.
 func (c call) violating(values func(*intents.Parameter) []any, byType bool) (call, bool) {
 	for i := range c.in.Inputs {
 		p := &c.in.Inputs[i]

@@ -21,7 +21,7 @@ func doorChecks(list []doors.Check) []check {
 	return out
 }
 
-// known is what the checks of doors are told of the service.
+// known is the part of the service that the checks of doors use.
 func (v *verification) known() doors.Service {
 	s := doors.Service{
 		Agents: v.agentsURL(), Named: v.tree, Catalog: v.catalog, Keys: v.keys, Token: v.token.text,

@@ -14,7 +14,7 @@ func memberOf(m map[string]any, names ...string) any {
 	return nil
 }
 
-// termOf returns the IRI or word that a value stands for: itself, or the @id or rdf:value of an object.
+// termOf returns the IRI or word of a value: the value itself, or the @id or rdf:value of an object.
 func termOf(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -117,7 +117,7 @@ func (r *recorder) start(most int64) {
 	r.limit, r.exchanges = most, nil
 }
 
-// stop returns what was kept since start and forgets it.
+// stop returns what was recorded since start and clears it.
 func (r *recorder) stop() []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()

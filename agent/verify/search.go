@@ -101,11 +101,11 @@ func (v *verification) searchShape(ctx context.Context) finding {
 	return f
 }
 
-// searchSame asks for whole intents: a service may tell less of them where it is not asked to.
+// searchSame asks for whole intents: without the parameter a service may shorten them.
 func (v *verification) searchSame(ctx context.Context) finding {
 	p, f := v.search(ctx, "view", "full")
 	if f.Outcome != Holds {
-		p = v.searchPage // it knows no views
+		p = v.searchPage // it does not support views
 	}
 	var bad []string
 	for _, m := range p.intents {
@@ -122,7 +122,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// published is what agents.json says of an intent; nil: nothing.
+// published returns the intent in agents.json; nil: there is none.
 func (v *verification) published(uid string) (found map[string]any) {
 	v.eachIntent(func(_ string, m map[string]any) {
 		if uidOf(m) == uid {
@@ -132,7 +132,7 @@ func (v *verification) published(uid string) (found map[string]any) {
 	return found
 }
 
-// member is what a search, or else agents.json, says of an intent it found.
+// member returns a member of a found intent, from the search or from agents.json.
 func (v *verification) member(m map[string]any, name string) any {
 	if said, ok := m[name]; ok {
 		return said

@@ -95,7 +95,7 @@ func (v *verification) perform(ctx context.Context, c check) finding {
 	return f
 }
 
-// discover looks for the service. A service that is not found is no error; only a target that names none is.
+// discover looks for the service. A missing service is not an error; a target that does not name a service is.
 func (v *verification) discover(ctx context.Context) error {
 	v.lookup(ctx)
 	v.recorder.start(maxDocument + 1)
@@ -109,8 +109,8 @@ func (v *verification) discover(ctx context.Context) error {
 	return nil
 }
 
-// agentsDocument returns the agents.json to check: the first that is served and looks like JSON, else the first that is
-// served, else nil. An agent that cannot use it may try another address, which would hide it.
+// agentsDocument returns the agents.json to check: the first that is served and looks like JSON, or the first that is served, or nil. An
+// agent that cannot use it may try another address, which would hide it.
 func agentsDocument(found []exchange) *exchange {
 	var first *exchange
 	for i := range found {

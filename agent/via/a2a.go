@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Extension is the URI of the extension of A2A through which proofs are given, and charges, limits and errors of UIM are told.
+// Extension is the URI of the extension of A2A for proofs and for charges, limits and errors of UIM.
 const Extension = "https://uimprotocol.com/a2a/v1"
 
 // A2A is an agent of A2A 1.0.
 type A2A struct {
 	URL  string // of the interface
-	REST bool   // the interface is HTTP+JSON, else JSON-RPC
+	REST bool   // the interface is HTTP+JSON; otherwise JSON-RPC
 }
 
 const proofField = "UIM-Proof"
@@ -99,13 +99,13 @@ func readREST(a fetch.Answer) (fetch.Answer, error) {
 	return foreign(a)
 }
 
-// Types of what stands in the list that errors carry. ProtoJSON, Any.
+// Types of the entries in the list that errors carry. ProtoJSON, Any.
 const (
 	structType    = "type.googleapis.com/google.protobuf.Struct"
 	errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo"
 )
 
-// readFault reads an error of the protocol: as the error of UIM that stands in it, else by its reason and message.
+// readFault reads an error of the protocol: the error of UIM in it, or its reason and message.
 func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.Answer, error) {
 	status, cause := statusOf(a.Status, failed), ""
 	for _, v := range details[:min(len(details), maxBlocks)] {
@@ -126,7 +126,7 @@ func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.A
 	}}, status)
 }
 
-// readTask reads the answer to a message, whose task stands at a pointer of a document. A2A 1.0, 4.1.1.
+// readTask reads the answer to a message, with the task at a pointer of a document. A2A 1.0, 4.1.1.
 func readTask(a fetch.Answer, document []byte, at string, result strictjson.Object) (fetch.Answer, error) {
 	task := result.Object("task")
 	if _, both := result["message"]; both || task == nil {
@@ -159,7 +159,7 @@ func readTask(a fetch.Answer, document []byte, at string, result strictjson.Obje
 	words := strings.Join(texts, " ")
 	switch state {
 	case "SUBMITTED", "WORKING":
-		const again = "1" // second; what the execute endpoint says
+		const again = "1" // second; the value of the execute endpoint
 		running := reason.IdempotencyInProgress
 		out, err := refused(a, strictjson.Object{"error": map[string]any{
 			"code": string(running.Code()), "message": running.Message(), "details": map[string]any{
@@ -200,7 +200,7 @@ func readArtifact(a fetch.Answer, document []byte, at string, v any) (fetch.Answ
 	return out, nil
 }
 
-// besideTask takes what the extension tells: the members of metadata under its URI.
+// besideTask reads the extension: the members of metadata under its URI.
 func besideTask(out fetch.Answer, of strictjson.Object) {
 	about := of.Object("metadata").Object(Extension)
 	if c := about.Object("charge"); c != nil {

@@ -28,7 +28,7 @@ type response struct {
 	failed strictjson.Object
 }
 
-// readResponse reads the response to the request of this id; ok is false where the document is none of JSON-RPC at all.
+// readResponse reads the response to the request of this id; ok is false if the document is not one of JSON-RPC.
 func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	tree, decodeErr := strictjson.DecodeObject(data)
 	if decodeErr != nil || tree["jsonrpc"] != "2.0" {
@@ -48,8 +48,8 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	return r, true, nil
 }
 
-// foreign is what to make of a document that is none of the protocol: an answer of something before the service, such as a
-// limit by address, is read by its status and its form.
+// foreign reads a document that is not one of the protocol. The answer of something in front of the service, such as a limit by address,
+// is read by its status and its form.
 func foreign(a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 2 {
 		return fetch.Answer{}, wrong("it is no message")
@@ -60,7 +60,7 @@ func foreign(a fetch.Answer) (fetch.Answer, error) {
 // Codes of errors that say more than that the request is wrong. JSON-RPC 2.0, section 5.1.
 const internalError = "-32603"
 
-// statusOf is the HTTP status that the execute endpoint would have for an error of JSON-RPC that tells no code of UIM.
+// statusOf returns the HTTP status of the execute endpoint for an error of JSON-RPC without a code of UIM.
 func statusOf(httpStatus int, failed strictjson.Object) int {
 	switch {
 	case httpStatus/100 != 2:

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MCP is a tool server, of the revision in which every request stands alone. MCP 2026-07-28.
+// MCP is a tool server of the revision in which every request is independent. MCP 2026-07-28.
 type MCP struct {
 	URL    string // of the endpoint
 	Client string // what the client calls itself, such as agent/1.0
@@ -107,8 +107,8 @@ func textsOf(v any) []string {
 	return out
 }
 
-// readTool reads what became of a call: the structured content, or else the text, which is JSON then; what a result with isError
-// has in its structured content is not looked at.
+// readTool reads the result of a call: the structured content, or the text, which then is JSON. It ignores the structured content of a
+// result with isError.
 func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
 	if kind, said := r.result["resultType"]; said && kind != "complete" {
 		return fetch.Answer{}, wrong("it asks for something instead")

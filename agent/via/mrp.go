@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The actions of a service that is an agent on a relay of MRP, of which the client asks by Action.
+// The actions of a service that is an agent on a relay of MRP. The client names one by Action.
 const (
 	ActionAgree   = "uim:agree"
 	ActionRenew   = "uim:renew"
@@ -22,8 +22,8 @@ const (
 // the answer of that endpoint. It sends nothing.
 type MRP struct{}
 
-// Request is what a request with this header and body is for the agent: the body of a message of type wire.TypeRequest. The error wraps
-// ErrAnswer where the body is none of the endpoint's.
+// Request returns the request for the agent that has this header and body: the body of a message of type wire.TypeRequest. The error
+// wraps ErrAnswer if the body does not belong to the endpoint.
 func (MRP) Request(action string, header http.Header, body []byte) (json.RawMessage, error) {
 	params := map[string]any{}
 	if len(body) > 0 {

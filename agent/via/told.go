@@ -8,9 +8,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// What protocols whose messages carry the whole of UIM tell in their members, as the answers of its endpoints.
+// For protocols whose messages carry the whole of UIM: their members, as the answers of its endpoints.
 
-// doneBeside is done with what members tell beside the output.
+// doneBeside makes the answer of a call with its output, and of the members beside it.
 func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.Answer {
 	out := done(a, output)
 	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {

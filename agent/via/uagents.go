@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// UAgents is a service among agents of the uAgents protocol, to which everything is said in signed envelopes: agreements and
-// renewals as well. What answers has to be signed by the service.
+// UAgents is a service among agents of the uAgents protocol. All requests to it are signed envelopes, agreements and renewals as well.
+// The service must sign its answers.
 type UAgents struct {
 	URL     string           // of the endpoint
 	Service identity.Address // whose key signs the answers
@@ -26,7 +26,7 @@ type UAgents struct {
 // sentFor is how long an envelope that is sent is good: its answer comes in the response.
 const sentFor = time.Minute
 
-// Message writes UIMExecute. The id is that of the session, so it has to be a UUID of version 4.
+// Message writes UIMExecute. The id is that of the session, so it must be a UUID of version 4.
 func (d UAgents) Message(c Call) (Message, error) {
 	token := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 	m, err := d.message(c.ID, "UIMExecute", map[string]any{
@@ -80,7 +80,7 @@ func (d UAgents) message(id, model string, members map[string]any) (Message, err
 	}, err
 }
 
-// Read reads the envelope that answers the one of this session. What UIMAgreed tells becomes an answer of the issue endpoint.
+// Read reads the envelope that answers the one of this session. UIMAgreed becomes an answer of the issue endpoint.
 func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 != 2 {
 		return readRejected(a)
@@ -117,7 +117,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	return fetch.Answer{}, wrong("its message is of another type")
 }
 
-// readRejected reads an answer that is no envelope: the one that was sent was not taken.
+// readRejected reads an answer that is not an envelope: the envelope that was sent was rejected.
 func readRejected(a fetch.Answer) (fetch.Answer, error) {
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil || tree.Text("error") == "" {

@@ -1,6 +1,5 @@
-// Package via writes the call of an intent as a message of another protocol by which the service is reached, too, and reads
-// what is answered as the answer that its execute endpoint would have given. So whoever reads that one reads all of them.
-// It sends nothing, and it does not trust what it reads.
+// Package via writes the call of an intent as a message of another protocol of the service, and reads the response as the answer that its
+// execute endpoint would have given. So one reader serves all protocols. It sends nothing, and it does not trust what it reads.
 package via
 
 import (
@@ -13,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrAnswer means that what came is no answer of the protocol to the message that was sent: nobody can tell what became of
-// the call. Its text quotes nothing of what came.
+// ErrAnswer means that the response is not an answer of the protocol to the message: the outcome of the call is unknown. Its text quotes
+// nothing of the response.
 var ErrAnswer = errors.New("it is no answer of the protocol to this call")
 
 // A Call is one attempt of a call, as the execute endpoint takes it.
@@ -76,8 +75,8 @@ var codes = func() map[string]int {
 	return out
 }()
 
-// refused is the answer with an error of UIM: {"error": {"code": …, "message": …, "details": …}}. Its status is that of its
-// reason where code and reason agree, else that of its code; usual where nobody knows the code.
+// refused makes the answer with an error of UIM: {"error": {"code": …, "message": …, "details": {…}}}. Its status is that of its reason
+// if code and reason agree, or that of its code; usual if the code is unknown.
 func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, error) {
 	inner := tree.Object("error")
 	status, known := codes[inner.Text("code")]
@@ -95,7 +94,7 @@ func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, e
 	return answer(a, status, body), nil
 }
 
-// refusedWith is the answer with an error that the protocol tells in words alone. Without an outcome nothing was done.
+// refusedWith makes the answer with an error that the protocol gives in words alone. Without an outcome the call did not happen.
 func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Answer, error) {
 	details := map[string]any{}
 	if outcome != "" {
@@ -107,7 +106,7 @@ func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Ans
 // isError reports whether an object is an error of UIM.
 func isError(tree strictjson.Object) bool { return tree.Object("error") != nil }
 
-// beside takes into the header of an answer what a message tells in its members, where the header does not have it.
+// beside adds the members of a message to the header of an answer, unless the header has them.
 func beside(a fetch.Answer, name string, values ...string) {
 	if name = http.CanonicalHeaderKey(name); len(a.Header[name]) == 0 && len(values) > 0 {
 		a.Header[name] = values

@@ -1,4 +1,4 @@
-// Package hostconfig writes what hosts of MCP servers want in their settings to start one as a process.
+// Package hostconfig writes the settings by which hosts of MCP servers start one as a process.
 package hostconfig
 
 import (

@@ -1,11 +1,11 @@
-// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant knows its outcome: in a file
-// that all bridges of one directory share, and that a crash leaves right. What was sent and not answered is found by the next call of
-// the same tool with the same arguments, which is then sent under the same key and so not made twice.
+// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant has its outcome: in a file that
+// all bridges of one directory share, and that a crash leaves consistent. The next call of the same tool with the same arguments finds a
+// call that was sent and not answered. It is then sent under the same key and so not made twice.
 //
 //	call, ok, err := box.Find(ctx, service, digest) // an earlier one, of unknown outcome
 //	err = box.Put(ctx, call)                        // before it is sent
-//	err = box.Leave(ctx, call.ID)                   // its outcome is not known: the next one asks
-//	receipt, err := box.End(ctx, call.ID, false)    // its outcome is known, and told
+//	err = box.Leave(ctx, call.ID)                   // its outcome is unknown: the next one asks
+//	receipt, err := box.End(ctx, call.ID, false)    // its outcome is known, and was delivered
 package outbox
 
 import (
@@ -58,7 +58,7 @@ type Box struct {
 	unlock func() // of the file that shows that this bridge lives; nil: not locked yet
 }
 
-// Open returns the box in a file, which is made by the first Put; beside it stand its lock and one for each bridge that makes calls.
+// Open returns the box in a file, which the first Put makes. Beside the file are its lock and one for each bridge that makes calls.
 func Open(path string, now func() time.Time) *Box {
 	return &Box{path: path, id: rand.Text(), now: now}
 }
@@ -122,7 +122,7 @@ func (b *Box) New(service, digest, intent string) Call {
 	return Call{ID: rand.Text(), Service: service, Digest: digest, Intent: intent, Since: b.now(), Owner: b.id}
 }
 
-// Leave leaves a call to whoever asks for its outcome next.
+// Leave leaves a call to the next caller that asks for its outcome.
 func (b *Box) Leave(ctx context.Context, id string) error {
 	return b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -134,8 +134,8 @@ func (b *Box) Leave(ctx context.Context, id string) error {
 	})
 }
 
-// End notes that the outcome of a call is known, and takes out what was reserved for it; nil: nothing is, or another has taken it out.
-// The call is removed, unless it has to stay, for the next to ask, since nobody was told.
+// End records that the outcome of a call is known, and returns the receipt of its reservation; nil: there is none, or another process has
+// it. End removes the call, unless it must stay for the next caller, because no caller got the outcome.
 func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
 	err = b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -179,7 +179,7 @@ func (b *Box) live(ctx context.Context) error {
 func (b *Box) sweep(ctx context.Context) {
 	others, err := os.ReadDir(filepath.Dir(b.path))
 	if err != nil {
-		return // there are none, or the lock will tell
+		return // there are none, or the lock shows it
 	}
 	for _, other := range others {
 		id, ok := strings.CutPrefix(other.Name(), filepath.Base(b.path)+".")

@@ -25,8 +25,8 @@ func (d *Doors) a2aSigned(context.Context) point.Finding {
 	}
 }
 
-// a2aSignatures verifies each signature with a key that the service publishes. What the signature itself names as the place of
-// its key is not looked at: whoever made the card chose it.
+// a2aSignatures verifies each signature with a key that the service publishes. It ignores the place of the key in the signature itself:
+// the author of the card chose it.
 func (d *Doors) a2aSignatures(ctx context.Context) point.Finding {
 	payloads, err := signedCards(d.a2a.card)
 	switch {
@@ -86,7 +86,7 @@ func withoutEmpty(v any) (out any, ok bool) {
 	return v, true
 }
 
-// signatureFault says what is wrong with one signature; empty: nothing. The algorithm is that of the key. RFC 7515, 7.2.1.
+// signatureFault describes what is wrong with one signature; empty: it is valid. The algorithm is that of the key. RFC 7515, 7.2.1.
 func (d *Doors) signatureFault(ctx context.Context, signature strictjson.Object, payloads [][]byte) string {
 	protected := signature.Text("protected")
 	raw, err := base64.RawURLEncoding.DecodeString(protected)

@@ -1,11 +1,11 @@
-// Package doors checks what a UIM service announces beside the endpoints of UIM itself: its endpoints of the Model Context
-// Protocol, of Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the
-// documents by which others find them. Only what is announced is judged: a door that is not offered is skipped. The list of
-// points is checks.go; package verify runs them among its own.
+// Package doors checks what a UIM service announces beside the endpoints of UIM itself: its endpoints of the Model Context Protocol, of
+// Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents by which others
+// find them. It judges only what is announced and skips other doors. The list of points is checks.go; package verify runs them among its
+// own.
 //
-// Of what is called, the rules are those of package verify: calls that would be carried out are those of its sample alone. The
-// PAT goes to endpoints that agents.json and the agent card name at the service's own site, and nowhere else. All answers are
-// bounded in size, all lists in length. A finding holds texts of strangers, and never a PAT.
+// Calls follow the rules of package verify: it executes only the calls of its sample. The PAT goes only to endpoints that agents.json and
+// the agent card name at the service's own site. All answers are bounded in size, all lists in length. A finding holds texts of
+// strangers, and never a PAT.
 package doors
 
 import (
@@ -73,7 +73,7 @@ type Doors struct {
 	asked   int // messages
 }
 
-// New makes the Doors of a service, of which nothing is known yet.
+// New makes the Doors of a service, without any findings.
 func New(c Client) *Doors { return &Doors{client: c} }
 
 // named returns the URL of a door as agents.json names it.

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// shared holds the limits that a door tells of after a call against those that HTTP told of before it: of one of them, less must
-// be left, unless counted calls have come free between the two. Not of each: of a limit that all agents share, others may have
-// given back what they did not use.
+// shared compares the limits that a door reports after a call with those that HTTP reported before it: one of them must have less left,
+// unless counted calls have become free between the two. It does not check each: others may have given back units of a limit that all
+// agents share.
 func (d *Doors) shared(h http.Header) point.Finding {
 	before, after := standings(d.Sample.Answer.Header), standings(h)
 	unchanged := ""
@@ -38,8 +38,8 @@ type standing struct {
 	reset time.Duration
 }
 
-// standings reads RateLimit, which says of each limit what is left (r), and the seconds until there is more (t). RateLimit fields,
-// draft 11, 4.
+// standings reads RateLimit, which has for each limit what is left (r), and the seconds until there is more (t). RateLimit fields, draft
+// 11, 4.
 func standings(h http.Header) map[string]standing {
 	const longest, most = 8 << 10, 64
 	out := map[string]standing{}

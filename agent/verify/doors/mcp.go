@@ -22,7 +22,7 @@ type mcp struct {
 	metadata string       // URL of what describes the resource
 	issuer   string       // of tokens
 	server   strictjson.Object
-	alone    bool   // the revision in which every request stands alone is spoken
+	alone    bool   // the server speaks the revision in which every request is independent
 	session  string // where it is not
 	taken    bool   // the PAT was taken
 	tools    []tool
@@ -155,7 +155,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	switch {
 	case !ok || len(versions) == 0:
 		return point.Wrong.Because("supportedVersions is no list of strings")
-	case !slices.Contains(versions, revision2026): // it tells, and wants to be spoken to as before
+	case !slices.Contains(versions, revision2026): // it answers, and requires an earlier revision
 		d.mcp.alone = false
 		return d.handshake(ctx)
 	case r.result.Object("capabilities")["tools"] == nil:

@@ -26,7 +26,7 @@ type reply struct {
 	fetch.Answer
 	result strictjson.Object // nil: there is none
 	failed *failure
-	odd    string // why the answer is none to the message; empty: it is one
+	odd    string // why the response does not answer the message; empty: it does
 }
 
 // A failure is an error of JSON-RPC.
@@ -77,7 +77,7 @@ func (r *reply) read(id string) {
 	}
 }
 
-// take reads one message, and says why it is not the answer.
+// take reads one message, or reports why it is not the answer.
 func (r *reply) take(data []byte, id string) string {
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *reply) answered() point.Finding {
 	return point.Wrong.Because("the answer cannot be read: %s", r.odd)
 }
 
-// reasonIn is the reason of a refusal in a body as UIM has it: details.reason, else code. Empty: there is none.
+// reasonIn returns the reason of a refusal in a body of UIM: details.reason, or code. It is empty if there is none.
 func reasonIn(tree strictjson.Object) string {
 	inner := tree.Object("error")
 	if reason := inner.Object("details").Text("reason"); reason != "" {
@@ -132,7 +132,7 @@ func reasonIn(tree strictjson.Object) string {
 	return inner.Text("code")
 }
 
-// reason is the one by which HTTP refused the call.
+// reason is that of the refusal over HTTP.
 func (c *Call) reason() string {
 	tree, err := strictjson.DecodeObject(c.Answer.Body)
 	if err != nil {

@@ -65,8 +65,8 @@ func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// metadataURLs are where an authorization server may describe itself, in the order in which clients look: RFC 8414 3.1, then
-// OpenID Connect Discovery 4.1.
+// metadataURLs are the URLs at which an authorization server may describe itself, in the order of clients: RFC 8414 3.1, then OpenID
+// Connect Discovery 4.1.
 func metadataURLs(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {

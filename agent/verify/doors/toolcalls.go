@@ -42,7 +42,7 @@ func (d *Doors) mcpCall(ctx context.Context) point.Finding {
 	return d.fits(output)
 }
 
-// toolOutput returns what a tool answered: as structured content, else as text that is JSON.
+// toolOutput returns the output of a tool: structured content, or text that is JSON.
 func (d *Doors) toolOutput(result strictjson.Object) (any, bool) {
 	if v, ok := result["structuredContent"]; ok && v != nil {
 		return v, true

@@ -116,7 +116,7 @@ func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// schemaFault says what is wrong with the schema of an object; empty: nothing. Nothing is loaded from elsewhere.
+// schemaFault describes what is wrong with the schema of an object; empty: it is valid. It loads nothing from elsewhere.
 func schemaFault(v any) string {
 	schema, isObject := strictjson.AsObject(v)
 	switch {
@@ -144,7 +144,7 @@ func schemaFault(v any) string {
 	return ""
 }
 
-// mcpIntents holds the tools against the intents, by name, uid, or what a tool says of itself.
+// mcpIntents compares the tools with the intents, by name, uid, or the tool's own statement.
 func (d *Doors) mcpIntents(context.Context) point.Finding {
 	offered, permitted := d.offered()
 	byName := toolname.Names(slices.Collect(maps.Keys(offered)))
@@ -190,7 +190,7 @@ func (d *Doors) offered() (map[intents.UID]*intents.Intent, []intents.UID) {
 	return all, permitted
 }
 
-// intent returns the uid that a tool says it is, as its name or in a member of _meta whose name ends in /intent.
+// intent returns the uid that a tool states, as its name or in a member of _meta whose name ends in /intent.
 func (t tool) intent() string {
 	if strings.Count(t.name, ":") > 1 {
 		return t.name
@@ -204,7 +204,7 @@ func (t tool) intent() string {
 	return ""
 }
 
-// differs says how the parameters of a tool differ from those of its intent; empty: they do not.
+// differs describes how the parameters of a tool differ from those of its intent; empty: they do not.
 func (t tool) differs(in *intents.Intent) string {
 	schema := t.tree.Object("inputSchema")
 	var have []string

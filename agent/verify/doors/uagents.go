@@ -31,7 +31,7 @@ const (
 	uagentsConnection = "X-Uagents-Connection"
 )
 
-// verifierSeed is that of whoever checks: what it asks for is public.
+// verifierSeed is the seed of the checking agent: what it requests is public.
 const verifierSeed = "uimgate verify asks for what is public"
 
 func (d *Doors) uagentsURL(context.Context) point.Finding {
@@ -101,7 +101,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 	return e, a, err
 }
 
-// uagentsAnswers asks for the policy, whose answer has to be signed by the address.
+// uagentsAnswers requests the policy. The address must sign the answer.
 func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	sent, a, err := d.asks(ctx, func(*envelope.Envelope, identity.Key) {})
 	switch {

@@ -33,13 +33,13 @@ const (
 	Skipped Outcome = "skipped" // it could not be checked; the detail gives the cause
 )
 
-// A Finding is the result of one check with what is to be said of it, which may hold text of strangers.
+// A Finding is the result of one check and its message, which may hold text of strangers.
 type Finding struct {
 	Outcome Outcome
 	Detail  string
 }
 
-// Pass is the finding of a point that holds, and of which nothing is to be said.
+// Pass is the finding of a point that holds, without a message.
 var Pass = Finding{Outcome: Holds}
 
 // Because is the finding of this outcome with a detail.
