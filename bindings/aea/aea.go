@@ -1,8 +1,8 @@
-// Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and
-// answers calls of other agents. It does not sit on the public listener, but has connections of its own: those by which agents of
-// the framework, agents-aea and open-aea, reach each other.
+// Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and answers
+// calls of other agents. It does not use the public listener, but has connections of its own: those by which agents of the framework,
+// agents-aea and open-aea, reach each other.
 //
-// What an agent is made of stands below: the wire, its runtime, its connections, and the skill that answers.
+// The packages below it are the parts of an agent: its runtime, its connections, and the skill that answers.
 package aea
 
 import (

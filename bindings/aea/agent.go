@@ -93,7 +93,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
 
-// routing says by which connections messages leave that answer none.
+// routing chooses connections for messages that answer none.
 func routing(set *Settings) runtime.Routing {
 	first := set.DefaultConnection
 	if open := set.connections(); first == "" && len(open) > 0 {

@@ -11,7 +11,7 @@ import (
 type Files struct {
 	// Key returns the private key of a service that the operator gave none, as hexadecimal digits, the same each time.
 	Key func(service string) (digits string, err error)
-	// Certificate returns the path of the file in which the certificate of a service is kept.
+	// Certificate returns the path of the file with the certificate of a service.
 	Certificate func(service string) (path string)
 }
 
@@ -48,7 +48,7 @@ func (k *Keys) Identity(service, digits string) (address, public string, err err
 	return own.Address(), own.String(), nil
 }
 
-// of returns the key of an address; the zero Key, which signs nothing, where it is none of ours.
+// of returns the key of an address. It returns the zero Key, which signs nothing, if the address is not one of ours.
 func (k *Keys) of(address string) identity.Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// Settings are the block doors.aea of a service. The door is open where the block stands in the file. An address without a host is that of
-// this machine alone.
+// Settings are the block doors.aea of a service. The door is open if the file has the block. An address without a host means this machine
+// only.
 type Settings struct {
 	KeyFile  config.File `yaml:"key_file" doc:"File with the private key of the service among agents, as the framework keeps keys: 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
 	TCP      string      `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nobody proves who it is: PATs are told there on this machine alone. Empty: none."`
@@ -43,7 +43,7 @@ type Relay struct {
 	enabled bool
 }
 
-// A ConnectionName names a way by which agents of the AEA framework come: tcp, delegate, mailbox or stub.
+// A ConnectionName names a connection for agents of the AEA framework: tcp, delegate, mailbox or stub.
 type ConnectionName string
 
 // SettingsOf returns the settings of a service; nil: it does not open the door.
@@ -55,7 +55,7 @@ func SettingsOf(s *service.Definition) *Settings {
 // Open implements config.Settings.
 func (s *Settings) Open() bool { return s.open }
 
-// connections lists the connections that are configured, in the order in which one is the default.
+// connections lists the configured connections, in the order in which the default is chosen.
 func (s *Settings) connections() (open []ConnectionName) {
 	for _, c := range []struct {
 		name ConnectionName

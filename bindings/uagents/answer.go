@@ -18,7 +18,7 @@ import (
 // A fault is what is wrong with a request that brings no envelope to be answered.
 type fault struct {
 	refusal *reason.Refusal // for the status, and what the listener writes down
-	text    string          // of the member error, by which programs of these agents tell faults apart; empty: none
+	text    string          // of the member error, by which programs of these agents tell faults apart; may be empty
 	detail  string          // what to do about it; empty: nothing beyond text
 }
 
@@ -49,7 +49,7 @@ func unwritable(err error) *fault {
 	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
 }
 
-// holds takes memory for an answer until it is written. What was done, and is told once, waits for it.
+// holds takes memory for an answer until it is written. An answer that is given only once waits for it.
 func (x *submission) holds(body []byte) error {
 	return wire.Holds(x.r.Context(), body, x.Event != nil || x.Agreement != nil)
 }
@@ -108,7 +108,7 @@ func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
-// explain answers with ErrorMessage, which every agent of the protocol takes: what is asked for is none of what is answered here.
+// explain answers with ErrorMessage, which every agent of the protocol accepts: the service does not answer the request.
 func (x *exchange) explain(f *reason.Refusal, text string) (envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)

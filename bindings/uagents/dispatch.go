@@ -20,7 +20,7 @@ type exchange struct {
 	*door.Visit
 	d      *Door
 	r      *http.Request // for its context and its header alone
-	header http.Header   // what the answer tells beside it
+	header http.Header   // beside the answer
 	raw    []byte        // the envelope as it came
 	envelope.Envelope
 	goodFor time.Duration // how long an answer is good after it was signed
@@ -28,7 +28,7 @@ type exchange struct {
 	ahead func(envelope.Envelope)
 }
 
-// An operation answers one kind of message. The error is told as UIMFault.
+// An operation answers one kind of message. Its error is answered with UIMFault.
 type operation func(x *exchange, message strictjson.Object) (envelope.Envelope, error)
 
 // operations are those that are answered, by the name of the request's model.
@@ -43,8 +43,8 @@ var operations = map[string]operation{
 	"ChatMessage":      (*exchange).chat,
 }
 
-// answered reports whether messages of a kind are answered at all: never those that tell of an error or acknowledge, so that
-// two agents do not go on about nothing.
+// answered reports whether messages of a kind are answered. Errors and acknowledgements never are, so that two agents do not answer each
+// other for ever.
 func answered(kind envelope.ModelDigest) bool {
 	name, _ := protocol.NameOf(kind)
 	return name != "ErrorMessage" && name != "ChatAcknowledgement"
@@ -53,7 +53,7 @@ func answered(kind envelope.ModelDigest) bool {
 // answer answers the envelope, by the kind of its message.
 func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
-	// An agreement says until when it is good, and the desk judges that.
+	// An agreement has an end of its validity, which the desk checks.
 	if text := x.untimely(); text != "" && name != "UIMAgree" {
 		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}
@@ -75,7 +75,7 @@ func (x *exchange) answer() (envelope.Envelope, *fault) {
 	return answer, nil
 }
 
-// untimely says what is wrong with the time of the envelope; empty: nothing.
+// untimely describes what is wrong with the time of the envelope; empty: nothing.
 func (x *exchange) untimely() string {
 	switch err := x.Timely(x.d.now()); {
 	case err == nil:
@@ -107,12 +107,12 @@ func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelo
 	return answer, nil
 }
 
-// unknown is what a sender is told of a type of message that is not answered.
+// unknown is the answer to a type of message that the service does not support.
 const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
 	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. " +
 	"Types are told apart by the digest of their schema, which has to be the same to the last letter."
 
-// healthy says that the service is here; what it leans on is not looked at.
+// healthy reports that the service runs; it does not check what the service depends on.
 func (x *exchange) healthy() (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("agent_name", x.Service.Issuer)
@@ -124,7 +124,7 @@ func (x *exchange) healthy() (envelope.Envelope, error) {
 	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }
 
-// messageKey is the idempotency key of a message that brings none: the same envelope is the same key, whichever signature it has.
+// messageKey is the idempotency key of a message without one: the same envelope has the same key, even with another signature.
 func (x *exchange) messageKey() string {
 	digest := x.Digest()
 	return strings.Join([]string{Name, hex.EncodeToString(digest[:])}, ":")

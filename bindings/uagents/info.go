@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Paths at which a service tells of itself as an agent.
+// Paths at which a service describes itself as an agent.
 const (
 	infoPath     = "/agent_info"
 	manifestPath = "/uagents/manifest"
@@ -40,7 +40,7 @@ func (x *submission) informed(path string) {
 	}
 }
 
-// An agentInfo is what an agent tells of itself.
+// An agentInfo is an agent's description of itself.
 type agentInfo struct {
 	Address   string              `json:"address"`
 	Endpoints []delivery.Endpoint `json:"endpoints"`
@@ -51,7 +51,7 @@ type agentInfo struct {
 	Port      int                 `json:"port"`
 }
 
-// info is what the service tells of itself; nil: another agent is asked for.
+// info returns the service's description of itself; nil: the request is for another agent.
 func (x *submission) info() any {
 	own := x.settings()
 	if asked := x.r.Header.Get(addressKey); asked != "" && asked != own.Address {

@@ -38,7 +38,7 @@ func (k *Keys) Address(service, seed string) (string, error) {
 	return address, nil
 }
 
-// of returns the key of an address; the zero Key, which signs nothing that verifies, where it is none of ours.
+// of returns the key of an address. It returns the zero Key, whose signatures do not verify, if the address is not one of ours.
 func (k *Keys) of(address string) identity.Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search answers UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP has them with view=full, since no other
-// message tells of their parameters. A cursor is good for the query that it was told for.
+// search answers UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP has them with view=full, because no other
+// message has their parameters. A cursor is valid for the query that it was given for.
 func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	asked := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
@@ -66,8 +66,8 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
 }
 
-// agree answers UIMAgree: the envelope that carries it is the agreement. What it has to be is judged where the evidence is kept,
-// which reads the envelope itself.
+// agree answers UIMAgree: the envelope that carries it is the agreement. The code that keeps the evidence checks it and reads the
+// envelope itself.
 func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	issued, err := x.issue()
 	if err != nil {
@@ -142,7 +142,8 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	return x.Execute(x.r.Context(), call)
 }
 
-// executed answers with UIMResult. An output that is no object is the member output of one, since the model wants an object.
+// executed answers with UIMResult. An output that is not an object becomes the member output of one, because the model requires an
+// object.
 func (x *exchange) executed(intent string, result *execute.Result) (envelope.Envelope, error) {
 	output, err := x.output(result)
 	if err != nil {
@@ -165,7 +166,7 @@ func (x *exchange) executed(intent string, result *execute.Result) (envelope.Env
 	return x.reply("UIMResult", protocol.UIM().Digest, message), nil
 }
 
-// output is the output of a call as text, once what is told beside it was taken down.
+// output returns the output of a call as text, and collects what accompanies it.
 func (x *exchange) output(result *execute.Result) (json.RawMessage, error) {
 	if !utf8.Valid(result.Output) {
 		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)

@@ -23,7 +23,7 @@ import (
 // Bounds of what is answered later. Senders share the places: each holds fewer than are free, and senders that the operator has not
 // approved leave a quarter to the others.
 var (
-	// postponing bounds the envelopes that were taken, until their answers are delivered. Whoever finds no place is refused at once.
+	// postponing bounds the accepted envelopes, until their answers are delivered. A sender that finds no place is refused at once.
 	postponing = fairqueue.Bounds{Places: 1024}
 	// answering bounds those that are being answered.
 	answering = fairqueue.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
@@ -33,7 +33,7 @@ const (
 	// answerFor is how long a delivered answer is good after it was signed: longer than it, and what was sent ahead of it, are tried
 	// to be delivered.
 	answerFor = 2*delivery.Patience + time.Minute
-	fullWait  = 5 * time.Second // until a sender is told to come again
+	fullWait  = 5 * time.Second // that a refused sender waits before it tries again
 
 	delivered = "delivered"
 	noMemory  = "memory"   // the answer was too large for what requests may hold
@@ -70,7 +70,7 @@ type postponed struct {
 	early chan error // of the envelope that was sent ahead, once; nil: there is none
 }
 
-// postpone takes an envelope whose sender does not wait for the answer, and says so before anything is done.
+// postpone accepts an envelope whose sender does not wait for the answer, and acknowledges it before it is processed.
 func (x *submission) postpone() {
 	o := x.d.outbox
 	if f := x.postponable(); f != nil {
@@ -107,7 +107,7 @@ func (x *submission) postpone() {
 	x.write(http.StatusOK, []byte("{}"))
 }
 
-// full is the fault of an envelope that is right in itself, and for which there is no room.
+// full is the fault of a valid envelope that there is no room for.
 func full(err error) *fault {
 	f := &fault{refusal.For(err), "too many envelopes are waiting", "There is no memory for it now. Send it again."}
 	if errors.Is(err, fairqueue.ErrFull) {
@@ -190,7 +190,7 @@ func (o *outbox) answer(ctx context.Context, m *postponed) {
 	m.Later(door.Delivery{Outcome: m.Outcome, Door: Name, Became: became})
 }
 
-// answered returns what became of the answer to an envelope, and the error why it was not delivered.
+// answered returns the outcome of the answer to an envelope, and the error if it was not delivered.
 func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err error) {
 	body := o.body(ctx, m)
 	m.share.Close()
@@ -215,7 +215,7 @@ func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err
 	return delivered, nil
 }
 
-// deliver delivers an envelope to the sender of an exchange. The error is a *delivery.Error, or says why nobody knows an endpoint.
+// deliver delivers an envelope to the sender of an exchange. The error is a *delivery.Error, or the reason why no endpoint is known.
 func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	route, err := o.route(ctx, x)
 	if err != nil {
@@ -228,7 +228,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	return err
 }
 
-// lost is what became of an answer that was not delivered.
+// lost returns the outcome of an answer that was not delivered.
 func (m *postponed) lost(err error) (became string, _ error) {
 	if failed, ok := errors.AsType[*delivery.Error](err); ok {
 		return string(failed.Cause), err

@@ -28,7 +28,7 @@ const (
 	askedAtOnce = 8
 )
 
-// spoken are the protocols that services speak, by which agents find them.
+// spoken are the protocols that services support, by which agents find them.
 func spoken() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }
@@ -41,14 +41,14 @@ func protocols() (digests []string) {
 	return digests
 }
 
-// A place is an Almanac in which a service is to be registered, as it is now.
+// A place is an Almanac for a service to be registered in, in its present state.
 type place struct {
 	service, address string
 	almanac          string // base URL; empty: the service's own
 	endpoint         string
 }
 
-// A registration is what became of a place.
+// A registration is the state of a place.
 type registration struct {
 	at       time.Time // when it was registered last; zero: never
 	due      time.Time
@@ -84,7 +84,7 @@ func (r *registrar) run(ctx context.Context, services func() []*service.Service)
 	}
 }
 
-// round registers what is due of these services, and says of those that are not served any more that they are not active.
+// round registers these services where it is due, and declares services inactive that are not served any more.
 func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -110,7 +110,7 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	_ = group.Wait() // none is returned
 }
 
-// placesOf are where a service is to be registered.
+// placesOf returns the Almanacs of a service.
 func placesOf(s *service.Service) (list []place) {
 	door := SettingsOf(s.Definition)
 	if door == nil {
@@ -180,7 +180,7 @@ func (r *registrar) changed(p place, before, now error) {
 // own is how the Almanac of the service itself is called.
 const own = "own"
 
-// leave says in a place that the service is not active, unless it still is there in another way, or in another process.
+// leave declares the service inactive in a place, unless it is still there by another registration, or in another process.
 func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	still := slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(other place) bool {
 		return other.service == p.service && other.address == p.address && other.almanac == p.almanac
@@ -198,7 +198,7 @@ func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	}
 }
 
-// end says everywhere that the services are not active any more, as long as ctx lasts. There is no round after it.
+// end declares the services inactive everywhere, as long as ctx lasts. No round follows it.
 func (r *registrar) end(ctx context.Context) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -211,7 +211,7 @@ func (r *registrar) end(ctx context.Context) {
 	_ = group.Wait() // none is returned
 }
 
-// A Registration is where a service is registered, or is to be.
+// A Registration is an Almanac of a service, with its state.
 type Registration struct {
 	Almanac string    `json:"almanac"`           // base URL; own: that of the service itself
 	At      time.Time `json:"at,omitzero"`       // when it was registered last; zero: never

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// inAlmanac is a path below that of the Almanac; false: it is none.
+// inAlmanac returns the part of a path below that of the Almanac. It returns false for other paths.
 func inAlmanac(path string) (rest string, ok bool) { return strings.CutPrefix(path, almanac.Path+"/") }
 
 // looked answers a request to the Almanac, with the paths and forms that its clients know.
@@ -47,7 +47,7 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 	switch x.r.Method + " " + kind {
 	case "GET agents":
 		return registry.Record(ctx, service, name, x.r.URL.Query().Get("prefix"))
-	case "GET domains": // nobody has one here
+	case "GET domains": // there are none here
 		return nil, errNoDomain
 	}
 	may := func(agent identity.Address, e delivery.Endpoint) error {
@@ -66,7 +66,7 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 			return nil, err
 		}
 		return done, registry.RegisterAll(ctx, service, from, tree, may)
-	case "POST manifests": // nobody asks for one: it is only said whether it is right
+	case "POST manifests": // manifests are checked, and not stored
 		body, err := x.body(protocol.MaxManifest)
 		if err == nil {
 			_, err = protocol.ParseManifest(body)

@@ -20,8 +20,7 @@ func (o *outbox) reaches(x *exchange) bool {
 	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil
 }
 
-// route finds where the sender of an envelope is reached: as the operator says, else as it said itself here, else as the Almanac
-// does.
+// route finds the endpoints of the sender of an envelope: in the configuration, in its own registration here, or in the Almanac.
 func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
 	door := x.settings()
 	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
@@ -69,7 +68,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 	return malformed(text, detail+instead)
 }
 
-// private names the setting by which an operator permits endpoints that are not on the public internet.
+// private names the setting that permits endpoints outside the public internet.
 const private = "It has to be an http or https URL with an address of the public internet, unless the operator of the service sets " +
 	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
 
@@ -81,14 +80,14 @@ func (d *Door) registrable(door *Settings, agent identity.Address, e delivery.En
 	return fmt.Errorf("%w: endpoints: answers are not posted to this url. %s", almanac.ErrAttestation, private)
 }
 
-// lost is told that a sender was not reached where it was said to be.
+// lost records that a sender was not reached at its endpoints.
 func (o *outbox) lost(x *exchange) {
 	if base := x.settings().Almanac; base != nil {
 		o.almanac.Forget(base.String(), x.Sender)
 	}
 }
 
-// moved is what the sender of an envelope is told that waited while its target ceased to be one.
+// moved is the answer to a waiting envelope whose target is no longer served.
 const moved = "The service is not here any more."
 
 // current has the exchange answered by the service as it is served now: its policy and its rules may be others than those with which

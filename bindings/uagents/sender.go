@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// proved is the proof of key that the envelope is: its signature covers message, service and session, and it is done once. nil
-// where it does not expire, since nobody could remember it for ever.
+// proved is the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does not
+// expire, so it would have to be remembered for ever.
 func (x *exchange) proved() *pat.Proof {
 	key, ok := x.key()
 	if !ok || x.Expires == nil {

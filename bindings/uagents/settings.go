@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Settings are the block doors.uagents of a service. The door is open where the block stands in the file, even an empty one.
+// Settings are the block doors.uagents of a service. The door is open if the file has the block, even an empty one.
 type Settings struct {
 	Path    string      `yaml:"path" default:"/submit" doc:"Its path under public_url."`
 	KeyFile config.File `yaml:"key_file" doc:"File with the seed of the service's identity, as the programs of these agents take it: one line of 16 to 1000 characters. Empty: made once in the data directory. Several gateways on one store need it."`
@@ -48,7 +48,7 @@ func (x *exchange) settings() *Settings { return SettingsOf(x.Service.Definition
 // Open implements config.Settings.
 func (s *Settings) Open() bool { return s.open }
 
-// Endpoints are URLs at which one agent is reached, written as one URL or as a list.
+// Endpoints are the URLs of one agent, written as one URL or as a list.
 type Endpoints []*url.URL
 
 // maxEndpoints bounds the Endpoints of one agent.

@@ -21,18 +21,18 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// Bounds of what is said in a chat.
+// Bounds of the texts in a chat.
 const (
 	listed         = 20   // intents
-	best           = 3    // intents, where a text is no command
+	best           = 3    // intents, for a text that is not a command
 	longAbout      = 300  // bytes about one intent in a list
-	longPolicy     = 4000 // bytes of a policy that is told whole
+	longPolicy     = 4000 // bytes of a policy that is quoted whole
 	longPretty     = 8 << 10
 	chatQuery      = 200 // bytes of a text that is searched for
 	mostParameters = 50
 )
 
-// sayings answer the commands of a chat with a text. None of them guesses: what is no command is searched for.
+// sayings answer the commands of a chat with a text. None of them guesses: a text that is not a command is a search.
 var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (string, error){
 	"help":   (*exchange).sayHelp,
 	"list":   (*exchange).sayList,
@@ -60,8 +60,8 @@ var talkAdvice = map[reason.Reason]string{
 
 const sayAgree = "Say policy, read it, and agree with the words that stand there."
 
-// chat answers ChatMessage: that it came, where that can be told ahead, and then what there is to say. What only ends a session is
-// acknowledged.
+// chat answers ChatMessage: with an acknowledgement, if that can be sent ahead, and then with the answer. It only acknowledges a message
+// that just ends a session.
 func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	raw, err := x.Message()
 	if err != nil {
@@ -125,7 +125,7 @@ func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 	return text + "\nSay show and a uid for how to call it.", nil
 }
 
-// sayFound answers a text that is no command with what it may be about.
+// sayFound answers a text that is not a command with intents that match it.
 func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	if c.Rest == "" {
 		if m.Others > 0 {
@@ -178,7 +178,7 @@ func runOf(in *service.Intent) string {
 	return "run " + in.ID + " " + string(text)
 }
 
-// sayIntent tells of one intent what a caller has to know.
+// sayIntent describes one intent to a caller.
 func (x *exchange) sayIntent(_ chat.Message, c chat.Command) (string, error) {
 	uid, _ := c.Cut()
 	in, err := x.Service.Intent(uid)
@@ -200,7 +200,7 @@ func (x *exchange) sayIntent(_ chat.Message, c chat.Command) (string, error) {
 	return b.String(), nil
 }
 
-// sayPolicy tells the terms, and the words that agree to them.
+// sayPolicy shows the terms, and the words that agree to them.
 func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 	offer := x.Service.Offer()
 	document := string(offer.Bytes)

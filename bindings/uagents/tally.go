@@ -12,7 +12,7 @@ type Activity struct {
 	Undeliverable int64     `json:"undeliverable"`
 	LastError     string    `json:"last_error,omitempty"` // why an answer was not delivered; names no path
 	LastErrorAt   time.Time `json:"last_error_at,omitzero"`
-	// Registered is where the service is registered, or is to be.
+	// Registered has the Almanacs of the service, with their state.
 	Registered []Registration `json:"registered"`
 }
 

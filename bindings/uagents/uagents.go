@@ -1,7 +1,6 @@
-// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers
-// signed envelopes at its path: in the response to the request that brought them, or later, at an endpoint of the sender. It
-// speaks UIMProtocol, by which an agent finds intents, agrees and executes with signed messages alone, and the usual protocol for
-// health.
+// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers signed
+// envelopes at its path: in the response to the request that brought them, or later, at an endpoint of the sender. It supports
+// UIMProtocol, by which an agent finds intents, agrees and executes with signed messages only, and the usual protocol for health.
 package uagents
 
 import (
@@ -101,7 +100,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Route returns the usual path for the configured one, one for all of the Almanac, and those at which a service tells of itself.
+// Route returns one name for the configured path, one for all paths of the Almanac, and those of the service's descriptions.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {
@@ -125,7 +124,7 @@ type submission struct {
 	w http.ResponseWriter
 }
 
-// Serve answers one request, with its checks in the order in which the reference implementation has them.
+// Serve answers one request, with its checks in the order of the reference implementation.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	h := w.Header()
 	x := &submission{exchange{Visit: v, d: d, r: r, header: h, goodFor: goodFor}, w}
@@ -157,7 +156,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 	}
 }
 
-// status says whether an agent is here, without a body.
+// status reports whether an agent is here, without a body.
 func (x *submission) status() {
 	h := x.w.Header()
 	switch asked := x.r.Header.Get(addressKey); asked {
@@ -243,7 +242,7 @@ func (x *submission) read() *fault {
 	return nil
 }
 
-// unreadable is the fault of a body that is no envelope.
+// unreadable is the fault of a body that is not an envelope.
 func unreadable(err error) *fault {
 	const noEnvelope = "contents do not match envelope schema"
 	member, isMember := errors.AsType[*envelope.MemberError](err)

@@ -30,7 +30,8 @@ func Form() pat.Form {
 type Evidence struct {
 	Agreement // PolicySHA256 is of the policy as the agent has read it: pat.Offer.SHA256
 
-	// Until is when the offer ends, at most 15 minutes ahead. The caller has made the offer to this agent, with a nonce that nobody can guess.
+	// Until is the end of the offer, at most 15 minutes ahead. The caller has made the offer to this agent, with a nonce that cannot be
+	// guessed.
 	Until     time.Time
 	Ledger    string // empty: fetchai
 	PublicKey string // as the ledger writes it

@@ -1,10 +1,10 @@
-// Package agreement is how agents of the AEA framework agree: in a negotiation they sign a text of five lines that names the gateway,
-// the agent, the policy and an offer of the gateway, with the key that the agent's address comes of. Text, signature and key are all the
-// evidence there is, and can be read again at any time:
+// Package agreement is the agreement of agents of the AEA framework: in a negotiation they sign a text of five lines that names the
+// gateway, the agent, the policy and an offer of the gateway, with the key of the agent's address. Text, signature and key are the whole
+// evidence, and can be read again at any time:
 //
 //	a, err := agreement.Read(text, signature, key)
 //
-// Whether the offer was made, and until when it is good, is known to whoever has made it.
+// Only the gateway knows whether it made the offer, and until when it is valid.
 package agreement
 
 import (
@@ -18,7 +18,7 @@ type Agreement = identity.Agreement
 
 // The errors of this package.
 var (
-	// ErrKey is of a text that is no public key as the ledger writes it, or of another ledger than fetchai, cosmos and ethereum.
+	// ErrKey means that a text is not a public key in the form of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
 	ErrKey = errors.New("it is no public key as the ledger writes it")
 	// ErrSignature is of an agreement that the agent's key has not signed.
 	ErrSignature = errors.New("it is no agreement that the agent's key has signed")
@@ -36,8 +36,8 @@ func ParseKey(ledger, text string) (identity.PublicKey, error) {
 	return key, nil
 }
 
-// Read verifies the signature of an agreement, and that a point on secp256k1 is the key of the agent. The ledger, which says how both are
-// written, is that of the agent's address. The error is ErrSignature.
+// Read verifies the signature of an agreement, and that a point on secp256k1 is the key of the agent. The ledger of the agent's address
+// determines the form of both. The error is ErrSignature.
 func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	a, ok := identity.ParseAgreement(text)
 	if key, known := keyOf(a.Agent, point); ok && known && a.SignedBy(key, signature) {

@@ -1,6 +1,5 @@
-// Package node is the gateway as a node of the agent communication network: the key on secp256k1 by which agents know it, the
-// certificate of its listeners, and its proof that the certificate is its own. Agents trust exactly that certificate, which they
-// download before, and check the proof.
+// Package node is the gateway as a node of the agent communication network: its key on secp256k1, the certificate of its listeners, and
+// its proof that the certificate is its own. Agents trust exactly that certificate, which they download before, and check the proof.
 package node
 
 import (
@@ -66,7 +65,7 @@ func Open(key identity.Key, path string, now time.Time) (*Node, error) {
 	return of(key, pemData)
 }
 
-// ErrCertificate says that a file holds no certificate with a private key on P-256.
+// ErrCertificate means that a file does not hold a certificate with a private key on P-256.
 var ErrCertificate = errors.New("no certificate of a node with its private key, in PEM")
 
 const maxFile = 16 << 10
@@ -116,7 +115,7 @@ func newCertificate(now time.Time) ([]byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})...), nil
 }
 
-// PublicKey is the key by which agents know the node, as they are configured with it: 66 hexadecimal digits.
+// PublicKey returns the key of the node as agents are configured with it: 66 hexadecimal digits.
 func (n *Node) PublicKey() string { return n.public.String() }
 
 // Proof is the node's signature over the key of its certificate, in DER.
@@ -127,5 +126,5 @@ func (n *Node) TLS() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{n.certificate}, MinVersion: tls.VersionTLS12}
 }
 
-// Register says what the node answers to an agent that registers: acn.Success where the agent proves that the node may represent it.
+// Register returns the node's answer to an agent that registers: acn.Success if the agent proves that the node may represent it.
 func (n *Node) Register(r acn.Record) acn.Code { return identity.Represents(r, n.public) }

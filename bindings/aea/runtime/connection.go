@@ -11,26 +11,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrNoPeer says that nobody with the address of the receiver is connected.
+// ErrNoPeer means that no peer with the address of the receiver is connected.
 var ErrNoPeer = errors.New("nobody with this address is connected")
 
-// A Connection is a way by which envelopes come and go. It is safe for concurrent use.
+// A Connection receives and sends envelopes. It is safe for concurrent use.
 type Connection interface {
 	// ID names the connection: it is what routing and EnvelopeContext name.
 	ID() wire.PublicID
 	// Run serves the connection until ctx ends, and then ends all that it has begun. It puts what comes into port. An error
 	// before that is one after which Run is called again, after a while.
 	Run(ctx context.Context, port *Port) error
-	// Send hands over an envelope, and does not wait for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and
-	// ErrDown. What happens later to the envelope is said to the port.
+	// Send queues an envelope, and does not wait for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and ErrDown. The
+	// connection reports the outcome to the port.
 	Send(e wire.Envelope) error
 	// Confidential reports whether only the peer can read what is sent to it.
 	Confidential() bool
-	// State says how the connection is now.
+	// State returns the present state of the connection.
 	State() ConnectionState
 }
 
-// A ConnectionState is what a connection says of itself.
+// A ConnectionState is a connection's report about itself.
 type ConnectionState struct {
 	Listening string `json:"listening,omitempty"` // the address that agents are given, or the directory
 	Peers     int    `json:"peers"`
@@ -48,7 +48,7 @@ type ConnectionOptions struct {
 	Relay bool
 }
 
-// A Port is the way of one connection to the mailbox, and where it says what becomes of its envelopes.
+// A Port connects one connection to the mailbox, and receives its reports.
 type Port struct {
 	m          *Multiplexer
 	connection Connection
@@ -64,21 +64,21 @@ type Port struct {
 	lastAt  time.Time
 }
 
-// Receive puts an envelope that came into the InBox, and waits until there is room. What this agent does not serve is dropped
-// and counted: envelopes for other agents, and those for components that come from outside. An error is that of ctx, or
-// ErrStopped: the envelope was not taken; or ErrNoPeer: the connection relays, and the receiver is not connected. Then the connection
-// tells the sender, by its protocol or by NotConnected.
+// Receive puts an envelope into the InBox, and waits until there is room. It drops and counts envelopes that this agent does not serve:
+// those for other agents, and those for components that come from outside. The error is that of ctx, or ErrStopped: the envelope was not
+// accepted; or ErrNoPeer: the connection relays, and the receiver is not connected. The connection must then notify the sender, by its
+// protocol or by NotConnected.
 func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
 	return p.m.receive(ctx, p, e, nil)
 }
 
-// ReceiveFrom is Receive of a peer that does not prove its address: what answers the envelope goes into its own queue, and to
-// nobody else who says that the address is theirs.
+// ReceiveFrom is Receive for a peer that does not prove its address: answers to the envelope go into its own queue, and to no other peer
+// that claims the address.
 func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) error {
 	return p.m.receive(ctx, p, e, back)
 }
 
-// NotConnected tells the sender of an envelope that its receiver is not connected, by an error of the protocol default. It is for
+// NotConnected notifies the sender of an envelope that its receiver is not connected, by an error of the protocol default. It is for
 // connections whose protocol has no status for that.
 func (p *Port) NotConnected(e wire.Envelope) {
 	p.m.relay.refuse(p, e, "The receiver is not connected.")
@@ -93,8 +93,7 @@ func (p *Port) Now() time.Time { return p.m.now() }
 // Sent counts an envelope that has left.
 func (p *Port) Sent() { p.sent.Add(1) }
 
-// Refused counts something that came and was no envelope that the connection takes. err is shown to operators; its text is to
-// hold nothing of what came.
+// Refused counts input that is not an envelope for this connection. Operators see err; its text must hold no part of the input.
 func (p *Port) Refused(err error) {
 	p.refused.Add(1)
 	p.Failed(err)
@@ -108,7 +107,7 @@ func (p *Port) Dropped(n int, err error) {
 	}
 }
 
-// maxErrorText bounds what operators are told of an error, in characters.
+// maxErrorText bounds the text of an error for operators, in characters.
 const maxErrorText = 200
 
 // Failed notes what went wrong last, for operators.

@@ -6,9 +6,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A DecisionMaker is what handlers ask for what they may not do themselves: it alone holds the key of the agent. What decides
-// about agreements and calls is the pipeline of the gateway; the skill that asks for that names an interface of its own, of which
-// this one is the part that every agent has.
+// A DecisionMaker acts for handlers that may not act themselves: it alone holds the key of the agent. The pipeline of the gateway decides
+// about agreements and calls; the skill for those has an interface of its own, whose part for every agent is this one.
 type DecisionMaker interface {
 	// Address is that of the agent.
 	Address() string

@@ -14,11 +14,11 @@ type Envelope struct {
 	Context EnvelopeContext
 }
 
-// An EnvelopeContext says by which connection an envelope came, or is to leave. It never leaves the process: the other half of
-// what the framework calls the context of an envelope, its URI, is on the wire.
+// An EnvelopeContext has the connection that an envelope came by, or must leave by. It never leaves the process: the other half of what
+// the framework calls the context of an envelope, its URI, is on the wire.
 type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none is named
-	// back is where answers go, of an envelope that came by Port.ReceiveFrom; nil: to whoever is connected with the address.
+	// back receives the answers to an envelope that came by Port.ReceiveFrom; nil: they go to the peer with the address.
 	back *Queue
 }
 
@@ -37,7 +37,7 @@ type Limits struct {
 	Workers int
 	// Tasks bounds the tasks that wait, and TaskWorkers those that run.
 	Tasks, TaskWorkers int
-	// Routes bounds the peers of whom it is known by which connection they came, for RouteAge since their last envelope.
+	// Routes bounds the peers whose last connection is remembered, for RouteAge since their last envelope.
 	Routes   int
 	RouteAge time.Duration
 	// Errors bounds the errors that one sender is sent.

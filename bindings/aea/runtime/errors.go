@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// An ErrorHandler takes the envelopes that no handler can be given: it counts them, and tells their sender by an error of the
-// protocol default. It never answers an error or an end of that protocol, and no sender more often than Limits.Errors allows.
+// An ErrorHandler takes envelopes that no handler can take: it counts them, and notifies their sender by an error of the protocol
+// default. It never answers an error or an end of that protocol, and no sender more often than Limits.Errors allows.
 type ErrorHandler struct {
 	perSender *ratelimit.Set
 	deliver   func(Envelope) error
@@ -44,7 +44,7 @@ func (h *ErrorHandler) Status() ErrorStatus {
 	return h.counts
 }
 
-// handle counts an envelope that err is about, and tells its sender where that is an agent.
+// handle counts an envelope that err is about, and notifies its sender if that is an agent.
 func (h *ErrorHandler) handle(e Envelope, err error) {
 	h.count(func(s *ErrorStatus) {
 		switch protocol.CodeOf(err) {

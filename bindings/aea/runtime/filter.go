@@ -5,7 +5,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Filter says which handlers take an envelope, and which behaviours act: those of the skills that are enabled.
+// A Filter selects the handlers of an envelope, and the behaviours that act: those of the enabled skills.
 type Filter struct{ resources *Resources }
 
 // SetEnabled enables or disables a skill while the agent runs, or is ErrNoSkill.

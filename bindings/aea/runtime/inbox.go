@@ -12,13 +12,12 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrStopped says that the runtime takes and sends nothing any more.
+// ErrStopped means that the runtime accepts and sends nothing any more.
 var ErrStopped = errors.New("the runtime has stopped")
 
-// An InBox holds the envelopes that came, until a worker takes them. Where there is no room, whoever puts one waits, and so
-// holds back its peer. Envelopes of one dialogue are worked on one after the other, as they came; others of the same sender
-// may overtake them. Senders are served in turn. No sender and no protocol gets all workers: each may have one more as long as
-// it has fewer than are free.
+// An InBox holds envelopes until a worker takes them. If there is no room, putting one blocks, which holds back the peer. Envelopes of
+// one dialogue are processed one after the other, in order; others of the same sender may overtake them. Senders are served in turn. No
+// sender and no protocol gets all workers: each may have one more as long as it has fewer than are free.
 type InBox struct {
 	workers   int
 	perSender int64
@@ -33,16 +32,16 @@ type InBox struct {
 	shut    bool
 }
 
-// An InBoxStatus is for whoever watches.
+// An InBoxStatus is a report for monitoring.
 type InBoxStatus struct {
 	Waiting int    `json:"waiting"` // envelopes, now
 	Working int    `json:"working"` // envelopes that handlers have, now
 	Taken   uint64 `json:"taken"`
-	Held    uint64 `json:"held"`    // envelopes for which there was no room at once, so that their connection had to wait
+	Held    uint64 `json:"held"`    // envelopes that had to wait for room, with their connection
 	Dropped uint64 `json:"dropped"` // envelopes that came too late for the runtime's end, or waited too long for it
 }
 
-// A sender has envelopes that wait or are worked on, or one for which there is no room yet.
+// A sender has envelopes that wait or are processed, or one that waits for room.
 type sender struct {
 	room    *semaphore.Weighted
 	holders int // of the above

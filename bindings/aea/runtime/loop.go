@@ -115,7 +115,7 @@ func (r *Runtime) react(ctx context.Context) {
 	}
 }
 
-// dispatch gives an envelope to its handlers. They are looked up before it is read. An error is one that the sender is told.
+// dispatch passes an envelope to its handlers. It finds them before it reads the envelope. An error is reported to the sender.
 func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	p, err := protocol.Lookup(e.Protocol)
 	if err != nil {
@@ -159,7 +159,7 @@ func (r *Runtime) guard(do func() error) (err error) {
 
 var errPanic = errors.New("a handler, behaviour or task panicked")
 
-// note counts what a skill did, and reports whether it says that a message has no meaning.
+// note counts the results of a skill, and reports whether the skill rejects the message as meaningless.
 func (r *Runtime) note(of *registered, err error) (meaningless bool) {
 	of.handled.Add(1)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *Runtime) note(of *registered, err error) (meaningless bool) {
 	return errors.Is(err, protocol.ErrMessage)
 }
 
-// skillDialogues are those of skills with connections, each of which has its own.
+// skillDialogues are those of skills with connections; each has its own.
 type skillDialogues struct {
 	limits dialogue.Limits
 	now    func() time.Time

@@ -22,7 +22,7 @@ var (
 	ErrDown         = errors.New("the connection is not up")
 )
 
-// Routing says by which connections envelopes leave, where nothing else does.
+// Routing selects the connections of envelopes without another rule.
 type Routing struct {
 	// ByProtocol holds the connection of a protocol, by its specification id.
 	ByProtocol map[wire.PublicID]wire.PublicID
@@ -30,10 +30,10 @@ type Routing struct {
 	Default wire.PublicID
 }
 
-// A Multiplexer joins the connections of an agent with its mailbox. Which connection an envelope leaves by:
+// A Multiplexer joins the connections of an agent with its mailbox. It selects the connection of an envelope that leaves:
 //
-//   - from component to component: the one that To names, by its whole id or else by author and name alone;
-//   - from agent to agent, the first of: the one that its context names; the one by which the receiver's last envelope came; the
+//   - from component to component: the one that To names, by its whole id or by author and name alone;
+//   - from agent to agent, the first of: the one in its context; the one of the receiver's last envelope; the
 //     one of its protocol; the default.
 type Multiplexer struct {
 	address string
@@ -139,7 +139,7 @@ func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, bac
 	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{p.connection.ID(), back}})
 }
 
-// Send sends an envelope. It does not wait for the peer: an error says that the envelope does not leave, or not now.
+// Send sends an envelope. It does not wait for the peer: an error means that the envelope does not leave, or not now.
 func (m *Multiplexer) Send(e Envelope) error {
 	if _, err := e.Encode(); err != nil {
 		return err

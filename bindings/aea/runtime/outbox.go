@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrFull says that so much waits already that no more is taken.
+// ErrFull means that too many envelopes wait already.
 var ErrFull = errors.New("as much waits as may")
 
 // A MailBox is what connections put envelopes in, and take them out of.

@@ -21,16 +21,15 @@ type relay struct {
 }
 
 // A RelayStatus counts envelopes from one agent to another. Those whose receiver is not connected are in Status.Unserved, and their
-// sender is told.
+// sender is notified.
 type RelayStatus struct {
 	Relayed     uint64 `json:"relayed"`     // put into the queue of their receiver
-	Undelivered uint64 `json:"undelivered"` // of which as many waited as may, for their receiver or of their sender
+	Undelivered uint64 `json:"undelivered"` // too many waited for their receiver or of their sender
 	Held        uint64 `json:"held"`        // of senders that sent more than Limits.Relay
 }
 
-// pass hands on an envelope that came by a connection, which knows its sender for certain. The sender is told where its receiver is
-// connected, and does not get it. Errors are ErrStopped, and ErrNoPeer where the receiver is not connected: the connection tells the
-// sender.
+// pass relays an envelope of a connection that proves its sender. If the receiver is connected and does not get it, pass notifies the
+// sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected: the connection then notifies the sender.
 func (r *relay) pass(from *Port, e wire.Envelope) error {
 	if r.m.box.InBox.stopped() {
 		return ErrStopped
@@ -54,8 +53,8 @@ func (r *relay) pass(from *Port, e wire.Envelope) error {
 	return nil
 }
 
-// send puts an envelope into the queue of its receiver, at the connection by which that was heard last, or at another one. Only
-// those that relay are asked: at others, whoever wants can have the address of the receiver.
+// send puts an envelope into the queue of its receiver, at the connection of its last envelope, or at another one. It uses only those
+// that relay: at others, anyone can claim the address of the receiver.
 func (r *relay) send(e wire.Envelope) error {
 	heard := r.m.routes.get(e.To, r.m.now())
 	err := ErrNoPeer
@@ -72,7 +71,7 @@ func (r *relay) send(e wire.Envelope) error {
 	return err
 }
 
-// refuse tells the sender of an envelope that it does not arrive, and which dialogue it was of.
+// refuse notifies the sender of an envelope that it does not arrive, and names its dialogue.
 func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	of := Envelope{e, EnvelopeContext{ConnectionID: from.connection.ID()}}
 	if mayBeFinal(of) {

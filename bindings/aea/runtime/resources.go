@@ -44,8 +44,8 @@ type behaviour struct {
 
 func newResources() *Resources { return &Resources{changed: make(chan struct{}, 1)} }
 
-// Add registers a skill, which is enabled then. It is ErrSkill: one whose id is none or that of another, with two handlers of a
-// protocol, or whose handlers and behaviours lack a part.
+// Add registers a skill and enables it. It returns ErrSkill for a skill without an id, with the id of another, with two handlers of a
+// protocol, or whose handlers and behaviours are incomplete.
 func (r *Resources) Add(s Skill) error {
 	if !wire.IsComponent(s.ID.String()) {
 		return fmt.Errorf("%w: its id is no public id", ErrSkill)
@@ -75,7 +75,7 @@ func (r *Resources) Add(s Skill) error {
 	return nil
 }
 
-// Remove forgets a skill, or is ErrNoSkill. What it does already it may end.
+// Remove removes a skill, or returns ErrNoSkill. The skill may finish what it works on.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *registered) handler(p *protocol.Protocol) (Handler, bool) {
 	return Handler{}, false
 }
 
-// wake tells the loop that acts that something has changed.
+// wake notifies the loop of behaviours of a change.
 func (r *Resources) wake() {
 	select {
 	case r.changed <- struct{}{}:

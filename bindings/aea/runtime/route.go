@@ -8,8 +8,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// routes say by which connection the last envelope of each peer came. The peer that has been silent longest is forgotten for a
-// new one, and any after a while.
+// routes have the connection of the last envelope of each peer. The peer that has been silent longest makes room for a new one, and each
+// expires after a while.
 type routes struct {
 	most int
 	age  time.Duration

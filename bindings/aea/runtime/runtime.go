@@ -76,13 +76,13 @@ func (r *Runtime) Address() string { return r.address }
 // Resources returns the registries.
 func (r *Runtime) Resources() *Resources { return r.resources }
 
-// Filter returns what says which skills are enabled.
+// Filter returns the filter of the enabled skills.
 func (r *Runtime) Filter() *Filter { return r.filter }
 
 // Multiplexer returns what joins the connections with the mailbox.
 func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 
-// Connect adds a connection, before Run or while it runs. An error says that one with its id is there.
+// Connect adds a connection, before Run or while it runs. It returns an error if one with its id exists.
 func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
 
 // Start begins a dialogue: of this agent with another one, or where skill is not zero of that skill with a connection, whose

@@ -21,9 +21,9 @@ type Skill struct {
 // message, so only one of them should answer.
 type Handler struct {
 	Protocol *protocol.Protocol
-	// Handle is called with messages that their dialogue lets come now: concurrently, but one after the other within a dialogue.
-	// An error is counted; one that wraps protocol.ErrMessage tells the sender that the message has no meaning here. ctx ends when
-	// the runtime has waited long enough for its end.
+	// Handle is called with messages that are in order in their dialogue: concurrently, but one after the other within a dialogue. An
+	// error is counted; one that wraps protocol.ErrMessage notifies the sender that the message has no meaning here. ctx ends when the
+	// runtime has waited long enough for its end.
 	Handle func(ctx context.Context, m Message) error
 }
 
@@ -41,8 +41,8 @@ type Task func(ctx context.Context)
 // A Message is what a Handler is given.
 type Message struct {
 	dialogue.Turn
-	Sender string // who it is for certain, only the connection knows
-	// Connection is the one by which the message came, and answers leave.
+	Sender string // as claimed; only the connection can prove it
+	// Connection is the one that the message came by, and answers leave by.
 	Connection wire.PublicID
 	// Confidential reports whether only the sender can read what is answered.
 	Confidential bool
@@ -53,11 +53,11 @@ type Message struct {
 	in   *Runtime
 }
 
-// Spec returns the specification id by which the sender names the protocol.
+// Spec returns the specification id that the sender has for the protocol.
 func (m Message) Spec() wire.PublicID { return m.spec }
 
-// Reply answers the message, by the connection by which it came. It may be called later than in Handle, and as often as the
-// protocol allows. Errors are protocol.ErrDialogue and those of Multiplexer.Send.
+// Reply answers the message, by the connection that it came by. It may be called after Handle, and as often as the protocol allows.
+// Errors are protocol.ErrDialogue and those of Multiplexer.Send.
 func (m Message) Reply(c protocol.Content) error {
 	if m.Dialogue == nil {
 		return protocol.ErrDialogue
@@ -73,8 +73,8 @@ func (m Message) Reply(c protocol.Content) error {
 	return m.in.multiplexer.Send(Envelope{e, m.context()})
 }
 
-// Error sends the sender an error that stands in no dialogue: at most as many as Limits.Errors allows, and none in answer to an
-// error or an end of the protocol default. It reports whether it was sent.
+// Error sends the sender an error outside of dialogues: at most as many as Limits.Errors allows, and none in answer to an error or an end
+// of the protocol default. It reports whether it was sent.
 func (m Message) Error(d protocol.DefaultMessage) bool {
 	d.Performative = protocol.DefaultError
 	if isFinal(m.Content) {

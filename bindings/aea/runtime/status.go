@@ -16,7 +16,7 @@ type Status struct {
 	Errors      ErrorStatus        `json:"errors"`
 	Unserved    uint64             `json:"unserved"`        // envelopes to others, or from outside to a component
 	Relay       *RelayStatus       `json:"relay,omitempty"` // nil: no connection relays
-	Routes      int                `json:"routes"`          // peers of whom it is known by which connection they come
+	Routes      int                `json:"routes"`          // peers whose connection is remembered
 	Tasks       int                `json:"tasks"`           // that wait
 }
 
@@ -26,7 +26,7 @@ type ConnectionStatus struct {
 	Up bool   `json:"up"`
 	ConnectionState
 	Received    uint64     `json:"received"` // envelopes
-	Refused     uint64     `json:"refused"`  // what came and was no envelope that the connection takes
+	Refused     uint64     `json:"refused"`  // input that is not an envelope for the connection
 	Sent        uint64     `json:"sent"`     // envelopes
 	Dropped     uint64     `json:"dropped"`  // envelopes that were to be sent, and have not left
 	Restarts    uint64     `json:"restarts"`

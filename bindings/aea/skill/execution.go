@@ -176,7 +176,7 @@ func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID
 	answer.body.Write(s.envelope(s.Serving(), f, id))
 }
 
-// reply sends an answer. One that is too long for an envelope is said to be: the call was made.
+// reply sends an answer. If it is too long for an envelope, the answer reports that: the call was made.
 func (s *Skill) reply(m runtime.Message, answer *response, content func() protocol.Content) error {
 	if !answer.long {
 		if err := m.Reply(content()); !errors.Is(err, aeawire.ErrUnsendable) {

@@ -28,8 +28,8 @@ type turn struct {
 	said protocol.FIPAMessage
 }
 
-// negotiate answers a message of fipa, in which the service is the seller. What is refused ends the negotiation, and an error of
-// the protocol default says why.
+// negotiate answers a message of fipa, in which the service is the seller. A refusal ends the negotiation, and an error of the protocol
+// default has the reason.
 func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	said, ok := m.Content.(protocol.FIPAMessage)
 	if !ok || m.Dialogue == nil {

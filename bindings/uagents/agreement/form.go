@@ -10,7 +10,7 @@ import (
 
 const (
 	formEnvelope = "uagents-envelope"
-	// formChat is that of an envelope in which it is said in words; it names the service by its address alone.
+	// formChat is the form of an envelope whose message agrees in words. It names the service only by its address.
 	formChat = "uagents-chat"
 )
 
@@ -29,8 +29,9 @@ func Form() pat.Form {
 // InChat reports whether an agreement was made in words, and so names the service by its address alone.
 func InChat(a pat.Agreement) bool { return a.Form == formChat }
 
-// Evidence is a signed envelope with an agreement. The agent's id is its address, which is its key as well: such a key signs agreements in
-// this form alone, and never a JWS. The nonce is the digest of the envelope, so that it is used once whichever signature it has.
+// Evidence is a signed envelope with an agreement. The agent's id is its address, which is its key as well: such a key signs agreements
+// in this form only, and never a JWS. The nonce is the digest of the envelope, so that an envelope is used once, even with another
+// signature.
 type Evidence struct {
 	Envelope []byte // as it came
 	Target   string // address of the service

@@ -1,9 +1,9 @@
-// Package agreement is how agents of the uAgents protocol agree: by an envelope, signed by the key that is the agent's address, whose
-// message is UIMAgree, or words. The envelope as it came is all the evidence there is, and can be read again at any time:
+// Package agreement is the agreement of agents of the uAgents protocol: an envelope, signed by the key that is the agent's address, whose
+// message is UIMAgree, or words. The envelope as it came is the whole evidence, and can be read again at any time:
 //
 //	a, err := agreement.Read(evidence)
 //
-// A door hands Form to whoever issues PATs, and Evidence for each agreement.
+// A door passes Form to the issuer of PATs, and Evidence for each agreement.
 package agreement
 
 import (
@@ -33,10 +33,10 @@ type Agreement struct {
 	PolicyDigest string
 	Issuer       string   // of the service; empty in a chat, where only the Target names it
 	Scope        []string // nil: none is named
-	Chat         bool     // it was said in words: agree, and the digest
+	Chat         bool     // the agreement is words: agree, and the digest
 }
 
-// ErrSignature is of bytes that are no envelope that an agent's key has signed.
+// ErrSignature means that bytes are not an envelope that an agent's key has signed.
 var ErrSignature = errors.New("it is no envelope that the agent's key has signed")
 
 // A MemberError names the member of a signed message that is wrong. It holds no value.

@@ -1,5 +1,5 @@
-// Package almanac finds where agents of the uAgents protocol are reached: in a directory that they call an Almanac, where each
-// agent says itself, signed, where it is. A Client asks others, and a Registry is one.
+// Package almanac finds the endpoints of agents of the uAgents protocol: in a directory called an Almanac, where each agent registers its
+// own, signed. A Client asks others, and a Registry is one.
 package almanac
 
 import (
@@ -25,7 +25,7 @@ const Path = "/v1/almanac"
 const (
 	// asking is how long an Almanac has for one answer.
 	asking = 5 * time.Second
-	// remembered is how long its answer holds, also that it knows nothing, or does not answer.
+	// remembered is how long an answer is cached, also one that has no endpoint, or that failed.
 	remembered    = time.Minute
 	maxRemembered = 4 << 20   // bytes of what was answered; agents choose how long their endpoints are
 	perRecord     = 256       // bytes of an answer beside its endpoints
@@ -36,7 +36,7 @@ const (
 // ErrAnswer means that an Almanac answered what was not expected.
 var ErrAnswer = errors.New("the Almanac answered something else")
 
-// A Client asks Almanacs of the operator's choice, which may stand anywhere. It is safe for concurrent use.
+// A Client asks Almanacs of the operator's choice, at any address. It is safe for concurrent use.
 type Client struct {
 	fetch *fetch.Client
 	known *otter.Cache[question, record]
@@ -74,8 +74,8 @@ func weight(q question, r record) uint32 {
 // Close drops idle connections.
 func (c *Client) Close() { c.fetch.Close() }
 
-// Endpoints returns where an agent is reached, as the Almanac at a base URL has it of now, or had it a minute ago; none: it knows
-// of none. What is no endpoint is left out.
+// Endpoints returns the endpoints of an agent in the Almanac at a base URL, at most a minute old; it may return none. It leaves out
+// invalid endpoints.
 func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
 	q := question{base, of}
 	r, known := c.known.GetIfPresent(q)
@@ -88,17 +88,17 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 	return r.endpoints, r.err
 }
 
-// Forget asks anew the next time: where the Almanac said is nobody any more.
+// Forget drops the cached answer: the agent is not at the endpoint any more.
 func (c *Client) Forget(base string, of identity.Address) { c.known.Invalidate(question{base, of}) }
 
-// A Said is what an agent says of itself.
+// A Said is an agent's statement about itself.
 type Said struct {
 	Endpoints []delivery.Endpoint
 	Protocols []string // digests
 	At        time.Time
 }
 
-// Register registers the agent with that key in the Almanac at a base URL, and says that it is active.
+// Register registers the agent with that key in the Almanac at a base URL, as active.
 func (c *Client) Register(ctx context.Context, base string, key identity.Key, s Said) error {
 	endpoints := make([]any, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
@@ -117,7 +117,7 @@ func (c *Client) Register(ctx context.Context, base string, key identity.Key, s 
 	return c.SetStatus(ctx, base, key, true, s.At)
 }
 
-// SetStatus says whether the agent with that key is active.
+// SetStatus states whether the agent with that key is active.
 func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, active bool, at time.Time) error {
 	return c.say(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
 		strictjson.Object{"is_active": active, "timestamp": number(at.Unix())})
@@ -125,7 +125,7 @@ func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, a
 
 func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// say posts what an agent says of itself.
+// say posts an agent's statement about itself.
 func (c *Client) say(ctx context.Context, url string, key identity.Key, said strictjson.Object) error {
 	body, err := Attest(key, said)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Client) ask(ctx context.Context, q question) ([]delivery.Endpoint, erro
 	if err != nil {
 		return nil, ErrAnswer
 	}
-	if tree.Text("expiry") == "" || tree.Text("address") != string(q.of) { // nobody has registered, or somebody else
+	if tree.Text("expiry") == "" || tree.Text("address") != string(q.of) { // no agent has registered, or another one
 		return nil, nil
 	}
 	return endpointsIn(tree.List("endpoints")), nil

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Bounds of what an agent says of itself.
+// Bounds of an agent's statement about itself.
 const (
 	// MaxAge is how far the clock of an agent may be off, in either direction.
 	MaxAge       = 5 * time.Minute
@@ -23,20 +23,20 @@ const (
 	maxMetadata  = 8 << 10 // bytes of JSON, compact
 )
 
-// ErrAttestation is of what an agent did not say, or not as it has to be said. Its text is for the agent, and holds nothing that
-// the agent sent.
+// ErrAttestation means that a statement is invalid, or not signed by the agent. Its text is for the agent, and holds nothing that the
+// agent sent.
 var ErrAttestation = errors.New("no attestation")
 
 func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAttestation, what) }
 
-// A Signed is who says something of itself, and when.
+// A Signed is the author and the time of a statement.
 type Signed struct {
 	identity.Identifier
 
 	At time.Time
 }
 
-// An Attestation is what an agent says of itself: where it takes envelopes, and which protocols it speaks.
+// An Attestation is an agent's statement about itself: its endpoints, and the protocols that it supports.
 type Attestation struct {
 	Signed
 
@@ -108,7 +108,7 @@ func (a *Attestation) readMetadata(tree strictjson.Object) error {
 	return nil
 }
 
-// ParseStatus reads whether an agent says, signed, that it is active. The error is ErrAttestation.
+// ParseStatus reads an agent's signed statement that it is active, or not. The error is ErrAttestation.
 func ParseStatus(tree strictjson.Object, now time.Time) (s Signed, active bool, err error) {
 	active, isFlag := tree["is_active"].(bool)
 	if !isFlag {
@@ -118,7 +118,7 @@ func ParseStatus(tree strictjson.Object, now time.Time) (s Signed, active bool, 
 	return s, active, err
 }
 
-// parseSigned reads who signed what an object says, and verifies that.
+// parseSigned reads the author of the statement in an object, and verifies the signature.
 func parseSigned(tree strictjson.Object, now time.Time) (Signed, error) {
 	name := "agent_identifier"
 	if older := "agent_address"; !tree.Has(name) && tree.Has(older) {
@@ -161,8 +161,8 @@ func digestOf(tree strictjson.Object) ([32]byte, error) {
 	return sha256.Sum256(strictjson.AppendASCII(nil, text)), nil
 }
 
-// Attest returns the JSON of what the agent with that key says of itself: the members said, beside who it is, signed. The error
-// is of a value that is none of strictjson.
+// Attest returns the JSON of a statement of the agent with that key: the members said, with the author, signed. It returns an error for a
+// value that strictjson cannot write.
 func Attest(key identity.Key, said strictjson.Object) ([]byte, error) {
 	said = maps.Clone(said)
 	said["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()

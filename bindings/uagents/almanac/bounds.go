@@ -6,16 +6,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// How many agents of a service may be registered at once: of all, and of one client, which is an IPv4 address or an IPv6 /64. Whoever
-// was given a larger network has as many /64 as they like. So a /56 may have twice as many, and a /48 four times, as with requests and
-// connections: to fill the registry takes 25 networks of the largest size that customers are given.
+// How many agents of a service may be registered at once: in all, and by one client, which is an IPv4 address or an IPv6 /64. A client
+// with a larger network has many /64. So a /56 may register twice as many, and a /48 four times, as with requests and connections: to
+// fill the registry takes 25 networks of the largest size that customers get.
 const (
 	mostOfAll    = 10_000
 	mostOfSource = 100
 )
 
-// boundsOf are those of what a client registers, and the name under which it is kept: of a /64 with all of its digits, so that those
-// of one network begin alike.
+// boundsOf returns the bounds for a client, and the name under which its registrations are stored: of a /64 with all of its digits, so
+// that those of one network have a common prefix.
 func boundsOf(source string) (kept string, b store.RegistrationBounds) {
 	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
 	network, err := netip.ParsePrefix(source)

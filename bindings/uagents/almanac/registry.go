@@ -29,13 +29,13 @@ const (
 	maxFound   = 100 // in one answer
 )
 
-// perSource bounds what one client registers, whoever it says it is.
+// perSource bounds the registrations of one client, under any addresses.
 var perSource = limit.Rate{Max: 60, Period: "minute"}
 
 // Errors of a Registry, beside ErrAttestation and those of its Store.
 var (
 	ErrUnknown = errors.New("agent not found")
-	ErrSearch  = errors.New("no search") // its text says what is wrong with it
+	ErrSearch  = errors.New("no search") // its text describes the problem
 	ErrFull    = errors.New("there are as many agents as may be")
 	ErrTooMany = errors.New("there are as many agents of the client, or of the network around it, as may be, or it has sent too many of late")
 )
@@ -93,7 +93,7 @@ func (r *Registry) attested(tree strictjson.Object, may May) (Attestation, error
 	return a, nil
 }
 
-// RegisterOwn registers an agent of this process, whom nobody has to verify.
+// RegisterOwn registers an agent of this process, without verification.
 func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s Said) error {
 	return r.register(ctx, service, "", Attestation{
 		Signed:    Signed{Identifier: identity.Identifier{Address: identity.Address(address)}, At: s.At},
@@ -133,7 +133,7 @@ func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree
 	return nil
 }
 
-// said is what is kept of an attestation.
+// said returns the stored form of an attestation.
 type said struct {
 	Endpoints []delivery.Endpoint `json:"endpoints"`
 	Protocols []string            `json:"protocols"`
@@ -161,8 +161,8 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 	}
 }
 
-// SetStatus notes whether the agent at an address says that it is active. Of one that has not registered nothing is kept, and
-// that is no error: agents say so before they register.
+// SetStatus records whether the agent at an address is active, by its own statement. A statement of an unregistered agent is ignored,
+// without an error: agents send it before they register.
 func (r *Registry) SetStatus(ctx context.Context, service, source, address string, tree strictjson.Object) error {
 	if !r.sources.Admit(source, r.now()) {
 		return ErrTooMany
@@ -180,7 +180,7 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	return nil
 }
 
-// told is a registration as others are told of it.
+// told is a registration as others receive it.
 type told struct {
 	Status    string              `json:"status"`
 	Type      string              `json:"type"`
@@ -191,7 +191,7 @@ type told struct {
 	Expiry    string              `json:"expiry"`
 }
 
-// tell makes what others are told of a registration.
+// tell makes the answer about a registration.
 func tell(r *store.Registration) (told, error) {
 	var s said
 	if err := json.Unmarshal(r.Record, &s); err != nil {
@@ -238,8 +238,8 @@ func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Ad
 	return record.Endpoints, err
 }
 
-// Search returns the JSON list of who speaks a protocol: text is its digest, with or without proto: in front, and anything else
-// finds nobody. limit bounds the list, to 100 at most; after, an address, is where the list before has ended.
+// Search returns the JSON list of the agents with a protocol: text is its digest, with or without proto: in front; any other text finds
+// none. limit bounds the list, to 100 at most; after is the last address of the list before.
 func (r *Registry) Search(ctx context.Context, service string, tree strictjson.Object) ([]byte, error) {
 	most := maxFound
 	if tree["limit"] != nil {

@@ -48,7 +48,7 @@ type Cause string
 
 // The causes.
 const (
-	NoEndpoint  Cause = "no_endpoint" // nobody knows one of the agent
+	NoEndpoint  Cause = "no_endpoint" // no endpoint of the agent is known
 	Refused     Cause = "refused"     // no endpoint has an address that may be used
 	Unreachable Cause = "unreachable" // it did not answer whole, or not in time
 	Status      Cause = "status"      // it answered with another status than 200

@@ -25,8 +25,7 @@ type Endpoint struct {
 
 var errEndpoint = errors.New("want an http or https URL of at most 2048 bytes, without user and fragment")
 
-// Check returns nil if an envelope may be posted to a URL like this, as far as the URL tells: the address is judged when it is
-// dialled.
+// Check returns nil if envelopes may be posted to a URL, as far as the URL shows: the address is checked when it is dialled.
 func (e Endpoint) Check() error {
 	u, err := url.Parse(e.URL)
 	if err != nil || len(e.URL) > MaxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" ||
@@ -36,7 +35,7 @@ func (e Endpoint) Check() error {
 	return nil
 }
 
-// host is where the endpoint is, by which its deliveries are counted.
+// host returns the host of the endpoint. Deliveries are counted under it.
 func (e Endpoint) host() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -45,7 +44,7 @@ func (e Endpoint) host() string {
 	return strings.ToLower(u.Host)
 }
 
-// shuffled are the endpoints in a random order, in which a weight of two is twice as likely to be the first as one of one.
+// shuffled returns the endpoints in a random order, in which a weight of two is twice as likely to be the first as a weight of one.
 func shuffled(endpoints []Endpoint) []Endpoint {
 	left := slices.Clone(endpoints[:min(len(endpoints), MaxEndpoints)])
 	order := make([]Endpoint, 0, len(left))
@@ -65,5 +64,5 @@ func shuffled(endpoints []Endpoint) []Endpoint {
 	return order
 }
 
-// weight is at least one: nobody is left out.
+// weight is at least one: no endpoint is left out.
 func (e Endpoint) weight() int64 { return min(max(e.Weight, 1), maxWeight) }

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// looking is how long Reaches waits for the name server. An address that it does not learn is judged when it is dialed.
+// looking is how long Reaches waits for the name server. An address that it does not get is checked when it is dialed.
 const looking = 2 * time.Second
 
 // Allows returns nil if answers may be posted to an endpoint that an agent named, as far as its URL shows. The error is an *Error.

@@ -1,14 +1,16 @@
-// Package delegate is the connection by which agents come over TLS, as to a node of the agent communication network that stands
-// for them: the framework's connection p2p_libp2p_client. The node proves that the certificate is its own; the agent registers,
-// and proves with the key of its address that the node may represent it; then both hand each other envelopes, one at a time, and
-// acknowledge each with a status.
+// Package delegate is the connection for agents that come over TLS, as to a node of the agent communication network that represents them:
+// the framework's connection p2p_libp2p_client. The node proves that the certificate is its own; the agent registers, and proves with the
+// key of its address that the node may represent it; then both send each other envelopes, one at a time, and acknowledge each with a
+// status.
 //
-// What an agent has not acknowledged when its connection ends is sent again, once, when it comes back; it and what waits behind it
-// are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is closed.
+// An envelope that an agent has not acknowledged when its connection ends is sent again, once, when the agent comes back; it and those
+// that wait behind it are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is
+// closed.
 //
-// An agent that is told of a failure connects again, sends once more, and then gives up. So whatever can be read is a success, also where
-// it is dropped; what is wrong with a message is said in its dialogue. There are two exceptions. An envelope to be relayed to an agent that
-// is not connected is answered with status 20. An address from which agents register more than 30 times a minute is answered with status 3.
+// An agent that gets a failure connects again, sends once more, and then gives up. So every readable envelope is answered with success,
+// even one that is dropped; problems of a message are reported in its dialogue. There are two exceptions. An envelope to be relayed to an
+// agent that is not connected is answered with status 20. An address whose agents register more than 30 times a minute is answered with
+// status 3.
 package delegate
 
 import (
@@ -68,7 +70,7 @@ func (c *Connection) Confidential() bool { return true }
 // Send puts an envelope into the queue of its receiver, which has registered, and may have left for a while.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
-// State says how the connection is now.
+// State returns the present state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.peers.Count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
@@ -82,7 +84,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
 		secure := tls.Server(raw, config)
 		conn := c.listener.NewConn(ctx, secure, wire.ACN, port)
-		if secure.HandshakeContext(ctx) != nil { // strangers, and agents that only want the certificate
+		if secure.HandshakeContext(ctx) != nil { // strangers, and agents that only fetch the certificate
 			return
 		}
 		c.serve(ctx, conn, port)
@@ -128,7 +130,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	a.read(ctx)
 }
 
-// register proves who the node is, and has the agent register: it is ok where the agent is to be told so.
+// register proves the identity of the node, and registers the agent. It returns ok if the agent should be notified.
 func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address string, ok bool) {
 	if conn.Answer(c.node.Proof()) != nil {
 		return "", false
@@ -277,7 +279,7 @@ func (a *agent) send(ctx context.Context, e wire.Envelope) (acn.Code, error) {
 		return 0, err
 	}
 	select {
-	case <-a.acknowledged: // what nobody asked for
+	case <-a.acknowledged: // an unexpected acknowledgement
 	default:
 	}
 	if err := a.conn.Write(ctx, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode()); err != nil {

@@ -1,6 +1,6 @@
-// Package http is the connection by which skills ask servers over HTTP, component to component, as the framework's connection
-// http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
-// connection's ID, and is answered by the response; where there is none, by the status 600.
+// Package http is the connection by which skills send requests to servers over HTTP, component to component, as the framework's
+// connection http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to
+// the connection's ID, and receives the response, or the status 600 if there is none.
 //
 // Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are answers.
 package http
@@ -50,7 +50,7 @@ func (c *Connection) ID() wire.PublicID { return ID }
 // Confidential is true: a skill is answered inside of the process.
 func (c *Connection) Confidential() bool { return true }
 
-// State says how the connection is now.
+// State returns the present state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	queued, _ := c.out.Len()
 	return runtime.ConnectionState{Queued: queued}
@@ -88,7 +88,7 @@ func (c *Connection) work(ctx context.Context, queue *runtime.Queue, port *runti
 
 // exchange asks a server what a skill asks, and answers the skill. An error is about the request, and not about the server.
 func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtime.Port) error {
-	named := e.To // a skill may name another version, and knows the dialogue by it
+	named := e.To // a skill may name another version, and identifies the dialogue by it
 	e.To = ID.String()
 	turn, err := c.dialogues.Receive(e)
 	if err != nil {

@@ -1,15 +1,14 @@
-// Package mailbox is the connection by which agents come over HTTPS, and ask again and again what there is for them: the
-// framework's connection p2p_libp2p_mailbox. An agent registers as with package delegate, and is given a token:
+// Package mailbox is the connection for agents that come over HTTPS and poll for their envelopes: the framework's connection
+// p2p_libp2p_mailbox. An agent registers as with package delegate, and gets a token:
 //
 //	GET  /ssl_signature   the node's proof that the certificate is its own
-//	POST /register        an acn.Record: 200 and the token, else 400
-//	POST /send_envelope   an envelope: 200, or 503 where there is no room for it now
+//	POST /register        an acn.Record: 200 and the token, or 400
+//	POST /send_envelope   an envelope: 200, or 503 if there is no room for it now
 //	GET  /get_envelope    200 with an envelope, or with nothing
 //	GET  /unregister      200
 //
-// The last three need the token in the header Session-Id, and are 400 without a good one. An agent that is answered anything but
-// 200 connects again. What waits for an agent is kept while it asks, and when it registers again; ten minutes after it asked last
-// it is dropped.
+// The last three need the token in the header Session-Id, and answer 400 without a valid one. An agent connects again after any answer
+// but 200. Its envelopes are kept while it polls, and when it registers again; they are dropped ten minutes after its last poll.
 package mailbox
 
 import (
@@ -75,7 +74,7 @@ func (c *Connection) Confidential() bool { return true }
 // Send puts an envelope into the mailbox of its receiver.
 func (c *Connection) Send(e wire.Envelope) error { return c.sessions.send(e) }
 
-// State says how the connection is now.
+// State returns the present state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.sessions.count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
@@ -102,7 +101,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only want the certificate
+		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only fetch the certificate
 	}
 	server.Protocols.SetHTTP1(true)
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

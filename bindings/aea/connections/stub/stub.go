@@ -1,13 +1,13 @@
 //go:build unix
 
-// Package stub is the connection by which one agent on this machine comes through two files in a directory, as the framework's
-// connection stub has them: it reads input_file, which is written here, and writes output_file, which is read here. Both sides lock
-// a file while they change it.
+// Package stub is the connection for one agent on this machine that uses two files in a directory, as the framework's connection stub
+// does: it reads input_file, which is written here, and writes output_file, which is read here. Both sides lock a file while they change
+// it.
 //
-// An agent reads the whole file at once and finds only the first of several records. So a record is written only when the file is
-// empty; until the agent has read the one, the others wait, and what it does not read within a minute is dropped. What has been
-// read here is cut off; the agent goes on to write where it was, so that zeros stand in front of its next record. The agent makes
-// the files: one that is not there is waited for. Whoever can write into the directory speaks in the name of anybody.
+// An agent reads the whole file at once and finds only the first of several records. So a record is written only when the file is empty;
+// until the agent has read the one, the others wait, and an unread one is dropped after a minute. What has been read here is cut off; the
+// agent continues at its old offset, so that zeros precede its next record. The agent makes the files; the connection waits for a missing
+// one. Anyone who can write into the directory can send in the name of any agent.
 package stub
 
 import (
@@ -39,7 +39,7 @@ const (
 const (
 	poll     = 20 * time.Millisecond
 	sendTime = time.Minute
-	// maxFile bounds what may stand in the file of the agent: it is dropped beyond that.
+	// maxFile bounds the file of the agent: a longer one is dropped.
 	maxFile = 16 << 20
 )
 
@@ -48,7 +48,7 @@ type Connection struct {
 	directory string
 
 	// Of output_file, for the one goroutine that reads it.
-	read  int64 // what stands in front of it has been read
+	read  int64 // the bytes before it have been read
 	empty bool  // the file was emptied since
 
 	out runtime.Outgoing
@@ -63,7 +63,7 @@ func (c *Connection) ID() wire.PublicID { return ID }
 // Confidential is true: who may read the files is for the owner of this machine to say.
 func (c *Connection) Confidential() bool { return true }
 
-// State says how the connection is now. There is one peer, whatever it calls itself.
+// State returns the present state of the connection. There is one peer, under any address.
 func (c *Connection) State() runtime.ConnectionState {
 	s := runtime.ConnectionState{Listening: c.directory}
 	if queued, open := c.out.Len(); open {
@@ -91,7 +91,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	return nil
 }
 
-// errBusy says that somebody else has locked a file.
+// errBusy means that another process has locked a file.
 var errBusy = errors.New("the file is locked")
 
 // locked does something with a file while it is locked. It does not wait for the lock: the error is then errBusy.
@@ -163,7 +163,7 @@ func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err er
 			c.read += int64(len(data) - len(rest))
 			return nil
 		}
-		if err != nil { // where the next record would begin, nobody knows
+		if err != nil { // the beginning of the next record is unknown
 			port.Refused(err)
 		}
 		info, err := f.Stat()
@@ -176,14 +176,14 @@ func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err er
 	return envelopes, err
 }
 
-// unread reads what has not been read, from the first byte that is not 0, which then stands at c.read.
+// unread reads the unread bytes, from the first that is not 0, which is then at c.read.
 func (c *Connection) unread(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	var first [1]byte
-	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // whoever writes began anew
+	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // the writer began again
 		c.read = 0
 	}
 	c.empty = c.empty && first[0] == 0
@@ -235,7 +235,7 @@ func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 				return errors.Join(err, errUnread)
 			}
 			if _, err := f.Write(record); err != nil {
-				return errors.Join(err, f.Truncate(0)) // a part of a record is none
+				return errors.Join(err, f.Truncate(0)) // a partial record does not count
 			}
 			return nil
 		})

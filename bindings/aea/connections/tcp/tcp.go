@@ -1,10 +1,10 @@
-// Package tcp is the connection by which agents come over plain TCP, as the client side of the framework's connection
-// fetchai/tcp does: a frame with the agent's address, and then a frame for each envelope, both ways.
+// Package tcp is the connection for agents that come over plain TCP, as the client side of the framework's connection fetchai/tcp does: a
+// frame with the agent's address, and then a frame for each envelope, both ways.
 //
-// Nothing proves the address, and everybody on the way can read along. An agent on this connection has exactly the address that
-// it announced first: envelopes of other senders are dropped, and what answers its own goes to it alone. So it listens on the
-// loopback address unless it is told another one. Agents stop when their connection is closed, so it is kept open after bad
-// frames; only one that takes too long, or says that it is longer than 64 MiB, closes it.
+// Nothing proves the address, and anyone on the network path can read along. An agent on this connection has exactly the address that it
+// announced first: envelopes of other senders are dropped, and answers to its own go to it alone. So it listens on the loopback address
+// unless another one is configured. Agents stop when their connection is closed, so it stays open after bad frames; only a frame that
+// takes too long, or announces more than 64 MiB, closes it.
 package tcp
 
 import (
@@ -54,7 +54,7 @@ func (c *Connection) Confidential() bool { return c.listener.Local() }
 // Send puts an envelope into the queue of the agent that announced its receiver's address last.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
-// State says how the connection is now.
+// State returns the present state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.peers.Count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}

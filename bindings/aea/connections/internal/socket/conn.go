@@ -25,7 +25,7 @@ type Conn struct {
 	writing sync.Mutex
 }
 
-// NewConn makes a Conn of one that the listener has accepted, for which the time of its greeting begins.
+// NewConn makes a Conn of one that the listener has accepted. The time for its greeting begins.
 func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.Framing, port *runtime.Port) *Conn {
 	_ = c.SetDeadline(until(ctx, l.Bounds.Greeting))
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
@@ -42,7 +42,7 @@ func (c *Conn) Keep() {
 	}
 }
 
-// Greeted says that the greeting is over: from now on the connection may rest.
+// Greeted ends the greeting: from now on the connection may rest.
 func (c *Conn) Greeted() { _ = c.SetDeadline(time.Time{}) }
 
 // until is the time in d.
@@ -82,7 +82,7 @@ func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped boo
 	return frame, done, errors.Is(err, wire.ErrEmptyFrame), err
 }
 
-// IsEnd reports whether a connection was closed, by whichever side, and not in the middle of a frame.
+// IsEnd reports whether a connection was closed, by either side, and not in the middle of a frame.
 func IsEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -1,5 +1,5 @@
-// Package socket is what connections that agents come to have in common: accepting within bounds, frames within a time, and who
-// is connected under which address.
+// Package socket holds the common parts of connections that agents open: accepting within bounds, frames within a time, and the connected
+// peers by address.
 package socket
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// Bounds are those of one listener. What is zero is what stands behind it.
+// Bounds are those of one listener. Zero means the default given with each.
 type Bounds struct {
 	Connections int // at once, of all: 4096. The oldest without an agent makes room, then the one that is silent for longest.
 	PerAddress  int // at once, of one IP address: 64
@@ -74,7 +74,7 @@ func (l *Listener) open(ctx context.Context, address string) (net.Listener, erro
 	return connlimit.New(ln, l.accept), nil
 }
 
-// errShed says that a connection was refused, or closed for another one.
+// errShed means that a connection was refused, or closed to make room for another one.
 var errShed = errors.New("more connections than there may be")
 
 func (l *Listener) shed(connlimit.Cause) {

@@ -7,7 +7,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// Peers are who is connected: the queue of each, by address. The zero Peers are nobody.
+// Peers are the connected peers: the queue of each, by address. The zero Peers is empty.
 type Peers struct {
 	mu     sync.Mutex
 	queues map[string]*runtime.Queue

@@ -8,11 +8,10 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 )
 
-// registrations is how often agents of one address may register by one connection, whoever they say they are: to look at it costs two
-// signatures.
+// registrations is how often agents of one client address may register by one connection: checking a registration costs two signatures.
 var registrations = limit.Rate{Max: 30, Period: limit.Minute}
 
-// Registering holds back addresses from which agents register too often. It is safe for concurrent use.
+// Registering limits the registrations of client addresses. It is safe for concurrent use.
 type Registering struct {
 	now  func() time.Time
 	from *ratelimit.Set

@@ -15,8 +15,8 @@ const (
 	maxAway = 4096
 )
 
-// Returning are peers that have proved their address, by it. One that connects again takes the place of its earlier connection,
-// which is closed, and is sent what waits: also where it left in between. The zero Returning are nobody.
+// Returning holds peers that have proved their address, by address. One that connects again replaces its earlier connection, which is
+// closed, and receives what waits, even if it was away in between. The zero Returning is empty.
 type Returning struct {
 	mu    sync.Mutex
 	port  *runtime.Port
@@ -72,7 +72,7 @@ func (r *Returning) Enter(address string, port *runtime.Port, end func()) (queue
 	}
 }
 
-// stay says that a peer has not left.
+// stay records that a peer has not left.
 func (r *Returning) stay(one *returning) {
 	if one.place != nil {
 		r.left.Remove(one.place)
@@ -80,7 +80,7 @@ func (r *Returning) stay(one *returning) {
 	}
 }
 
-// expire forgets those that have left too long ago, and the first ones where too many have.
+// expire removes those that left too long ago, and the first ones if there are too many.
 func (r *Returning) expire() {
 	for e := r.left.Front(); e != nil; e = r.left.Front() {
 		one, _ := e.Value.(*returning)
@@ -97,7 +97,7 @@ func (r *Returning) forget(one *returning) {
 	r.port.Dropped(one.queue.Close(), runtime.ErrNoPeer)
 }
 
-// Close forgets all. Nobody is connected any more.
+// Close removes all peers.
 func (r *Returning) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
