@@ -67,7 +67,7 @@ func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box
 	}
 }
 
-// publish tells the relay what the service is and offers: at once where the relay is here, else as soon as it can be reached.
+// publish sends the relay the profile of the service: at once if the relay is here, otherwise as soon as it can be reached.
 func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	profile := profileOf(s)
 	if a.settings.Relay == LocalRelay {
@@ -155,7 +155,7 @@ func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 		return
 	}
 	if err := a.box.Done(ctx, m.ID); err != nil {
-		a.failed(ctx, "noting that a message was answered", err) // it comes again when the process starts anew, and is told again
+		a.failed(ctx, "noting that a message was answered", err) // it comes again when the process restarts, and is answered again
 	}
 }
 
@@ -196,7 +196,7 @@ func forGood(e *wire.Error) bool {
 	}
 }
 
-// keepPublishing tells a relay elsewhere what there is new, until it has it.
+// keepPublishing sends a relay elsewhere the new profile, until the relay has it.
 func (a *agent) keepPublishing(ctx context.Context) {
 	for {
 		select {

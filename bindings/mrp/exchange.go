@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// progressAfter is how long a sender waits before it is told that its request is being worked on.
+// progressAfter is how long a sender waits for an answer before it gets a progress report.
 const progressAfter = 2 * time.Second
 
 // An exchange is one message that is answered.
@@ -41,7 +41,7 @@ type answer struct {
 	body        []byte
 }
 
-// answer returns what is to be sent; nil: nothing.
+// answer returns the message to send; nil: none.
 func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	x := &exchange{
 		a: a, service: door.Serving(a.d.Services(), a.service), came: m, says: m.Message, requestID: execute.RequestIDFrom(""),
@@ -77,7 +77,7 @@ func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	return of
 }
 
-// wantsNone reports whether messages of a type are not answered: they answer something themselves, or tell of it.
+// wantsNone reports whether messages of a type get no answer: they are answers, or are about answers.
 func wantsNone(contentType string) bool {
 	switch mediaType(contentType) {
 	case wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
@@ -95,7 +95,7 @@ func mediaType(contentType string) string {
 	return kind
 }
 
-// answer answers by what kind of message it is. One without content type wants no answer.
+// answer answers a message by its type. One without a content type gets no answer.
 func (x *exchange) answer(ctx context.Context) answer {
 	if mediaType(x.says.ContentType) == wire.TypeEncrypted {
 		if err := x.open(); err != nil {
@@ -123,8 +123,8 @@ func (x *exchange) answer(ctx context.Context) answer {
 	}
 }
 
-// open decrypts the message. The relay can change the content type that stands outside of the ciphertext, and so have something executed
-// that its sender meant otherwise: a request names its type inside.
+// open decrypts the message. The relay can change the content type outside of the ciphertext, and so make the service execute a message
+// that its sender meant otherwise: a request has its type inside.
 func (x *exchange) open() error {
 	m, err := e2e.OpenMessage(x.a.private, x.came.Message)
 	switch {
@@ -144,7 +144,7 @@ func (x *exchange) open() error {
 	return nil
 }
 
-// requested answers a request, and tells the sender once if that takes long.
+// requested answers a request, and sends one progress report if that takes long.
 func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
 	var told sync.WaitGroup
@@ -154,7 +154,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 		}
 		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is being worked on."}`)}
 		if s := x.send(working, "st:"); s != nil {
-			_, _ = x.a.box.Send(telling, *s) // the answer says more
+			_, _ = x.a.box.Send(telling, *s) // the answer supersedes it
 		}
 	})
 	defer told.Wait()

@@ -102,8 +102,8 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 // provesFor is how long the signed request that brought a message proves who has the key. Its signature is kept as long as used.
 const provesFor = 15 * time.Minute
 
-// proved is the proof of key that the message is: its sender signed the request that brought it to the relay of this process, which is
-// for this service, and says all that is asked. A relay elsewhere brings none: nil.
+// proved is the message as a proof of key: its sender signed the request that brought it to the relay of this process, which is for this
+// service, and has all of the call. nil: the relay is elsewhere, and brings no such signature.
 func (x *exchange) proved() *pat.Proof {
 	e := x.came.Evidence
 	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {

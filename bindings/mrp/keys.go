@@ -9,7 +9,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrSeed means that what the configuration has is no key of an agent.
+// ErrSeed means that the configuration does not hold the key of an agent.
 var ErrSeed = errors.New("want the 32 bytes of a seed of Ed25519, as 64 hexadecimal digits")
 
 // Keys are the identities of the services of this process. It is safe for concurrent use.
@@ -44,7 +44,7 @@ func (k *Keys) Identity(service, digits string) (public string, err error) {
 	return own.String(), nil
 }
 
-// of returns the private half of a key; nil where it is none of ours.
+// of returns the private half of a key. It returns nil if the key is not one of ours.
 func (k *Keys) of(public string) ed25519.PrivateKey {
 	own, err := wire.ParseKey(public)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, of this process or of
-// somebody else, whose capabilities are its intents. Requests come in messages and are answered in messages, so that agents need
-// neither an address nor a port.
+// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, of this process or elsewhere,
+// whose capabilities are its intents. Requests come in messages and are answered in messages, so that agents need neither an address nor
+// a port.
 //
-// What a relay is stands below: the wire, encryption, and the relay itself. The door holds no rule of its own: a
-// door.Host carries out the requests.
+// The packages below it are the relay and its listener. The door contains no rule of its own: a door.Host executes the requests.
 package mrp
 
 import (
@@ -80,7 +79,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Open implements door.Opener. Agents of services with the same key at the same relay go on, and tell the relay what they offer now.
+// Open implements door.Opener. Agents of services with the same key at the same relay stay, and send the relay their new profile.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.Opening[*agent]{
 		New: d.open, Update: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
@@ -113,7 +112,7 @@ func (d *Door) Run(ctx context.Context) error {
 // Drain implements door.Runner.
 func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
 
-// ErrNoRelay means that a service wants the relay of this process, which runs none.
+// ErrNoRelay means that a service uses the relay of this process, which runs none.
 var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add a block mrp_relay, and restart")
 
 // open makes the agent of a service. It runs nothing yet.

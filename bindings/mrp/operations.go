@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search answers with a page of whole intents. A cursor is good for the query that it was told for.
+// search answers with a page of whole intents. A cursor is valid for the query that it was given for.
 func (x *exchange) search(ctx context.Context, r request) answer {
 	query := url.Values{"view": {"full"}}
 	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {

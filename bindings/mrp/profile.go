@@ -24,7 +24,7 @@ const (
 // tagForm is what a relay takes as a tag.
 var tagForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,64}$`)
 
-// profileOf is what a relay tells of a service.
+// profileOf returns the profile of a service at a relay.
 func profileOf(s *service.Service) wire.Change {
 	set := SettingsOf(s.Definition)
 	name := strings.Map(func(r rune) rune {
@@ -91,7 +91,7 @@ func capabilities(s *service.Service) []wire.Capability {
 	return list
 }
 
-// help says in words what the service is, and how to ask it.
+// help describes the service and its requests in words.
 func help(s *service.Service) string {
 	about := s.Catalog.Service
 	var b strings.Builder

@@ -31,7 +31,7 @@ var errAgain = errors.New("the message was not dealt with")
 func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*remote, error) {
 	c, err := client.New(client.Options{
 		Relay: at, Key: private, Now: now, UserAgent: "uimgate",
-		AllowInsecure: true, // the operator has named it; nobody else does
+		AllowInsecure: true, // only the operator can name it
 	})
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (r *remote) Update(ctx context.Context, c wire.Change) error {
 	return err
 }
 
-// Done has the relay told that a message has been dealt with.
+// Done notifies the relay that a message was processed.
 func (r *remote) Done(_ context.Context, id string) error {
 	r.deal(id, nil)
 	return nil

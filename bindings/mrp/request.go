@@ -18,7 +18,7 @@ const longMember = 64 << 10
 type request struct {
 	action string
 	params []byte // an object, as it was written
-	// token and proof stand beside the parameters of an intent.
+	// token and proof are members beside the parameters of an intent.
 	token, proof string
 }
 
@@ -76,8 +76,7 @@ func readRequest(ctx context.Context, body []byte) (request, error) {
 	return r, nil
 }
 
-// memory returns a context in which is read: what is read into comes out of the memory that requests share, as that of a stranger, until
-// free is called.
+// memory returns a context for reading: the results take memory from the share of requests, as a stranger's, until free is called.
 func (x *exchange) memory(ctx context.Context) (held context.Context, free func()) {
 	share := x.a.d.Memory.Open()
 	return membudget.With(ctx, share), share.Close

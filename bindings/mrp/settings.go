@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Settings are the block doors.mrp of a service. The door is open where the block stands in the file.
+// Settings are the block doors.mrp of a service. The door is open if the file has the block.
 type Settings struct {
 	Relay      string      `yaml:"relay" default:"local" doc:"Where agents reach the service: local for the relay of this gateway, which mrp_relay opens, or the URL of another, such as https://relay.mrphub.io."`
 	KeyFile    config.File `yaml:"key_file" doc:"File with the seed of the service's key, as agents of the protocol keep it: its 32 bytes, or 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
@@ -24,7 +24,7 @@ type Settings struct {
 
 	// Key is the public key of the service, as 43 characters of base64url, once the door has it.
 	Key string `yaml:"-"`
-	// PublicRelay is the URL of the relay for agents; empty: nobody says.
+	// PublicRelay is the URL of the relay for agents; empty: it is not announced.
 	PublicRelay string `yaml:"-"`
 
 	open bool

@@ -75,7 +75,7 @@ func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	}
 }
 
-// refuse ends the negotiation, where the protocol lets this message do that, and says why.
+// refuse ends the negotiation, if the protocol lets this message do that, and gives the reason.
 func (t *turn) refuse(f *reason.Refusal) error {
 	t.offers.end(t.Dialogue.Label())
 	var err error
@@ -130,8 +130,8 @@ func (t *turn) admitted() error {
 	return nil
 }
 
-// countered answers a counter-offer: the terms are those of the policy. One that they satisfy is accepted; else they are proposed
-// again, a few times.
+// countered answers a counter-offer: the terms are those of the policy. A counter-offer that they satisfy is accepted; any other is
+// answered with the terms again, a few times.
 func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -164,7 +164,7 @@ func (t *turn) open() (offer, error) {
 	return o, nil
 }
 
-// signHere answers a plain acceptance with what is to be signed: the terms that were offered, as long as they are those of the policy.
+// signHere answers a plain acceptance with the text to sign: the offered terms, as long as they are those of the policy.
 func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -228,7 +228,7 @@ func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, e
 		if err == nil && string(claims.Subject) != t.Sender {
 			return pat.RenewRequest{}, notYours()
 		}
-		return pat.RenewRequest{Token: old}, nil // what is wrong with it, if anything, is told there
+		return pat.RenewRequest{Token: old}, nil // the desk reports any problem with it
 	})
 	switch {
 	case err != nil:
@@ -251,7 +251,7 @@ func (t *turn) tells(by protocol.Performative, issued pat.Issued) protocol.FIPAM
 	}}
 }
 
-// confidential refuses to tell a PAT where others could read it.
+// confidential refuses to send a PAT over a connection that others can read.
 func (t *turn) confidential() error {
 	if !t.Confidential && !t.Clear {
 		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")

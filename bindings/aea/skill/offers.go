@@ -63,7 +63,7 @@ func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offe
 		o.forget(o.ages[0])
 		o.trim()
 	}
-	until := now.Add(offerFor).Truncate(time.Second) // as it is told
+	until := now.Add(offerFor).Truncate(time.Second) // as the offer states it
 	made := &offer{in: in, intent: intent, policy: policy, nonce: hex.EncodeToString(random[:]), until: until, rounds: rounds}
 	o.open[in] = made
 	o.byAgent[in.Opponent] = append(o.byAgent[in.Opponent], made)
@@ -91,7 +91,7 @@ func (o *offers) use(in dialogue.Label) {
 	}
 }
 
-// end forgets the offer in a negotiation.
+// end removes the offer in a negotiation.
 func (o *offers) end(in dialogue.Label) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +101,7 @@ func (o *offers) end(in dialogue.Label) {
 	o.trim()
 }
 
-// forgetOld forgets what is not good any more.
+// forgetOld removes offers that have ended.
 func (o *offers) forgetOld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +114,7 @@ func (o *offers) expire(now time.Time) {
 	}
 }
 
-// trim has an offer that is open stand in front of ages, and keeps those that are gone fewer than those that are not.
+// trim puts an open offer first in ages, and keeps fewer ended offers there than open ones.
 func (o *offers) trim() {
 	gone := func(one *offer) bool { return o.open[one.in] != one }
 	for len(o.ages) > 0 && gone(o.ages[0]) {

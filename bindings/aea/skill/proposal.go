@@ -26,7 +26,7 @@ type wish struct {
 	of     *service.Service
 	agent  pat.AgentID
 	query  search.Query
-	priced bool // it says something of prices
+	priced bool // it mentions prices
 	left   int
 }
 

@@ -1,11 +1,11 @@
 // Package skill is the skill intents, by which a service answers agents of the AEA framework. It negotiates by fipa, where a proposal is
-// the terms of the policy for one intent and an acceptance is a signed agreement, and executes: requests in messages of http, and
-// calls as JSON in messages of default.
+// the terms of the policy for one intent and an acceptance is a signed agreement, and executes: requests in messages of http, and calls
+// as JSON in messages of default.
 //
 //	s := skill.New(skill.Config{…})
 //	r.Resources().Add(s.Skill())
 //
-// It holds no rule of its own. Agreements are made at the desk, a door.Host carries out calls, and the public API of the gateway answers
+// It contains no rule of its own. The desk makes agreements, a door.Host executes calls, and the public API of the gateway answers
 // messages of http, which are requests to it.
 package skill
 
@@ -46,7 +46,7 @@ type Config struct {
 	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.
 	HTTP bool
-	// Clear: PATs are told over connections that others can read as well.
+	// Clear: PATs are also sent over connections that others can read.
 	Clear bool
 }
 

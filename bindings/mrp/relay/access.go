@@ -16,7 +16,7 @@ func entryOf(e mail.Entry) wire.Entry {
 	return wire.Entry{ID: e.ID, Owner: e.Owner, Peer: e.Peer, Type: wire.EntryType(e.Type), CreatedAt: e.CreatedAt.UTC()}
 }
 
-// setEntry sets who may send to the caller, or may not. The peer stands in the path or in the body.
+// setEntry permits or blocks messages of a peer to the caller. The path or the body names the peer.
 func (r *Relay) setEntry(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// profile answers with what is known of an agent; a private one is read by whoever knows its key.
+// profile answers with the profile of an agent. Anyone who has its key can read a private one.
 func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
 	a, refused := r.agentOf(c)
 	if refused != nil {

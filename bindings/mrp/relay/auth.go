@@ -32,7 +32,7 @@ type call struct {
 
 func (c *call) key() wire.Key { return c.auth.Key }
 
-// touch is how old the time at which an agent was last active may become: not every request writes it.
+// touch is the maximum age of the stored time of an agent's last activity: not every request writes it.
 const touch = 10 * time.Second
 
 // signed answers requests that are signed: headers, time, body, signature, rate, replay, and then the operation.
@@ -183,7 +183,7 @@ func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted
 	return counted, nil
 }
 
-// came notes what became of a signature, whose agent was counted by comes; isNew also where what was sent with it is refused.
+// came records the result of a signature whose agent comes has counted; it counts a new agent even if its request is refused.
 func (r *Relay) came(key wire.Key, client string, counted, isNew bool, err error) {
 	if err == nil || isNew {
 		r.rates.meet(key, true)

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A crowd is requests whose bodies come and of whose senders nothing is known. They hold memory for as long as their senders like, within
-// bounds: where it runs out, those that came first make room, as whoever sends slowly is among them.
+// A crowd is the requests of unknown senders whose bodies are being received. They hold memory for as long as their senders like, within
+// bounds: when it runs out, the oldest make room, because slow senders are among them.
 type crowd struct {
 	mu   sync.Mutex
 	list list.List // of *arrival

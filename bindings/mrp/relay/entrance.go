@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// An entrance bounds the WebSockets that are open at once. Those on which nobody has signed yet make room for others, the oldest first:
-// so strangers who say nothing keep nobody out.
+// An entrance bounds the open WebSockets. Those without a signature make room for others, the oldest first: so silent strangers keep no
+// agent out.
 type entrance struct {
 	most int
 
@@ -43,7 +43,7 @@ func (e *entrance) enter(evict func()) *visitor {
 	return v
 }
 
-// known says whose the WebSocket is: it does not make room for others any more. It is false where it just has.
+// known records the agent of the WebSocket, which then does not make room for others any more. It returns false if it just has.
 func (v *visitor) known() bool {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()
@@ -62,7 +62,7 @@ func (v *visitor) leave() {
 	v.forget()
 }
 
-// forget takes it out of the count, once.
+// forget removes it from the count, once.
 func (v *visitor) forget() {
 	if v.gone {
 		return

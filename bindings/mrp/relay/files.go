@@ -102,7 +102,7 @@ func (b *blobs) open(name string) (*os.File, error) {
 	return os.Open(filepath.Join(b.dir, name))
 }
 
-// remove deletes files whose records are gone. What cannot be deleted stays, and is nobody's.
+// remove deletes files whose records are gone. A file that cannot be deleted stays, without an owner.
 func (b *blobs) remove(ids []string) {
 	for _, name := range ids {
 		if id.MatchString(name) {

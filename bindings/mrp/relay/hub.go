@@ -60,7 +60,7 @@ type inTurn struct {
 }
 
 type turn struct {
-	free    chan struct{} // has something in it while nobody has the turn
+	free    chan struct{} // holds a value while the turn is free
 	waiting int           // and has it
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// An intake counts bytes that are on their way, of each client and of all. Such are those of uploads that have come and are nobody's yet:
-// a signature is verified once all that it covers is there, and until then anybody could fill the disk.
+// An intake counts bytes of running uploads, of each client and of all. Uploads have no owner until they end: a signature is verified
+// after everything that it covers has arrived, and until then anyone could fill the disk.
 type intake struct {
 	most, each int64 // bytes, of all clients and of one
 

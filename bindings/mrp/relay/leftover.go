@@ -12,10 +12,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// A process that is killed leaves files: what was being received, a blob whose record was not made yet, and one whose record was gone
-// already. They are nobody's, and are deleted.
+// A process that is killed leaves files: an unfinished upload, a blob whose record was not made yet, and one whose record was gone
+// already. They have no owner, and are deleted.
 const (
-	// abandoned is how old a file becomes that nobody will keep any more: an upload takes far less, and its record follows at once.
+	// abandoned is the age at which a file without an owner is deleted: an upload takes far less, and its record follows at once.
 	abandoned = time.Hour
 	// cleanAfter is when it is looked for them first. A relay that was started with another database by mistake has deleted nothing yet.
 	cleanAfter = 10 * time.Minute
@@ -48,8 +48,8 @@ func (r *Relay) cleanOnce(ctx context.Context) {
 	}
 }
 
-// clean deletes files that were last written before a moment and are nobody's: those that were being received, and those of ids that
-// are unknown. It returns how many.
+// clean deletes files without an owner that were last written before a time: unfinished uploads, and files of unknown ids. It returns how
+// many.
 func (b *blobs) clean(before time.Time, unknown func(ids []string) ([]string, error)) (deleted int, err error) {
 	d, err := os.Open(b.dir)
 	if err != nil {

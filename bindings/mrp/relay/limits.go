@@ -15,8 +15,8 @@ type Limits struct {
 
 	Sockets int // of one agent at once
 	Waiters int // long polls of one agent at once
-	// Frames are those on the sockets of one agent in a minute that are no messages within Sends and acknowledge nothing. A large one
-	// counts as many.
+	// Frames bounds the frames on the sockets of one agent in a minute that are neither messages within Sends nor acknowledgements. A
+	// large one counts as many.
 	Frames int
 
 	Blob      int64 // bytes of one blob
@@ -24,7 +24,7 @@ type Limits struct {
 	BlobBytes int64 // of one agent
 	AllBlobs  int64 // bytes, of all
 
-	Intake     int64 // bytes of blobs that are being received, and so nobody's yet
+	Intake     int64 // bytes of running uploads, which have no owner yet
 	IntakeEach int64 // of one address
 
 	Answers     int64 // bytes of pages and messages that are being written

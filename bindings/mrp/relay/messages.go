@@ -70,7 +70,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	return receiptOf(kept), repeated, nil
 }
 
-// keep has the store take a message, with the signature of the call that brings it, if one does that is to be taken.
+// keep stores a message, together with the signature of its call, if that must be recorded.
 func (r *Relay) keep(ctx context.Context, m mail.Sending, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
 	var err error
 	if c == nil {
@@ -140,7 +140,7 @@ func pageOf(list []mail.Message, more bool) *wire.Messages {
 	return page
 }
 
-// ofBoth returns a message of which the caller is the sender or the recipient.
+// ofBoth returns a message that the caller has sent or received.
 func (r *Relay) ofBoth(c *call) (mail.Message, *wire.Error) {
 	m, err := r.store.Message(c.Context(), c.PathValue("id"))
 	switch {

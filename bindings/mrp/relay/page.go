@@ -12,7 +12,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// page says to people what this is.
+// page describes the relay to people.
 func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, map[string]any{

@@ -80,7 +80,7 @@ func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, i
 	r.meter.delivered.WithLabelValues(way).Add(float64(len(ids)))
 }
 
-// noteWithin bounds how long it takes to note what became of messages, when their recipient may have gone.
+// noteWithin bounds the time to record the outcome of messages, when their recipient may have gone.
 const noteWithin = 5 * time.Second
 
 // readPoll reads the query of a poll. What is unknown in it is ignored.
@@ -190,12 +190,12 @@ func (r *Relay) listen(ctx context.Context) {
 		case <-tick.C:
 		}
 		if !r.hub.anybody() {
-			since = r.now().Add(-every) // whoever joins looks once by themselves
+			since = r.now().Add(-every) // a new waiter looks once by itself
 			continue
 		}
 		keys, next, err := r.store.Woken(ctx, since)
 		if err != nil {
-			continue // the next time tells of these too
+			continue // the next round reports these too
 		}
 		since = next
 		for _, key := range keys {

@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// How messages are posted to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last one
-// stands for all that follow, until the message expires.
+// The posting of messages to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last one
+// repeats until the message expires.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 const (
@@ -117,7 +117,7 @@ func (r *Relay) postDue(ctx context.Context) bool {
 	return true
 }
 
-// attempt posts one message, and notes what became of it. It reports whether the webhook had taken one before.
+// attempt posts one message, and records the outcome. It reports whether the webhook had accepted one before.
 func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
 	proved = r.probes.proved(p.Recipient, p.Webhook.CreatedAt)
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
@@ -149,8 +149,8 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
 	return proved
 }
 
-// postOnce reports whether the webhook answered 200, in time. No redirect is followed, and what the answer says is not used: it may
-// take as long as it likes, and is not waited for.
+// postOnce reports whether the webhook answered 200, in time. It follows no redirect, and does not read or wait for the body of the
+// answer.
 func (r *Relay) postOnce(ctx context.Context, p mail.Posting) bool {
 	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
 	if err != nil {

@@ -15,9 +15,9 @@ const (
 	maxProbes     = 100_000 // webhooks that are remembered
 )
 
-// probes are what this process has seen of webhooks. Anyone can set a webhook to a URL of others. So until one has answered 200 to a
-// message signed with its secret, it gets one attempt at a time, and after each that fails none of its messages is posted for a pause.
-// A webhook that is forgotten is probed again.
+// probes are the results of this process for webhooks. Anyone can set a webhook to a URL of others. So until a webhook has answered 200
+// to a message signed with its secret, it gets one attempt at a time, and a pause after each that fails. A webhook without a result is
+// probed again.
 type probes struct {
 	mu sync.Mutex
 	of *otter.Cache[mail.Key, probe]

@@ -59,7 +59,7 @@ func (r *rates) limit(u use) int {
 	}
 }
 
-// A standing is where an agent stands after a request.
+// A standing is the state of an agent's limits after a request.
 type standing struct {
 	limit, remaining int
 	reset            time.Time // when the window is free again
@@ -89,7 +89,7 @@ func (r *rates) takeSome(key wire.Key, u use, n int) (s standing, ok bool) {
 	passed := now.Sub(minute)
 	before := (c.before*int(window-passed) + int(window) - 1) / int(window) // rounded up
 	if c.now+before >= most {
-		if c.now >= most { // then this minute is the one before, of which a part has to pass
+		if c.now >= most { // then a part of the minute before has to pass
 			s.retry = minute.Add(window).Sub(now) + window/time.Duration(c.now) + time.Second
 		} else {
 			s.retry = time.Duration((int64(before)-int64(most-c.now)+1)*int64(window)/int64(c.before)) + time.Second
@@ -128,7 +128,7 @@ func (r *rates) met(key wire.Key) bool {
 	return of != nil && of.met
 }
 
-// meet notes whether the store knows an agent.
+// meet records whether the store has an agent.
 func (r *rates) meet(key wire.Key, met bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *rates) meet(key wire.Key, met bool) {
 	}
 }
 
-// forget drops those who have done nothing for two minutes.
+// forget removes agents without a request for two minutes.
 func (r *rates) forget(ctx context.Context) {
 	tick := time.NewTicker(window)
 	defer tick.Stop()

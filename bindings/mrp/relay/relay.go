@@ -1,13 +1,13 @@
-// Package relay is a relay of the Machine Relay Protocol, version 1: it keeps messages and blobs for agents that are known by
-// their keys alone, and brings them to their recipients at least once. It knows nothing of what they say.
+// Package relay is a relay of the Machine Relay Protocol, version 1: it stores messages and blobs for agents that only their keys
+// identify, and delivers them to their recipients at least once. It does not interpret them.
 //
 //	r, err := relay.New(relay.Options{Store: state, Blobs: dir, Now: time.Now})
 //	go r.Run(ctx)
 //	http.Serve(listener, r)
 //
-// A message is durable before its sender is answered. It stays "sent" until the recipient has it: a page of a poll once it was
-// written, a frame of a WebSocket once it was acknowledged or half a minute later, a posting of a webhook once it was answered
-// with 200. Whatever fails in between brings it again.
+// A message is durable before its sender is answered. It stays "sent" until the recipient has it: a page of a poll after it was written,
+// a frame of a WebSocket after it was acknowledged or half a minute later, a posting of a webhook after it was answered with 200. After
+// any failure in between it comes again.
 package relay
 
 import (
@@ -42,19 +42,19 @@ type Options struct {
 	Limits Limits
 	// Tolerance is how far the timestamp of a request may be from the clock. 0: wire.Tolerance.
 	Tolerance time.Duration
-	// Shared says that other processes have the same store.
+	// Shared reports that other processes use the same store.
 	Shared bool
 	// PrivateWebhooks permits webhooks in closed networks, and http.
 	PrivateWebhooks bool
-	// Client returns the address or network of a caller, by which strangers are bounded. nil: the address of the connection.
+	// Client returns the address or network of a caller, which bounds on strangers use. nil: the address of the connection.
 	Client func(*http.Request) string
 	// Budget bounds the memory of requests. nil: a quarter of what the process may use.
 	Budget *membudget.Budget
-	// Prefix is what stands before the paths of the protocol where the relay is mounted below another; without a slash at its end.
+	// Prefix precedes the paths of the protocol if the relay is mounted below another path; it does not end in a slash.
 	Prefix string
 	// Version is shown by health and the API's description.
 	Version string
-	// Log is told of what went wrong; never of what anybody sent. nil: nothing is.
+	// Log receives errors of the relay, never the content of requests. nil: there is no log.
 	Log *zap.Logger
 	// Metrics takes the relay's metrics. nil: there are none.
 	Metrics prometheus.Registerer

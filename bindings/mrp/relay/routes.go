@@ -17,7 +17,7 @@ type operation func(w http.ResponseWriter, c *call) *wire.Error
 type signed struct {
 	do  operation
 	use use
-	// guards says that the operation takes the signature itself, with what it writes.
+	// guards means that the operation records the signature itself, with its changes.
 	guards bool
 }
 
@@ -57,7 +57,8 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Request-ID", wire.NewRequestID())
 	connection := http.NewResponseController(w)
 	_ = connection.SetWriteDeadline(time.Time{}) // or that of the answer before, on a connection that was kept, would cut this one off
-	// Also what is refused at once may have a body, for which the server waits before it answers. Some writers have no deadlines.
+	// A request that is refused at once may have a body, too, and the server waits for it before it answers. Some writers have no
+	// deadlines.
 	_ = connection.SetReadDeadline(time.Now().Add(r.times.body)) //nolint:forbidigo // a deadline of the network
 	if r.options.Prefix != "" {
 		http.StripPrefix(r.options.Prefix, r.mux).ServeHTTP(w, req)

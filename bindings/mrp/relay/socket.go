@@ -20,7 +20,7 @@ import (
 const (
 	inFlight = 100              // messages on a socket that have not been acknowledged
 	assumed  = 30 * time.Second // then a message on a socket that is open counts as delivered
-	maxFirst = 4 << 10          // bytes of the first frame: nobody is known yet
+	maxFirst = 4 << 10          // bytes of the first frame, whose sender is unknown
 	largeAt  = 64 << 10         // bytes of a frame that counts as one
 	// earlyPings are how many may come before the first frame.
 	earlyPings = 10
@@ -37,7 +37,7 @@ type socket struct {
 
 var errNoise = errors.New("too many frames that are no messages")
 
-// socket takes a WebSocket. The agent says who it is in the first frame, within ten seconds.
+// socket accepts a WebSocket. The agent identifies itself in the first frame, within ten seconds.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	ctx, end := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer end()
@@ -112,7 +112,7 @@ func (r *Relay) leavePlace(place *visitor) {
 
 // quiet counts frames that bring nothing, and is false where there are too many.
 func (r *Relay) quiet(s *socket, n int) bool {
-	if s.key == (wire.Key{}) { // nobody has signed on it yet
+	if s.key == (wire.Key{}) { // it has no signature yet
 		s.early += n
 		return s.early <= earlyPings
 	}
@@ -175,8 +175,8 @@ func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	}
 }
 
-// frame reads one frame and does what it says. It may be waited for as long as the agent likes, and has to end soon once it has begun:
-// what has come of it takes memory. The error is that of the connection.
+// frame reads and executes one frame. The agent may take any time before it, and must end it soon after it has begun: the received part
+// takes memory. The error is that of the connection.
 func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	reading, late := context.WithCancel(ctx)
 	defer late()
@@ -203,7 +203,7 @@ func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	return r.hear(ctx, box, s, text)
 }
 
-// hear does what a frame says. The error is that of the connection.
+// hear executes a frame. The error is that of the connection.
 func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) error {
 	f, refused := wire.ReadFrame(frame)
 	if refused != nil && f.Type != wire.FrameSend {

@@ -7,13 +7,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A Store keeps what a relay knows. What it has taken is durable when it returns. Its errors are those of package mail; any other
-// means that the store cannot be used at present.
+// A Store keeps the data of a relay. Its changes are durable when it returns. Its errors are those of package mail; any other means that
+// the store cannot be used at present.
 type Store interface {
 	Ready(ctx context.Context) error
 
-	// Admit takes the signature of a request, once, and makes the agent if it is new; touch is how old the time at which it was
-	// last active may become.
+	// Admit records the signature of a request, once, and makes the agent if it is new; touch is the maximum age of the stored time of
+	// its last activity.
 	Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error)
 	Agent(ctx context.Context, key mail.Key) (mail.Agent, error)
 	Update(ctx context.Context, key mail.Key, p mail.Profile) (mail.Agent, error)
@@ -23,7 +23,7 @@ type Store interface {
 	Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error)
 
 	Send(ctx context.Context, s mail.Sending) (m mail.Message, repeated bool, err error)
-	// SendSigned is Admit and Send in one; isNew is told with an error too, where it is the message alone that is refused.
+	// SendSigned is Admit and Send in one. isNew is also returned with an error that refuses only the message.
 	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.Sending) (m mail.Message, repeated, isNew bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
 	// Waiting lists messages that wait for a recipient, as Messages does, without what they say.
@@ -42,14 +42,14 @@ type Store interface {
 	AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error)
 	ReadableBlob(ctx context.Context, id string, reader mail.Key) (mail.Blob, error)
 	DeleteBlob(ctx context.Context, id string, owner mail.Key) error
-	// UnknownBlobs returns those of some ids of which there is no record.
+	// UnknownBlobs returns those ids that have no record.
 	UnknownBlobs(ctx context.Context, ids []string) (unknown []string, err error)
 	BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error)
 
 	SetWebhook(ctx context.Context, w mail.Webhook) (mail.Webhook, error)
 	Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error)
 	DeleteWebhook(ctx context.Context, owner mail.Key) error
-	// Postings claims messages that are to be posted now, of those first that have the fewest under way.
+	// Postings claims messages that are due, first those of owners with the fewest under way.
 	Postings(ctx context.Context, c mail.Claim) ([]mail.Posting, error)
 	// Posted notes how an attempt ended; after one that failed another is made at next.
 	Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error

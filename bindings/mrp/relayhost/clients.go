@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// clients tells where requests come from, behind these proxies.
+// clients returns the addresses of clients behind these proxies.
 type clients []netip.Prefix
 
 func (c clients) trusts(a netip.Addr) bool {

@@ -32,7 +32,7 @@ import (
 const (
 	idleTime   = 2 * time.Minute
 	maxHeaders = 16 << 10 // bytes
-	// idleAgents is after what time an agent is forgotten that never had anything: keys are free.
+	// idleAgents is the time after which an agent without any data is deleted: keys are free.
 	idleAgents = 7 * 24 * time.Hour
 	// bodiesPart is the part of the memory of the process that bodies may take together.
 	bodiesPart = 4
@@ -60,7 +60,7 @@ type Options struct {
 	Blobs string
 	// Settings are the relay's. BlobsDir and Listen are not read.
 	Settings Settings
-	// Shared says that other processes have the same state.
+	// Shared reports that other processes use the same state.
 	Shared bool
 	// Proxies are networks whose X-Forwarded-For is believed.
 	Proxies []netip.Prefix

@@ -9,8 +9,8 @@ import (
 // Key is the key of the block beside services.
 const Key = "mrp_relay"
 
-// Settings are the block mrp_relay: a relay beside the gateway, on a listener of its own. It serves everybody, whether they call intents or
-// not. It is open where the block stands in the file, even an empty one.
+// Settings are the block mrp_relay: a relay beside the gateway, on a listener of its own. It serves all agents, also those that call no
+// intents. It is open if the file has the block, even an empty one.
 type Settings struct {
 	Listen    string   `yaml:"listen" default:"127.0.0.1:8490" doc:"Address and port, with the certificate of server.tls where there is one. Port 0 takes a free one."`
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the relay under, such as https://relay.shop.example, which agents.json names for services with doors.mrp. Default: none is named."`
@@ -46,7 +46,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 }
 
-// Defaults are settings in which every key has its default.
+// Defaults are settings with the default of every key.
 func Defaults() *Settings {
 	s := &Settings{}
 	config.SetDefaults(s)
