@@ -197,7 +197,7 @@ func runProxy(ctx context.Context) error {
 	return serveUntil(ctx, withUsage(plain), ln)
 }
 
-// withUsage serves what the process has used beside something else.
+// withUsage serves the resource usage of the process, beside another handler.
 func withUsage(other http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("/", other)

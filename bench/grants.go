@@ -27,8 +27,8 @@ const (
 	grantTime    = 2 * time.Second
 )
 
-// grants measures how fast units of one limit of one agent are granted: of a rolling limit, which replicas lease, and
-// of a lifetime limit, each unit of which is a transaction.
+// grants measures how fast units of one limit of one agent are granted: of a rolling limit, which replicas lease, and of a lifetime
+// limit, which takes a transaction for each unit.
 func grants(ctx context.Context, p plan) (err error) {
 	dir, err := os.MkdirTemp("", "uimgate-bench-")
 	if err != nil {

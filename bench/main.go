@@ -137,7 +137,7 @@ type target struct {
 	mayBreak  bool   // an answer off under load, as the plain proxy does now and then: the call is made again
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
-	keyed     bool   // each call has an idempotency key of its own: "KEY" in the body, else a header
+	keyed     bool   // each call has an idempotency key of its own: "KEY" in the body, or a header
 	uid       string // of the intent, where each call is a message of another network by way; empty: none is
 	way       way
 }

@@ -31,11 +31,11 @@ import (
 const (
 	roleRelay = "relay"
 	relayTime = 3 * time.Second // of one measurement
-	// What a relay holds while nobody does anything.
+	// The memory of an idle relay.
 	idleAgents, idleSockets = 10_000, 1_000
 )
 
-// runRelay runs a relay that bounds nobody.
+// runRelay runs a relay without bounds on agents.
 func runRelay(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "uimgate-bench-")
 	if err != nil {

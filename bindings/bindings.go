@@ -1,5 +1,4 @@
-// Package bindings lists the protocols by which agents come, beside UIM over HTTP: modules onto the same catalogue, agreement, limits and
-// ledger.
+// Package bindings lists the protocols of agents beside UIM over HTTP: modules that share one catalogue, agreement, limits and ledger.
 package bindings
 
 import (

@@ -1,6 +1,6 @@
-// Package a2a is the door of the Agent2Agent protocol, revision 1.0: intents are skills, and a call is a task, whose record any
-// process on the store can tell of for a day. Each service has its agent card, signed, and speaks JSON-RPC at its path and
-// HTTP+JSON at /v1 below it; both bindings are one set of operations.
+// Package a2a is the door of the Agent2Agent protocol, revision 1.0: intents are skills, and a call is a task, which any process on the
+// store can report for a day. Each service has its agent card, signed, and speaks JSON-RPC at its path and HTTP+JSON at /v1 below it;
+// both bindings share one set of operations.
 package a2a
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	// Name is how the door is called in logs, metrics and audit records.
 	Name = "a2a"
-	// Extension is the URI of the extension through which agents give proofs, and are told of charges and limits.
+	// Extension is the URI of the extension for proofs, charges and limits.
 	Extension = "https://uimprotocol.com/a2a/v1"
 
 	version    = "1.0" // of the protocol. A2A 1.0, 3.6
@@ -87,7 +87,7 @@ type exchange struct {
 	d      *Door
 	w      http.ResponseWriter
 	r      *http.Request
-	rest   bool       // HTTP+JSON, else JSON-RPC
+	rest   bool       // HTTP+JSON; otherwise JSON-RPC
 	id     jsonrpc.ID // of the request, where it is JSON-RPC
 	params strictjson.Object
 	party  fairqueue.Party // the agent, among those of all services
@@ -177,7 +177,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
 
 var noStore = []string{"no-store"}
 
-// identified refuses whoever has no PAT that is accepted, before anything is read.
+// identified refuses requests without an accepted PAT, before it reads them.
 func (x *exchange) identified() bool {
 	token, err := wire.Bearer(x.r.Header)
 	if err == nil {

@@ -80,8 +80,8 @@ func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error)
 	})
 }
 
-// signed adds the signatures to a card and writes it. What is signed is RFC 8785 of the card without them: no member stands in
-// it that some reader would leave out. A2A 1.0, 8.4.
+// signed adds the signatures to a card and writes it. They sign RFC 8785 of the card without them: the card has no member that some
+// reader would leave out. A2A 1.0, 8.4.
 func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*pat.Keyring) ([]byte, error) {
 	payload, err := strictjson.Canonical(card)
 	if err != nil {

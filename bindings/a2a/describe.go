@@ -19,7 +19,7 @@ const (
 	maxSchema  = 64 << 10
 )
 
-// An about is what a plain text is told of one intent.
+// An about has the texts about one intent for answers in plain text.
 type about struct {
 	UID         string          `json:"intent_uid"`
 	Description string          `json:"description,omitempty"`
@@ -105,7 +105,7 @@ func exampleOf(in *intents.Intent) json.RawMessage {
 	return text
 }
 
-// bounded is a schema, or nil where it is too long to be told.
+// bounded returns a schema, or nil if it is too long to include.
 func bounded(schema strictjson.Object) any {
 	if text, err := strictjson.Append(nil, schema); err != nil || len(text) > maxSchema {
 		return nil

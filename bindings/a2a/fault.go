@@ -107,8 +107,8 @@ func violationsOf(f *reason.Refusal) []violation {
 // refuse answers with a refusal that is an error of the protocol.
 func (x *exchange) refuse(f *reason.Refusal) { x.fail(faultOf(f)) }
 
-// fail answers with an error. In JSON-RPC its HTTP status is 200 but where clients and proxies act on the status; then the
-// answer is no stream either.
+// fail answers with an error. In JSON-RPC its HTTP status is 200, unless clients and proxies act on the status; then the answer is not a
+// stream either.
 func (x *exchange) fail(f *fault) {
 	h := x.w.Header()
 	status := http.StatusOK
@@ -148,8 +148,8 @@ const (
 	ofA2A       = "a2a-protocol.org"
 )
 
-// details appends the list of what is told of an error beside its message. A2A 1.0, 9.5 and 11.6. The first ErrorInfo has the domain of
-// A2A, since official clients read the metadata of no other, and one of them that of the last.
+// details appends the details of an error to its message. A2A 1.0, 9.5 and 11.6. The first ErrorInfo has the domain of A2A, because
+// official clients read the metadata of no other, and one of them that of the last.
 func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	first := map[string]any{
 		"@type": errorInfo, "domain": ofA2A, "reason": cmp.Or(f.reason, genericStatus[x.restStatus(f)], genericCode[f.code]),
@@ -179,7 +179,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	return strictjson.Append(out, list)
 }
 
-// metadata is what an ErrorInfo tells of a refusal; its values are texts.
+// metadata returns the metadata of a refusal in an ErrorInfo; its values are texts.
 func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	m := map[string]any{"request_id": string(x.RequestID), "reason": string(r.Reason)}
 	if number := r.Reason.Number(); number != "" {
@@ -197,7 +197,7 @@ func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	return m
 }
 
-// write sends an answer that is no stream.
+// write sends an answer that is not a stream.
 func (x *exchange) write(status int, mediaType string, body []byte) {
 	x.w.Header()["Content-Type"] = []string{mediaType}
 	x.w.WriteHeader(status)

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// members reads an object of a request. What is not asked for is ignored, as A2A 1.0, 5.7 wants it; null is what is not there.
-// The first thing wrong stays.
+// members reads an object of a request. It ignores unknown members, as A2A 1.0, 5.7 requires; null counts as absent. It keeps the first
+// error.
 type members struct {
 	object strictjson.Object
 	at     string // JSON pointer to object in params

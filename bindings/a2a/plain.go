@@ -32,7 +32,7 @@ func plain(v any) bool {
 		return len(v) > 0
 	case bool:
 		return true
-	default: // null, and what is none of these
+	default: // null, and other types
 		return false
 	}
 }

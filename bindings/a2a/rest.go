@@ -56,7 +56,7 @@ func restOperation(method, path string) (name, task, route string) {
 	return by(map[string]string{http.MethodGet: "GetTask"}), task, "/tasks/:id"
 }
 
-// routed finds the operation that a request is for, and what its path says.
+// routed finds the operation of a request, and the parameters in its path.
 func (x *exchange) routed(path string) (name string, fail *fault) {
 	name, task, route := restOperation(x.r.Method, path)
 	switch {
@@ -76,13 +76,13 @@ func (x *exchange) routed(path string) (name string, fail *fault) {
 	return name, nil
 }
 
-// The parameters of queries that are no texts.
+// The parameters of queries that are not texts.
 var (
 	numbers = []string{"historyLength", "pageSize"}
 	flags   = []string{"includeArtifacts"}
 )
 
-// readREST reads what a request has beside its path: a body where it sends a message, else a query.
+// readREST reads the parameters of a request beside its path: from the body if it sends a message, from the query otherwise.
 func (x *exchange) readREST(name string) bool {
 	if !operations[name].sends {
 		return x.readQuery()

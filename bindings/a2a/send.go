@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// keyPrefix is that of the idempotency keys that are ids of messages: a message that is sent again is told again.
+// keyPrefix is the prefix of idempotency keys that are ids of messages: a message that comes again gets the same answer.
 const keyPrefix = "a2a:"
 
 // send answers SendMessage and SendStreamingMessage. A2A 1.0, 3.1.1 and 3.1.2.
@@ -87,7 +87,7 @@ func (x *exchange) execute(m *message) {
 	x.ended(&result, err, m.contextID)
 }
 
-// prepare completes the call by what stands beside the parameters.
+// prepare completes the call by the members beside the parameters.
 func (x *exchange) prepare(m *message) (err error) {
 	key := keyPrefix + m.id
 	if own := x.r.Header.Get("Idempotency-Key"); own != "" {
@@ -104,7 +104,7 @@ func (x *exchange) prepare(m *message) (err error) {
 	return nil
 }
 
-// ended answers with what became of a call, as a task.
+// ended answers with the outcome of a call, as a task.
 func (x *exchange) ended(result *execute.Result, err error, contextID string) {
 	if f := refusalOf(err); f != nil {
 		x.failed(f, contextID)
@@ -124,8 +124,8 @@ func (x *exchange) done(result *execute.Result) task {
 	return t
 }
 
-// failed answers a call that was not made, or not with success. What was begun is a task that failed, what the policy refuses
-// one that was rejected; what is wrong with the request, and what nobody can be made to wait for, is an error.
+// failed answers a call that was not made, or failed. A call that has begun is a failed task, and one that the policy refuses a rejected
+// task. An invalid request, and a condition that the agent cannot wait for, is an error.
 func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	begun := x.Event != nil && x.Event.Reference != nil
 	switch {
@@ -154,7 +154,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	}
 }
 
-// refuseOrReject answers a refusal of a call of which there is no record.
+// refuseOrReject answers a refusal of a call that has no record.
 func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	if !rejects(f) {
 		x.refuse(f)
@@ -176,7 +176,7 @@ func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	x.task(&t)
 }
 
-// rejects reports whether a refusal says no to a call that is right in itself: by policy, limit or payment.
+// rejects reports whether a refusal is about a valid call: by policy, limit or payment.
 func rejects(f *reason.Refusal) bool {
 	if f.Reason == reason.ScopeExceeded || f.Reason == reason.InsufficientPermissions || f.Reason == reason.AgentBlocked {
 		return false // they are of the token, not of the call
@@ -188,7 +188,7 @@ func rejects(f *reason.Refusal) bool {
 	return f.Reason == reason.PolicyConflict
 }
 
-// headers tells of limits and charge beside a task that failed.
+// headers sets limits and charge for a task that failed.
 func (x *exchange) headers(f *reason.Refusal) {
 	x.Refusal = f
 	wire.WriteTaken(x.w.Header(), f)

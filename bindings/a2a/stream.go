@@ -90,7 +90,7 @@ func (s *events) end(t *task) {
 	})
 }
 
-// start makes a call whose task is told of before it ends: at once, or in a stream.
+// start makes a call whose task is reported before it ends: at once, or in a stream.
 func (x *exchange) start(m *message) {
 	call := x.d.executor.Start(x.r.Context(), x.call)
 	reference, begun := call.Begun()

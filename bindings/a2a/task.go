@@ -27,7 +27,7 @@ var stateOf = map[execute.CallStatus]state{
 	execute.CallRunning: working, execute.CallDone: completed, execute.CallFailed: failed,
 }
 
-// A task is one call as the protocol tells of it. A2A 1.0, 4.1.1.
+// A task is one call as the protocol describes it. A2A 1.0, 4.1.1.
 type task struct {
 	id, contextID string
 	state         state
@@ -39,7 +39,7 @@ type task struct {
 	standing      []limit.Standing
 	warnings      []intents.MissingOutput
 	replayed      bool
-	live          bool // told to the request that made the call
+	live          bool // the request made the call itself
 }
 
 // of takes what the event of a call has.
@@ -112,7 +112,7 @@ func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendReason appends the message that says why a task did not end well: in words, and as the error of UIM.
+// appendReason appends the message that explains why a task failed: in words, and as the error of UIM.
 func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
 	about := x.About(t.refusal)
 	if !t.live { // it was another request
@@ -157,7 +157,7 @@ func (x *exchange) appendArtifact(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendMetadata writes what the extension tells beside, where the client asked for it.
+// appendMetadata writes the metadata of the extension, if the client asked for it.
 func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 	if !x.extended {
 		return

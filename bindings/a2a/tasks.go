@@ -129,8 +129,7 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	return q, size, !known, in.wrong
 }
 
-// pageToken writes a position; empty for the end. It is worth something to the agent alone whose call it names: others are
-// told that it is none of theirs.
+// pageToken writes a position; empty for the end. Only the agent of the call in it can use it; for others it is invalid.
 func pageToken(c execute.RecordCursor) string {
 	if c.ID == "" {
 		return ""

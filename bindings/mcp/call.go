@@ -90,7 +90,7 @@ func (a *answer) beside(call *execute.Call) error {
 	return nil
 }
 
-// either reads a value that may stand in a header, in _meta, or in both alike.
+// either reads a value that may be in a header, in _meta, or in both alike.
 func either(h http.Header, meta strictjson.Object, name string) (string, error) {
 	inHeader := h.Get(name)
 	v, sent := meta[name]
@@ -107,7 +107,7 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 	return inMeta, nil
 }
 
-// metaOf appends _meta: what the HTTP door tells in headers.
+// metaOf appends _meta: the header fields of the HTTP door.
 func (a *answer) metaOf(out []byte) []byte {
 	w := strictjson.NewWriter(append(out, `,"_meta":`...))
 	h := a.Header()

@@ -1,6 +1,6 @@
-// Package mcp is the door of the Model Context Protocol: intents are tools. One endpoint of each service speaks the
-// revision 2026-07-28, in which every request stands alone, and those with a handshake, of which 2025-11-25 is the last. There
-// are no sessions, since the PAT is who calls.
+// Package mcp is the door of the Model Context Protocol: intents are tools. One endpoint of each service speaks the revision 2026-07-28,
+// in which every request is independent, and those with a handshake, up to 2025-11-25. There are no sessions, because the PAT identifies
+// the caller.
 package mcp
 
 import (

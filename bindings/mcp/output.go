@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// piece is how much of an answer is written at once, in bytes: a large output stands in its answer twice, and is not held in
-// memory for that.
+// piece is how much of an answer is written at once, in bytes: a large output occurs twice in its answer, and is not copied in memory for
+// that.
 const piece = 64 << 10
 
 var pieces = sync.Pool{New: func() any { return new([]byte) }}

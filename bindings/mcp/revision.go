@@ -21,8 +21,8 @@ var revisions = []string{revision2026, revision2025, "2025-06-18", "2025-03-26"}
 
 // A revision is that of one request.
 type revision struct {
-	name  string // as the header says it; empty: it says none
-	alone bool   // each request stands alone: 2026-07-28
+	name  string // as in the header; may be empty
+	alone bool   // each request is independent: 2026-07-28
 }
 
 // Codes of errors. MCP 2026-07-28, basic, Error Codes.
@@ -125,7 +125,7 @@ func invalidParams(message string) *jsonrpc.Error {
 func unsupported(requested string) *jsonrpc.Error {
 	data, err := strictjson.Append(nil, map[string]any{"supported": anyOf(revisions), "requested": bounded(requested)})
 	if err != nil {
-		data = nil // what was requested is no text
+		data = nil // the requested revision is not a text
 	}
 	return &jsonrpc.Error{Code: unsupportedVersion, Message: "The protocol version is not spoken here.", Data: data}
 }
@@ -138,7 +138,7 @@ func anyOf(list []string) []any {
 	return out
 }
 
-// bounded is a short text of a client, such as may be told to it again.
+// bounded returns a short text of a client that may be quoted to the client.
 func bounded(s string) string {
 	const most = 64
 	if len(s) > most {

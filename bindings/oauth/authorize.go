@@ -74,7 +74,7 @@ func (d *Door) question(q *request, values url.Values, scope string) *question {
 	return x
 }
 
-// told returns where the client is told of an error; empty: only the person is.
+// told returns the redirect URI at which the client receives an error; empty: only the person sees it.
 func (x *question) told(err error) string {
 	own, ok := errors.AsType[*consent.Error](err)
 	if !ok || !own.Told || x.asked == nil {
@@ -83,7 +83,7 @@ func (x *question) told(err error) string {
 	return x.location(x.asked.RedirectURI, x.asked.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
-// refuse answers an error after a person has answered: to the client where it may be told, else to the person alone.
+// refuse answers an error after a person has answered: to the client if it may receive the error, otherwise only to the person.
 func (x *question) refuse(err error) {
 	to := x.told(err)
 	if to == "" {
@@ -213,7 +213,7 @@ func (d *Door) decide(q *request) {
 	x.agreed(step, err)
 }
 
-// agreed answers what became of a consent.
+// agreed answers with the outcome of a consent.
 func (x *question) agreed(step consent.Step, err error) {
 	own, _ := errors.AsType[*consent.Error](err)
 	switch {
@@ -267,7 +267,7 @@ func (q *request) redirect(to, state string, pairs ...string) {
 	q.send(q.location(to, state, pairs...))
 }
 
-// location is a redirect URI with what the client is told.
+// location returns a redirect URI with parameters for the client.
 func (q *request) location(to, state string, pairs ...string) string {
 	values := url.Values{"iss": {issuer(q.Service.Definition)}}
 	if state != "" {
@@ -290,7 +290,7 @@ func (q *request) send(location string) {
 	q.w.WriteHeader(http.StatusSeeOther)
 }
 
-// failPage tells the person what is wrong.
+// failPage shows the error to the person.
 func (q *request) failPage(p *page.Consent, err error) {
 	q.Refusal = consent.RefusalOf(err)
 	_, _, status := errorCode(err)
@@ -332,7 +332,7 @@ func (q *request) cookieName() string {
 	return "uim-consent"
 }
 
-// cookie returns what tells the browser from others; empty: it has sent nothing.
+// cookie returns the value that identifies the browser; empty: it has sent none.
 func (q *request) cookie() string {
 	list := q.CookiesNamed(q.cookieName())
 	if len(list) != 1 {

@@ -30,8 +30,8 @@ func resourceMetadata(s *service.Definition) map[string]any {
 	}
 }
 
-// serverMetadata describes the authorization server. Without consent it takes agreements that agents have signed, and nothing
-// else. RFC 8414 2; client-ID metadata documents, section 5; RFC 9207 3.
+// serverMetadata describes the authorization server. Without consent it accepts only agreements that agents have signed. RFC 8414 2;
+// client-ID metadata documents, section 5; RFC 9207 3.
 func serverMetadata(s *service.Definition) map[string]any {
 	m := map[string]any{
 		"issuer": issuer(s), "token_endpoint": s.At(tokenRoute), "revocation_endpoint": s.At(revokeRoute),

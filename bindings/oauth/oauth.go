@@ -86,7 +86,7 @@ type request struct {
 	*door.Visit
 	*http.Request
 	w    http.ResponseWriter
-	back page.Link // for the page that tells of an error; zero: none
+	back page.Link // for the error page; zero: no link
 }
 
 // Serve answers one request.

@@ -58,7 +58,7 @@ func (d *Door) token(q *request) {
 	q.answer(http.StatusOK, answer)
 }
 
-// parameters reads a form in which every parameter is there once.
+// parameters reads a form that has every parameter once.
 func (q *request) parameters() (url.Values, error) {
 	if _, sent := q.Header["Authorization"]; sent {
 		return nil, &consent.Error{Code: consent.InvalidClient, Description: "Clients are public here: send no Authorization."}

@@ -77,7 +77,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 // xdg is a file under a base directory of the XDG specification.
 func xdg(variable, fallback string, parts ...string) (string, error) {
 	dir := os.Getenv(variable)
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored
+	if !filepath.IsAbs(dir) { // XDG ignores relative paths
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", fmt.Errorf("finding the home directory: %w; set %s", err, variable)
@@ -149,7 +149,7 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	return o, nil
 }
 
-// printData writes data to stdout: as JSON with -o json, else as text writes it.
+// printData writes data to stdout: as JSON with -o json, otherwise by text.
 func (s *agentSettings) printData(c *cobra.Command, data any, text func(io.Writer) error) error {
 	if s.output != "json" {
 		return text(c.OutOrStdout())
@@ -167,7 +167,7 @@ func (s *agentSettings) printNote(c *cobra.Command, format string, args ...any) 
 	}
 }
 
-// run wraps a command so that a refusal of the service is printed in full: with -o json as data, else as text.
+// run wraps a command so that it prints a refusal of the service in full: with -o json as data, otherwise as text.
 func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := f(c, args)

@@ -182,7 +182,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	return nil
 }
 
-// printTerms says in plain words what the policy means, as policy explain does.
+// printTerms explains the policy in plain words, as policy explain does.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
 	known, err := tellTerms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy)
 	if err == nil && !known {
@@ -191,7 +191,7 @@ func printTerms(c *cobra.Command, policy agent.Policy) error {
 	return err
 }
 
-// tellTerms writes what the policy means, where that can be said; else why it cannot, to where problems go.
+// tellTerms writes the meaning of the policy, or the reason why it cannot be explained, to where problems go.
 func tellTerms(c *cobra.Command, to, problemsTo io.Writer, policy agent.Policy) (known bool, err error) {
 	src := source{"the policy", policy.Raw}
 	for _, lenient := range []bool{false, true} {

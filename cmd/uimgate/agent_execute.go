@@ -236,8 +236,7 @@ func schemaTypes(schema map[string]any) []string {
 	return out
 }
 
-// typed reads a value written on a command line: as JSON where that gives a type that is admitted, else as
-// text where that is.
+// typed reads a value from a command line: as JSON if that gives an admitted type, otherwise as text if that is admitted.
 func typed(types []string, text string) (any, bool) {
 	if len(types) == 1 && types[0] == "string" {
 		return text, true

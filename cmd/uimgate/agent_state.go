@@ -78,8 +78,8 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	return nil, usageError{fmt.Errorf("several agreements fit; say which service is meant: %s", strings.Join(names, ", "))}
 }
 
-// unoffered is the refusal of an intent that the services of its namespace with an agreement do not offer, or no longer:
-// no new agreement would permit it. A service that cannot be asked says nothing.
+// unoffered returns the refusal of an intent that the services of its namespace with an agreement do not offer, or no longer: a new
+// agreement would not permit it. It skips services that cannot be asked.
 func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
 	const most = 8 // services to ask
 	var refusal error

@@ -124,7 +124,7 @@ func verdict(s *agentSettings, c *cobra.Command, r verify.Report) error {
 	return errSilent
 }
 
-// lookupRecords asks DNS. A domain without records is no error.
+// lookupRecords asks DNS. A domain without records is not an error.
 func lookupRecords(ctx context.Context, domain string) (verify.Records, error) {
 	found, err := discovery.New(discovery.Options{}).Lookup(ctx, domain)
 	if errors.Is(err, discovery.ErrNotFound) {

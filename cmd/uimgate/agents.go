@@ -246,7 +246,7 @@ changes when agents come and go, a number is confirmed: approve shows which agen
 	return c
 }
 
-// numbered returns the agent with a number in the list of those that wait, once the operator has said that it is meant.
+// numbered returns the agent with a number in the list of those that wait, after the operator has confirmed it.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
 	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, Paging: admin.Paging{Limit: 1000}}
 	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {

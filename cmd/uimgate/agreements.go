@@ -157,7 +157,7 @@ signature over the policy, or an envelope of the uAgents protocol. It needs no g
 	}
 }
 
-// provedBy says what a bundle that has been verified proves.
+// provedBy returns what a verified bundle proves.
 func provedBy(a pat.Agreement) string {
 	record, consented := a.Consent()
 	if !consented && agreement.InChat(a) {

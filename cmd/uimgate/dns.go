@@ -67,7 +67,7 @@ lists: that of the Ed25519 key in a file (PEM), which is made where there is non
 	return c
 }
 
-// serviceFlags are those that say which service is meant, and under which domain.
+// serviceFlags are those that select the service and its domain.
 func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 	configFlag(c, &s.config)
 	c.Flags().StringVar(&s.service, "service", "", "id of the service, where there are several")
@@ -189,7 +189,7 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// recordWarnings are the reasons for which records that are well formed may still not help an agent.
+// recordWarnings are the reasons why well-formed records may still not help an agent.
 func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {

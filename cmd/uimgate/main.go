@@ -1,6 +1,5 @@
-// Command uimgate stands in front of a web service's API and makes it usable by AI agents: it publishes
-// what the service offers, takes signed agreement to its terms, and lets each call through exactly as
-// far as the terms allow.
+// Command uimgate makes the API of a web service usable by AI agents: it publishes what the service offers, takes signed agreement to its
+// terms, and lets each call through exactly as far as the terms allow.
 package main
 
 import (
@@ -72,7 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // dashed is an argument like an identifier that begins with "-": a key's thumbprint or a jti in base64url.
 var dashed = regexp.MustCompile(`^-[A-Za-z0-9_-]{21,42}$`)
 
-// dashHint tells how to give an identifier that begins with "-" and was read as a flag. It is empty where there is none.
+// dashHint explains how to give an identifier that begins with "-" and was read as a flag. It is empty if there is none.
 func dashHint(args []string) string {
 	for _, arg := range args {
 		switch {
@@ -112,7 +111,7 @@ policy allows: validated, limited, metered, forwarded and accounted for.`,
 	return root
 }
 
-// mrpCommands are those of the Machine Relay Protocol: an agent's, and those of whoever runs a relay.
+// mrpCommands are those of the Machine Relay Protocol: for agents, and for operators of a relay.
 func mrpCommands() []*cobra.Command {
 	version, usage := readVersion().Version, func(err error) error { return usageError{err} }
 	relay := relaycmd.Program{
@@ -124,7 +123,7 @@ func mrpCommands() []*cobra.Command {
 	return []*cobra.Command{agent, relaycmd.Serve(relay)}
 }
 
-// knownCommand refuses what is no command, with the one that may be meant.
+// knownCommand refuses an unknown command, and suggests the nearest.
 func knownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -28,7 +28,7 @@ func operatorCommands() []*cobra.Command {
 	}
 }
 
-// An operator is the flags of these commands: where the gateway is, by which token, how answers are printed.
+// An operator is the flags of these commands: the address of the gateway, its token, the form of the output.
 type operator struct {
 	url, tokenFile, config string
 	data                   string
@@ -87,8 +87,8 @@ func (o *operator) revocation(id, why string) admin.Revocation {
 	return admin.Revocation{Record: o.record(id), Reason: why}
 }
 
-// client returns the client of the gateway meant: by its socket, where this user may use it, so that it works with any
-// certificate and whatever has become of the configuration; else by the admin listener.
+// client returns the client of the gateway: by its socket, if this user may use it, so that it works with any certificate and even with a
+// broken configuration; otherwise by the admin listener.
 func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := o.checkFormat(); err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (o *operator) socket(ctx context.Context) string {
 	return client.OwnSocket(ctx, dir)
 }
 
-// adminURL is that of --admin, else of the environment, else of the configuration.
+// adminURL returns the URL of --admin, of the environment, or of the configuration.
 func (o *operator) adminURL() string {
 	if o.url != "" {
 		return o.url
@@ -139,8 +139,7 @@ func (o *operator) adminURL() string {
 	return client.ConfiguredURL(cfg)
 }
 
-// token is the admin token: of --admin-token-file, else of the environment, else of the gateway that the
-// configuration describes.
+// token returns the admin token: of --admin-token-file, of the environment, or of the gateway that the configuration describes.
 func (o *operator) token() (string, error) {
 	if o.tokenFile != "" {
 		return client.ReadToken(o.tokenFile)

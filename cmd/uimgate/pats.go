@@ -33,7 +33,7 @@ var patColumns = []column[admin.PAT]{
 	listColumn("scope", func(t admin.PAT) []string { return t.Scope }).onlyCSV(),
 }
 
-// humanLimit words how often in which time.
+// humanLimit words a limit: how often in which time.
 func humanLimit(l pat.Limit) string {
 	n := humanize.Comma(l.Rate)
 	if l.Period == 0 {

@@ -43,7 +43,7 @@ whether it can enforce all of a policy, is what "uimgate check" says.`,
 	return c
 }
 
-// outputFlag adds -o, of which the first of known is the default.
+// outputFlag adds -o; the first of known is the default.
 func outputFlag(c *cobra.Command, into *string, known ...string) {
 	c.Flags().StringVarP(into, "output", "o", known[0], alternatives(known))
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -122,8 +122,8 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	return p, src, nil
 }
 
-// tellOfLenient says where --lenient would read a document that is refused without it, such as an offer without uid and assigner, as
-// data spaces have them.
+// tellOfLenient suggests --lenient for a document that is refused without it, such as an offer without uid and assigner, as data spaces
+// have them.
 func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	if o.Lenient || c.Flags().Lookup("lenient") == nil {
 		return

@@ -124,7 +124,8 @@ func (e explanation) write(w io.Writer, l layout) error {
 	return err
 }
 
-// iri is a name as it can stand unquoted in a line: what no IRI and no JSON pointer to a known property holds is replaced.
+// iri returns a name that is safe without quotes in a line: it replaces characters that neither an IRI nor a JSON pointer to a known
+// property has.
 func iri(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"<>[]{}|\\^`", r) {

@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A statementRow is one line of a statement as tables and CSV have it. Amounts of the opening and closing rows are how the
-// account stood; those of the rows between are what the period added.
+// A statementRow is one line of a statement in tables and CSV. The opening and closing rows have the balance of the account; the rows
+// between have what the period added.
 type statementRow struct {
 	agentID                        pat.AgentID
 	currency                       string
@@ -63,7 +63,7 @@ func rowsOf(s admin.Statement) []statementRow {
 	return append(out, stood("closing", s.Closing))
 }
 
-// totalRows are what all accounts did in the period, by currency, and what they stood at together.
+// totalRows sum up all accounts in the period, by currency, with their balances.
 func totalRows(totals []admin.StatementTotal) []statementRow {
 	var out []statementRow
 	for _, t := range totals {

@@ -76,7 +76,7 @@ func statusCommand() *cobra.Command {
 	return c
 }
 
-// printBacklog tells what waits for the operator, and which command shows it.
+// printBacklog prints what waits for the operator, and the command that shows it.
 func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		of := ""
@@ -95,7 +95,7 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	}
 }
 
-// printConcealed names the intents at which the API writes the operator's own values into its answers.
+// printConcealed names the intents whose answers repeat the operator's own values.
 func printConcealed(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {

@@ -21,11 +21,11 @@ const (
 	bodiesPart = 4
 	// connectionsPart is the part that connections may take.
 	connectionsPart = 4
-	// perConnection is what one takes while it is served, in bytes: 17 kB were measured, of which two buffers of net/http are 8 and a
-	// stack is 8. One that is parked takes 5.
+	// perConnection is the memory of one while it is served, in bytes: 17 kB were measured; two buffers of net/http take 8 and a stack 8.
+	// A parked one takes 5.
 	perConnection = 24 << 10
-	// perSecureConnection is what one with TLS takes, which is never parked: 28 kB were measured after a short body, and 39 after one
-	// of 20 kB, for which its buffer has grown.
+	// perSecureConnection is the memory of one with TLS, which is never parked: 28 kB were measured after a short body, and 39 after one
+	// of 20 kB, which its buffer has grown for.
 	perSecureConnection = 40 << 10
 	maxConnections      = 16 << 10
 	// parkAfter is how long a connection waits for a request before it is parked. It is short beside idleTimeout, and long beside the
@@ -47,7 +47,7 @@ func (p *process) bounds() connlimit.Bounds {
 		Trouble:    func(err error) { p.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
 	}
 	if !secure {
-		b.Answer = overloaded() // with TLS nobody could read it
+		b.Answer = overloaded() // with TLS the client could not read it
 		b.Park = cmp.Or(p.park, parkAfter)
 	}
 	return b

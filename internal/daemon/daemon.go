@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) error {
 // leftBehind is what the end of the process cut off.
 type leftBehind struct{ calls, ends atomic.Int64 }
 
-// stopped says in one line what the process did, and what it left.
+// stopped logs in one line what the process did, and what it left.
 func (p *process) stopped(ran time.Duration) {
 	calls, done := p.metrics.Calls()
 	p.Log.Info("stopped", zap.Stringer("ran", ran.Round(time.Second)), zap.Int64("calls", calls), zap.Int64("done", done),
@@ -109,7 +109,7 @@ type process struct {
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
-	started       *config.Config // what needs a restart to be taken over stands here
+	started       *config.Config // settings that need a restart are taken from here
 	closers       []func() error
 	left          leftBehind
 	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was taken over

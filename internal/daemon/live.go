@@ -59,8 +59,8 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	}
 }
 
-// withDeadline gives each request as long as the configuration of now says: one whose upstream may take minutes has its
-// answer, and none holds a connection for good.
+// withDeadline gives each request the time in the present configuration: one whose upstream may take minutes gets its answer, and none
+// holds a connection for good.
 func (p *process) withDeadline(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // connections have the machine's clock

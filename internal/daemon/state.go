@@ -67,7 +67,7 @@ func (s timedStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admi
 	return s.Store.Begin(ctx, r)
 }
 
-// Settle is that of the store. Where nothing is on record it asks nobody, and is not measured.
+// Settle is that of the store. A call without a record is not stored, and not measured.
 func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
 	if a.Recorded {
 		defer s.since("settle", s.now())

@@ -24,7 +24,7 @@ const (
 	giveBackEvery = time.Minute
 )
 
-// sweep turns forgotten calls into unresolved ones, until ctx ends.
+// sweep marks forgotten calls as unresolved, until ctx ends.
 func (p *process) sweep(ctx context.Context) error {
 	return every(ctx, sweepEvery, func() {
 		n, err := p.store.Sweep(ctx)
@@ -64,7 +64,7 @@ func (p *process) moved() {
 		"of processes that have ended, stop every gateway, run uimgate restore --after-external, and start them")
 }
 
-// reconcile has the services say what became of calls of unknown outcome, where they can, until ctx ends.
+// reconcile asks services for the outcome of calls of unknown outcome, if they support it, until ctx ends.
 func (p *process) reconcile(ctx context.Context) error {
 	r := execute.NewReconciler(p.store, p.store.Counted)
 	return every(ctx, sweepEvery, func() {
@@ -80,7 +80,7 @@ func (p *process) reconcile(ctx context.Context) error {
 	})
 }
 
-// purge forgets what no longer matters, until ctx ends. What one purge leaves because there is so much, the next takes at once.
+// purge deletes what is no longer needed, until ctx ends. If a purge reaches its bound, the next one follows at once.
 func (p *process) purge(ctx context.Context) error {
 	return every(ctx, purgeEvery, func() {
 		for n := purgeAgain; n >= purgeAgain && ctx.Err() == nil; {
@@ -93,9 +93,9 @@ func (p *process) purge(ctx context.Context) error {
 	})
 }
 
-// giveBack has the runtime return to the system what many connections held before they were parked, until ctx ends. It would keep most
-// of it, for as long as nobody comes: nothing is allocated then, so that no collection begins. Where more are served than are parked, it
-// is left to the collections that come by themselves.
+// giveBack makes the runtime return memory to the system that many connections held before they were parked, until ctx ends. Otherwise
+// the runtime would keep most of it as long as there is no traffic: nothing is allocated then, so no collection begins. If more
+// connections are served than parked, the regular collections do it.
 func (p *process) giveBack(ctx context.Context) error {
 	before := 0 // how many times a connection had been parked when memory was given back last
 	rest := 0   // sweeps until it may be again

@@ -40,7 +40,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		err := b.Serve(ctx, stdin, stdout)
-		_ = stdout.CloseWithError(io.EOF) // also when it ends early: nobody waits for an answer then
+		_ = stdout.CloseWithError(io.EOF) // also if it ends early: nothing waits for an answer then
 		_ = stdin.Close()
 		return err
 	})

@@ -30,7 +30,7 @@ import (
 // Options say how to show it. All but Once is required.
 type Options struct {
 	Out     io.Writer
-	Once    bool   // ends after the walk; else the gateway stays up until the context ends
+	Once    bool   // ends after the walk; otherwise the gateway stays up until the context ends
 	Doors   bool   // shows agents of other networks instead: of uAgents, of the AEA framework and of MRP
 	Program string // how people call this program
 	Version string
@@ -83,8 +83,8 @@ func Run(ctx context.Context, o Options) error {
 	return walked
 }
 
-// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements, and no
-// calls, so orders have to be possible without a proof of key.
+// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements, and no calls, so
+// orders must be possible without a proof of key.
 const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`

@@ -92,7 +92,7 @@ func (t *tour) relayed(ctx context.Context) (guest, string, error) {
 	}, wire.KeyOf(key).String())
 }
 
-// nameAtRelay is what a message to a relay asks for, or what the first one of a page from there says.
+// nameAtRelay returns the content of a message to a relay, or of the first one in a page.
 func nameAtRelay(raw []byte) string {
 	var told struct {
 		Body struct {

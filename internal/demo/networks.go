@@ -16,14 +16,14 @@ import (
 type guest interface {
 	// agree agrees with the key that the agent has, and returns what it may call.
 	agree(ctx context.Context) (scope string, err error)
-	// call calls an intent, and returns the charge as it was told; empty: none. A refusal is a *refused.
+	// call calls an intent, and returns the charge in the answer; may be empty. A refusal is a *refused.
 	call(ctx context.Context, uid string, parameters map[string]any) (charge string, err error)
 	// revoke ends the PAT.
 	revoke(ctx context.Context) error
 	close()
 }
 
-// A refused is a refusal of UIM, as a guest was told of it.
+// A refused is a refusal of UIM, as a guest received it.
 type refused struct{ reason, message string }
 
 func (r *refused) Error() string { return r.reason + ": " + r.message }
@@ -110,7 +110,7 @@ func (t *tour) guestIsRevoked(g guest) func(context.Context, *agent.Client) erro
 	}
 }
 
-// revokeToken ends a PAT at the gateway, which whoever has it may. UIM core 4.5.
+// revokeToken ends a PAT at the gateway; any holder may. UIM core 4.5.
 func (t *tour) revokeToken(ctx context.Context, token string) error {
 	client := fetch.New(fetch.Options{})
 	defer client.Close()

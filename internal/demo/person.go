@@ -121,7 +121,7 @@ const formType = "application/x-www-form-urlencoded"
 
 var fieldOfPage = regexp.MustCompile(`<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"(?: checked)?>`)
 
-// page opens the consent page, says what a person reads there, and returns its form as it stands.
+// page opens the consent page, prints what a person reads there, and returns its form.
 func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Values, error) {
 	at := p.gateway + "/oauth/authorize"
 	t.printf("   a client without a key sends its person to %s\n", at)

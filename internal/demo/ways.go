@@ -15,7 +15,7 @@ import (
 // fee is what the policy charges an order.
 const fee = "0.05 EUR"
 
-// An order is one that was charged, as the service told the agent.
+// An order is a charged order, as the service reported it to the agent.
 type order struct{ way, charge string }
 
 // charged keeps an order that was charged as it should be.
@@ -45,7 +45,7 @@ func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 	return nil
 }
 
-// ledger asks the operator's side what became of the charges: each that an agent was told of stands there once.
+// ledger reads the charges on the operator's side: each charge that an agent received must be there once.
 func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
 	page, err := operator.Ledger(ctx, admin.UsageQuery{State: store.Captured})

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
-// Bounds of what is told of one tool, in bytes.
+// Bounds of the texts of one tool, in bytes.
 const (
 	toolDescription = 4000
 	toolTitle       = 200
@@ -62,7 +62,7 @@ func newTools(ctx context.Context, s *service.Definition) *Tools {
 	return t
 }
 
-// UID is the intent that a tool is; the name itself where it is none, which may be a uid.
+// UID returns the intent of a tool, or the name itself, which may be a uid, if no tool has it.
 func (t *Tools) UID(name string) string {
 	if uid, ok := t.uids[name]; ok {
 		return uid

@@ -1,12 +1,12 @@
-// Package aea is what agents of the AEA framework send each other: envelopes, the messages in them, and the frames and
-// records in which both go over a connection. What a message says is of its protocol, and read elsewhere.
+// Package aea has the messages of agents of the AEA framework: envelopes, the messages in them, and the frames and records that carry
+// both over a connection. Other packages read the content of messages, by protocol.
 //
 //	e, err := wire.DecodeEnvelope(frame)
 //	m, err := wire.DecodeMessage(e.Message)
 //
-// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), write the same bytes; their packages
-// have names of different authors. Not supported: messages with a body of google.protobuf.Struct, which no packaged
-// protocol uses, and messages of agents before 0.10, which had no dialogues.
+// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), write the same bytes; their packages have names of
+// different authors. Not supported: messages with a body of google.protobuf.Struct, which no packaged protocol uses, and messages of
+// agents before 0.10, which had no dialogues.
 package aea
 
 import (
@@ -21,7 +21,7 @@ import (
 // ErrUndecodable is wrapped by every error of a decoder of this binding. Its text never quotes what was read.
 var ErrUndecodable = field.ErrUndecodable
 
-// ErrUnsendable says that something does not keep the bounds of the wire, so that the other side could not read it.
+// ErrUnsendable means that a value exceeds the bounds of the wire, so that the other side could not read it.
 var ErrUnsendable = errors.New("cannot be sent")
 
 // The bounds of an envelope, in bytes.
@@ -42,9 +42,9 @@ type Envelope struct {
 	URI      string // may be empty; nothing is routed by it
 }
 
-// DecodeEnvelope reads an envelope of at most MaxEnvelope bytes. Unknown fields are ignored. Refused are envelopes from
-// or to nobody, with control characters in an address, whose protocol is no public id, between an agent and a component,
-// and those between components that have a URI: an AEA stops at them. Message shares memory with data.
+// DecodeEnvelope reads an envelope of at most MaxEnvelope bytes. It ignores unknown fields. It refuses envelopes without sender or
+// receiver, with control characters in an address, whose protocol is not a public id, between an agent and a component, and those between
+// components that have a URI: an AEA stops at them. Message shares memory with data.
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxEnvelope {
 		return Envelope{}, fmt.Errorf("%w: envelope: too long", ErrUndecodable)
@@ -101,7 +101,7 @@ func (e Envelope) Encode() ([]byte, error) {
 // ToComponent reports whether the envelope goes from component to component, which is inside of one agent.
 func (e Envelope) ToComponent() bool { return IsComponent(e.To) }
 
-// wrong says which rule of envelopes is not kept; empty: none.
+// wrong returns the rule that an envelope breaks; empty: none.
 func (e Envelope) wrong() string {
 	switch {
 	case !isAddress(e.To):

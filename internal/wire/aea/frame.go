@@ -57,8 +57,7 @@ func (f Framing) Read(r io.Reader) ([]byte, error) {
 	return frame.Bytes(), nil
 }
 
-// Append appends one frame, 1 to MaxEnvelope bytes long. It is to be written at once: agents that read four bytes fail
-// where fewer have come.
+// Append appends one frame, 1 to MaxEnvelope bytes long. Write it in one call: agents that read four bytes fail if fewer have come.
 func (f Framing) Append(out, content []byte) ([]byte, error) {
 	if len(content) == 0 || len(content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: frame: empty or too long", ErrUnsendable)

@@ -62,7 +62,7 @@ func decodeDialogueMessage(data []byte) (Message, error) {
 	if err := r.Err(); err != nil {
 		return Message{}, err
 	}
-	if len(m.Content) == 0 { // every protocol says what kind of message it is
+	if len(m.Content) == 0 { // every protocol has the kind of the message in it
 		return Message{}, fmt.Errorf("%w: no content", ErrUndecodable)
 	}
 	return m, nil

@@ -12,13 +12,12 @@ import (
 // messageTag begins a message that is a step of a dialogue, in a record as everywhere.
 const messageTag = 0x12
 
-// ReadRecord reads the first record of a file of the connection fetchai/stub, and returns what stands behind it:
+// ReadRecord reads the first record of a file of the connection fetchai/stub, and returns the rest of the file:
 //
 //	to,sender,specification id,message,
 //
-// and a line feed or none. The length of the message stands in the message itself, so it may hold commas and line feeds.
-// io.ErrUnexpectedEOF says that the record is not yet complete; after another error no record can be found in data any
-// more. Records carry no URI.
+// and a line feed or none. The message has its own length, so it may hold commas and line feeds. io.ErrUnexpectedEOF means that the
+// record is not yet complete; after another error no record can be found in data any more. Records carry no URI.
 func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 	rest = data
 	var head [3]string
@@ -54,7 +53,7 @@ func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 	return e, bytes.TrimPrefix(rest, []byte("\n")), nil
 }
 
-// messageSize says how long the message is with which data begins. Some of it may be missing yet.
+// messageSize returns the length of the message that data begins with. Some of it may be missing yet.
 func messageSize(data []byte) (int, error) {
 	if len(data) > 0 && data[0] != messageTag {
 		return 0, fmt.Errorf("%w: record: no message", ErrUndecodable)
@@ -74,10 +73,9 @@ func messageSize(data []byte) (int, error) {
 	return 1 + n + int(length), nil
 }
 
-// AppendRecord appends a record with a line feed. Only what ReadRecord reads as the same envelope can be sent: no comma in
-// the names, and one message. The two characters \x in a message, too, are ErrUnsendable, since agents take them for the
-// beginning of an escape, and so read another message. An agent that finds two records reads the first one only: a file is to be empty
-// before one is written.
+// AppendRecord appends a record with a line feed. It only accepts an envelope that ReadRecord reads back: no comma in the names, and one
+// message. The two characters \x in a message, too, are ErrUnsendable, because agents take them for the beginning of an escape, and so
+// read another message. An agent that finds two records reads the first one only: write a record into an empty file.
 func AppendRecord(out []byte, e Envelope) ([]byte, error) {
 	protocol := e.Protocol.String()
 	_, err := ParsePublicID(protocol)

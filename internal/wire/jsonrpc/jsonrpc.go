@@ -35,7 +35,7 @@ type Message struct {
 	Answer bool
 }
 
-// IsNotification reports whether nobody waits for an answer.
+// IsNotification reports whether the message expects no answer.
 func (m *Message) IsNotification() bool { return m.ID == "" }
 
 // An ID is that of a request, in JSON: a string or an integer. Empty: there is none, or it could not be read.
@@ -50,8 +50,7 @@ type Error struct {
 
 func (e *Error) Error() string { return strconv.Itoa(e.Code) + " " + e.Message }
 
-// Read reads one message. Of one that is wrong, the id stands in the Message where it could be read. The error never
-// quotes what was sent.
+// Read reads one message. If the message is wrong, the Message has its id, if that could be read. The error never quotes the input.
 func Read(data []byte) (Message, *Error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
@@ -88,7 +87,7 @@ func Read(data []byte) (Message, *Error) {
 	return m, nil
 }
 
-// unread says why a document is no message.
+// unread explains why a document is not a message.
 func unread(data []byte, err error) *Error {
 	if at := strings.TrimLeft(string(data[:min(len(data), 64)]), " \t\r\n"); strings.HasPrefix(at, "[") {
 		return &Error{Code: InvalidRequest, Message: "Batches are not accepted: send one message in each request."}
@@ -100,7 +99,7 @@ func unread(data []byte, err error) *Error {
 	return &Error{Code: ParseError, Message: "The body is not acceptable JSON."}
 }
 
-// idOf writes an id as it is answered; empty: it is none.
+// idOf returns an id as answers have it; empty: there is none.
 func idOf(v any) ID {
 	switch v := v.(type) {
 	case string:
@@ -120,14 +119,14 @@ func AppendResult(out []byte, id ID, result []byte) []byte {
 	return EndResult(append(BeginResult(out, id), result...))
 }
 
-// BeginResult appends what stands before a result, which is then appended itself, and ended by EndResult.
+// BeginResult appends the text before a result. The caller then appends the result, and calls EndResult.
 func BeginResult(out []byte, id ID) []byte { return append(head(out, id), `,"result":`...) }
 
-// EndResult appends what stands behind a result.
+// EndResult appends the text after a result.
 func EndResult(out []byte) []byte { return append(out, '}') }
 
-// AppendEvent appends a message as the data of a server-sent event, with the blank line that ends it. Line feeds stand between
-// the tokens of JSON only, where blanks do as well, and would end the line.
+// AppendEvent appends a message as the data of a server-sent event, with the blank line that ends it. It replaces line feeds, which JSON
+// only has between tokens and which would end the line, by blanks.
 func AppendEvent(out, message []byte) []byte {
 	out = append(out, "data: "...)
 	for _, b := range message {

@@ -2,7 +2,7 @@ package mrp
 
 import "time"
 
-// EntryType is what an entry of an access list says.
+// EntryType is the type of an entry of an access list.
 type EntryType string
 
 // An entry is heeded by the policy of its kind only.
@@ -11,7 +11,7 @@ const (
 	Block EntryType = "block"
 )
 
-// An Entry says of a peer whether it may send, under an inbox policy that asks for it.
+// An Entry permits or blocks a peer, under an inbox policy that uses the list.
 type Entry struct {
 	ID        int64     `json:"id"`
 	Owner     Key       `json:"owner_key"`

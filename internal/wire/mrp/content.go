@@ -42,13 +42,13 @@ const (
 // UnsupportedAction is the code of a Fault for an action that an agent does not have.
 const UnsupportedAction = "unsupported_action"
 
-// An Event wants no answer.
+// An Event expects no answer.
 type Event struct {
 	Event string         `json:"event"` // such as task.completed
 	Data  map[string]any `json:"data"`
 }
 
-// A Progress says how far a request is.
+// A Progress is the progress of a request.
 type Progress struct {
 	State    string  `json:"state"`
 	Progress float64 `json:"progress"` // 0 to 1

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Code says what is wrong. Codes that this package does not know may come from other relays.
+// A Code is the kind of an error. Other relays may send codes that this package does not have.
 type Code string
 
 // The codes of the protocol, and the status of each.
@@ -49,7 +49,7 @@ type Error struct {
 	// RequestID names the request, for the operator of the relay.
 	RequestID string `json:"request_id,omitempty"`
 
-	// Status is that of HTTP; 0: what the code says.
+	// Status is that of HTTP; 0: that of the code.
 	Status int `json:"-"`
 	// RetryAfter is how long to wait before the same request can succeed. 0: unknown.
 	RetryAfter time.Duration `json:"-"`

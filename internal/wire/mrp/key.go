@@ -14,7 +14,7 @@ var strict = base64.RawURLEncoding.Strict()
 // A Key is an agent: its Ed25519 public key. Two agents are the same if their keys are equal.
 type Key [ed25519.PublicKeySize]byte
 
-// ErrKey means that a text is no key: 43 characters of base64url, in the one spelling there is.
+// ErrKey means that a text is not a key: 43 characters of base64url, in the one spelling there is.
 var ErrKey = errors.New("a key is 43 characters of base64url without padding, in its only spelling")
 
 // ParseKey reads a key. The error is ErrKey.

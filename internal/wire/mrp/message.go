@@ -64,7 +64,7 @@ type Attachment struct {
 	ContentType string `json:"content_type,omitempty"`
 	Size        int64  `json:"size"`           // bytes
 	Hash        string `json:"hash,omitempty"` // SHA-256, lower hex
-	// Encrypted says that the blob can be read with a data key, which DEKEnc and DEKCT have for the recipient.
+	// Encrypted means that the blob can be read with a data key, which DEKEnc and DEKCT have for the recipient.
 	Encrypted bool   `json:"encrypted,omitempty"`
 	DEKEnc    string `json:"dek_enc,omitempty"`
 	DEKCT     string `json:"dek_ct,omitempty"`
@@ -165,7 +165,7 @@ func (o *object) attachment(i int, item any) (a Attachment) {
 	return a
 }
 
-// A Receipt is what the sender of a message is told of it.
+// A Receipt is the answer to the sender of a message.
 type Receipt struct {
 	MessageID   string        `json:"message_id"`
 	Status      MessageStatus `json:"status"`

@@ -25,7 +25,7 @@ const (
 	Private Visibility = "private"
 
 	Open      InboxPolicy = "open"      // everybody may send
-	Closed    InboxPolicy = "closed"    // nobody may
+	Closed    InboxPolicy = "closed"    // no one may send
 	AllowList InboxPolicy = "allowlist" // only who has an entry that allows
 	BlockList InboxPolicy = "blocklist" // everybody but who has an entry that blocks
 
@@ -33,7 +33,7 @@ const (
 	Suspended AgentStatus = "suspended"
 )
 
-// A Profile is what a relay says of an agent.
+// A Profile is a relay's description of an agent.
 type Profile struct {
 	PublicKey    Key             `json:"public_key"`
 	DisplayName  *string         `json:"display_name"`
@@ -46,7 +46,7 @@ type Profile struct {
 	LastActiveAt time.Time       `json:"last_active_at"`
 }
 
-// A Capability is something that an agent says it can do.
+// A Capability is a capability that an agent declares.
 type Capability struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -158,7 +158,7 @@ type Agents struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// Capabilities is everything that an agent says it can do.
+// Capabilities are all capabilities that an agent declares.
 type Capabilities struct {
 	PublicKey    Key          `json:"public_key"`
 	Capabilities []Capability `json:"capabilities"`

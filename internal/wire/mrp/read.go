@@ -16,11 +16,11 @@ import (
 type object struct {
 	members strictjson.Object
 	raw     map[string][]byte // of asItIs, as they were written
-	at      string            // where it stands, for messages: "" or "attachments/0/"
+	at      string            // its place, for messages: "" or "attachments/0/"
 	err     *Error
 }
 
-// asItIs names the members that are kept as bytes: nobody here looks into a body, however many values it has.
+// asItIs names the members that are kept as bytes: this package does not read a body, however many values it has.
 var asItIs = map[string]bool{"body": true, "message": true, "metadata": true}
 
 // readObject reads a request's document strictly: JSON of RFC 8259, no name twice in an object, bounded levels.
@@ -88,7 +88,7 @@ func (o *object) text(name string, most int) string {
 	return s
 }
 
-// required is text for a member that has to be there.
+// required is text for a required member.
 func (o *object) required(name string, most int) string {
 	s := o.text(name, most)
 	if s == "" {

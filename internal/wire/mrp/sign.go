@@ -32,7 +32,7 @@ func parseSignature(text string) (s Signature, ok bool) {
 	return s, err == nil && n == len(s)
 }
 
-// An Auth is what a request, or the first frame of a WebSocket, says about its sender. It proves nothing before Verify.
+// An Auth is the identity that a request, or the first frame of a WebSocket, claims. It proves nothing before Verify.
 type Auth struct {
 	Key       Key
 	Timestamp string // as it was written
@@ -76,7 +76,7 @@ func readTime(text string) (time.Time, error) {
 
 var errForm = errors.New("no time of RFC 3339")
 
-// ReadAuth reads the headers of a request, each of which has to be there once. The error is of code unauthorized.
+// ReadAuth reads the headers of a request, each of which must occur once. The error has the code unauthorized.
 func ReadAuth(h http.Header) (Auth, *Error) {
 	for _, name := range []string{HeaderKey, HeaderTimestamp, HeaderSignature} {
 		if len(h.Values(name)) > 1 {

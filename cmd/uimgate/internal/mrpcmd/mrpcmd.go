@@ -18,7 +18,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A Program is what the commands are told of the program that they are part of.
+// A Program has the parts of the program that the commands use.
 type Program struct {
 	Version string
 	Usage   func(error) error // marks a mistake in the command line
@@ -77,7 +77,7 @@ func (s *settings) keyPath() (string, error) {
 		return s.key, nil
 	}
 	dir := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored
+	if !filepath.IsAbs(dir) { // XDG ignores relative paths
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", fmt.Errorf("finding the home directory: %w; set --key", err)
@@ -119,7 +119,7 @@ func (s *settings) parseKey(text string) (wire.Key, error) {
 	return k, nil
 }
 
-// print writes data to stdout: as a line of JSON with -o json, else as text writes it.
+// print writes data to stdout: as a line of JSON with -o json, otherwise by text.
 func (s *settings) print(c *cobra.Command, data any, text func(w io.Writer)) error {
 	if s.output == "json" {
 		e := json.NewEncoder(c.OutOrStdout())
@@ -139,7 +139,7 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 	}
 }
 
-// plain replaces the characters by which a text of others could control a terminal.
+// plain replaces characters by which a text of others could control a terminal.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -29,7 +29,7 @@ type operator struct {
 	limit                int
 }
 
-// Operator are the commands of whoever runs a relay: uimgate mrp agents, messages, blobs, usage, block and unblock.
+// Operator returns the commands for operators of a relay: uimgate mrp agents, messages, blobs, usage, block and unblock.
 func Operator(p Program) []*cobra.Command {
 	o := &operator{Program: p}
 	list := []*cobra.Command{o.agents(), o.messages(), o.blobs(), o.usage(), o.block(true), o.block(false)}
@@ -151,7 +151,7 @@ func (o *operator) agents() *cobra.Command {
 	return c
 }
 
-// A message is what the operator sees of one: never what it says.
+// A message is the operator's view of a message: never its content.
 type message struct {
 	ID        string    `json:"message_id"`
 	Sender    wire.Key  `json:"sender_key"`

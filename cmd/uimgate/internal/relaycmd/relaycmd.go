@@ -1,5 +1,5 @@
-// Package relaycmd has the commands of whoever runs a relay of the Machine Relay Protocol: uimgate mrp-relay, and those below uimgate
-// mrp that look into the relay's state.
+// Package relaycmd has the commands for operators of a relay of the Machine Relay Protocol: uimgate mrp-relay, and those below uimgate
+// mrp that inspect the relay's state.
 package relaycmd
 
 import (
@@ -99,7 +99,7 @@ configuration has the block mrp_relay.`,
 	return c
 }
 
-// ready is the line that says that requests are taken.
+// ready is the line that announces that the relay accepts requests.
 type ready struct {
 	Ready   bool   `json:"ready"`
 	Relay   string `json:"mrp_relay"`

@@ -1,6 +1,6 @@
-// Package acn is what an agent and a node of the agent communication network send each other: the agent registers, and
-// both hand each other envelopes and acknowledge them. On the socket an acn.Message stands in a frame of wire.ACN, with no
-// envelope around it; a mailbox takes the Record alone.
+// Package acn has the messages between an agent and a node of the agent communication network: the agent registers, and both send each
+// other envelopes and acknowledge them. On the socket an acn.Message is in a frame of wire.ACN, with no envelope around it; a mailbox
+// takes the Record alone.
 package acn
 
 import (
@@ -13,10 +13,10 @@ import (
 // The bounds of what a message holds, in bytes or in number.
 const (
 	MaxText  = 1024 // each text of a record
-	MaxTexts = 16   // texts of a status, of which each is at most MaxText bytes long
+	MaxTexts = 16   // texts of a status, each at most MaxText bytes long
 )
 
-// A Kind says what a Message is.
+// A Kind is the kind of a Message.
 type Kind int
 
 // The kinds, by the numbers of their fields.
@@ -28,7 +28,7 @@ const (
 	Status         Kind = 9
 )
 
-// A Code says how a node took what it was sent.
+// A Code is a node's answer to a message.
 type Code int
 
 // The codes of a status.
@@ -56,10 +56,10 @@ type Message struct {
 	Texts    []string // of Status; may be empty
 }
 
-// A Record is what an agent says about itself, and how it proves it. What clients of nodes leave empty may be empty.
+// A Record is an agent's registration, with its proof. What clients of nodes leave empty may be empty.
 type Record struct {
 	Service       string // acn
-	Ledger        string // of which the agent's key and address are
+	Ledger        string // of the agent's key and address
 	Address       string
 	PublicKey     string // the agent's
 	PeerPublicKey string // the node's
@@ -130,7 +130,7 @@ func (m *Message) decodeStatus(data []byte) error {
 	return r.Err()
 }
 
-// DecodeRecord reads what an agent says about itself.
+// DecodeRecord reads an agent's registration.
 func DecodeRecord(data []byte) (Record, error) {
 	var record Record
 	fields := record.fields()

@@ -26,7 +26,7 @@ type Dialogue struct {
 
 	// Guarded by in.mu, as all below.
 	responderRef string
-	theirs, ours []protocol.Performative // what each side has said, in order
+	theirs, ours []protocol.Performative // what each side has sent, in order
 	named        bool                    // the opponent has named the reference made here
 	hasEnded     bool
 	state        protocol.EndState
@@ -38,12 +38,12 @@ type Dialogue struct {
 	used       time.Time
 }
 
-// The last message that came, by which it is known when it comes once more.
+// The last message that came, to recognise its repetition.
 type last struct {
 	id      int32
 	digest  [sha256.Size]byte // of the whole message
 	answers protocol.Performative
-	answer  int32 // the id of the first message by which it was answered; 0: none yet
+	answer  int32 // the id of the first message that answered it; 0: none yet
 }
 
 // Protocol returns the protocol that is spoken.
@@ -67,9 +67,8 @@ func (g *Dialogue) End() (protocol.EndState, bool) {
 	return g.state, g.hasEnded
 }
 
-// Reply answers the message with the id target, and returns the envelope to send. The protocol has to let this content
-// answer that one, and the dialogue must not have ended: else protocol.ErrDialogue. A dialogue that was forgotten can be
-// replied to as long as it is held.
+// Reply answers the message with the id target, and returns the envelope to send. The error is protocol.ErrDialogue if the protocol does
+// not let this content answer that one, or the dialogue has ended. A forgotten dialogue can be replied to as long as it is held.
 func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -152,8 +151,8 @@ func (g *Dialogue) receive(m wire.Message, says protocol.Performative, now time.
 	return answers, nil
 }
 
-// isNamedBy reports whether the message names the responder as it should. It may leave that out as long as its sender cannot
-// know it: before this side has answered, or before it has told it itself.
+// isNamedBy reports whether the message names the responder as it should. It may leave that out as long as its sender cannot know the
+// name: before this side has answered, or before it has sent its own.
 func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	if g.name.ours {
 		return g.responderRef == "" || m.ResponderRef == g.responderRef
@@ -161,7 +160,7 @@ func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	return m.ResponderRef == g.responderRef || m.ResponderRef == "" && len(g.ours) == 0
 }
 
-// check says whether a message may be the next one of a side that has sent some, and what it answers.
+// check reports whether a message may be the next one of a side that has sent some, and which one it answers.
 func (g *Dialogue) check(says protocol.Performative, target int32, sent int) (protocol.Performative, error) {
 	if g.hasEnded {
 		return "", refuse("the dialogue has ended")

@@ -1,12 +1,12 @@
-// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it may come
-// now. What breaks the rules of its protocol is refused, and changes nothing.
+// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it is in order. A message
+// that breaks the rules of its protocol is refused, and changes nothing.
 //
-//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf says what to answer
+//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf has the code to answer
 //	answer, err := turn.Dialogue.Reply(turn.Message.ID, content)
 //
-// Whoever wants can begin dialogues and never go on, under names that cost nothing. So their number is bounded, in all and
-// for each opponent, and the one that rests longest is forgotten for a new one. Those in which the opponent has never named
-// the reference that was made here are apart: however many they are, they displace no other.
+// Anyone can begin dialogues and never go on, under names that cost nothing. So their number is bounded, in all and for each opponent,
+// and the one that rests longest makes room for a new one. Dialogues whose opponent has never named the reference that was made here are
+// apart: in any number, they displace no other.
 package dialogue
 
 import (
@@ -24,8 +24,8 @@ import (
 
 // Limits bound what is kept. Each is at least 1.
 type Limits struct {
-	Open        int           // dialogues in which the opponent has named the reference made here
-	HalfOpen    int           // dialogues in which it has not
+	Open        int           // dialogues whose opponent has named the reference made here
+	HalfOpen    int           // all others
 	Ended       int           // dialogues that have ended, of protocols that keep them
 	PerOpponent int           // of the first two, with one opponent
 	Messages    int           // of one side in one dialogue
@@ -56,7 +56,7 @@ type name struct {
 	ours       bool // started here
 }
 
-// A rank says what a dialogue may displace: only one of its own rank.
+// A rank determines what a dialogue may displace: only one of its own rank.
 type rank int
 
 const (
@@ -65,14 +65,14 @@ const (
 	ended
 )
 
-// Counts are for whoever watches.
+// Counts are for monitoring.
 type Counts struct {
 	HalfOpen  int    `json:"half_open"` // now, as the three below
 	Open      int    `json:"open"`
 	Ended     int    `json:"ended"`
 	Opponents int    `json:"opponents"` // with whom dialogues have not ended
-	Displaced uint64 `json:"displaced"` // forgotten for a new one, before their time
-	Expired   uint64 `json:"expired"`   // forgotten after their time, without having ended
+	Displaced uint64 `json:"displaced"` // removed for a new one, before their time
+	Expired   uint64 `json:"expired"`   // removed after their time, without having ended
 }
 
 // New returns the dialogues of the agent whose address is self: none yet.
@@ -93,7 +93,7 @@ func (d *Dialogues) Counts() Counts {
 
 // A Turn is a message that came and may come now.
 type Turn struct {
-	Dialogue *Dialogue // nil: an error of the protocol default that stands in no dialogue
+	Dialogue *Dialogue // nil: an error of the protocol default outside of dialogues
 	Message  wire.Message
 	Content  protocol.Content
 	// Answers is the performative of the message that this one answers; empty: it begins the dialogue.
@@ -102,8 +102,8 @@ type Turn struct {
 	Repeated bool
 }
 
-// Receive takes an envelope for this agent from an opponent. Errors are wire.ErrUndecodable, protocol.ErrUnsupported and
-// protocol.ErrDialogue. Whether the opponent is who it says is for the connection to know.
+// Receive processes an envelope for this agent from an opponent. Errors are wire.ErrUndecodable, protocol.ErrUnsupported and
+// protocol.ErrDialogue. The connection must verify the identity of the opponent.
 func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	p, err := protocol.Lookup(e.Protocol)
 	if err != nil {

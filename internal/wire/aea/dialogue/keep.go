@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// add keeps a new dialogue, half open, and forgets what has no room beside it.
+// add keeps a new dialogue, half open, and removes those without room beside it.
 func (d *Dialogues) add(g *Dialogue, now time.Time) *Dialogue {
 	if of := d.opponents[g.name.opponent]; of != nil && of.Len() >= d.limits.PerOpponent {
 		d.displace(of)
@@ -22,10 +22,10 @@ func (d *Dialogues) add(g *Dialogue, now time.Time) *Dialogue {
 	return g
 }
 
-// use notes that a message came or went, by which the dialogue is now of this rank.
+// use records a message of the dialogue, which now has this rank.
 func (d *Dialogues) use(g *Dialogue, to rank, now time.Time) {
 	g.used = now
-	if d.byName[g.name] != g { // forgotten meanwhile
+	if d.byName[g.name] != g { // removed meanwhile
 		return
 	}
 	if to == ended {
@@ -50,7 +50,7 @@ func (d *Dialogues) place(g *Dialogue, to rank) {
 	g.ofRank = d.ranks[to].PushBack(g)
 }
 
-// displace forgets the dialogue of a list that rests longest.
+// displace removes the dialogue of a list that rests longest.
 func (d *Dialogues) displace(from *list.List) {
 	if g, ok := from.Front().Value.(*Dialogue); ok {
 		d.forget(g)
@@ -60,7 +60,7 @@ func (d *Dialogues) displace(from *list.List) {
 	}
 }
 
-// expire forgets what has rested for its time.
+// expire removes dialogues that have rested for their time.
 func (d *Dialogues) expire(now time.Time) {
 	for r := range d.ranks {
 		for e := d.ranks[r].Front(); e != nil; e = d.ranks[r].Front() {
@@ -76,7 +76,7 @@ func (d *Dialogues) expire(now time.Time) {
 	}
 }
 
-// forget makes a dialogue one that messages no longer find. Who holds it may still reply.
+// forget hides a dialogue from messages. Its holders may still reply.
 func (d *Dialogues) forget(g *Dialogue) {
 	delete(d.byName, g.name)
 	d.ranks[g.rank].Remove(g.ofRank)

@@ -10,8 +10,8 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// A Key is a private key of the gateway: as an agent, or as a node of the network of agents. It prints as its address. The
-// zero Key is nobody's: it has no address, and signs nothing.
+// A Key is a private key of the gateway: as an agent, or as a node of the network of agents. It prints as its address. The zero Key has
+// no address, and signs nothing.
 type Key struct{ private *secp256k1.PrivateKey }
 
 // NewKey returns the key of 32 bytes, big-endian. The error is ErrKey: another length, 0, or the order of the curve or more.
@@ -50,10 +50,9 @@ func (k Key) Sign(ledger Ledger, message []byte) string {
 	return base64.StdEncoding.EncodeToString(ecdsa.SignCompact(k.private, sum[:], true)[1:])
 }
 
-// SignCertificate returns the proof of a node that the key of its certificate is its own: the signature, in DER, over the
-// SHA-256 of the certificate's key as a point that is not compressed. Agents know the node by its key on secp256k1, which
-// no certificate can have. The error is ErrKey, for a certificate
-// whose key is no point of a curve of the standard library.
+// SignCertificate returns the proof of a node that the key of its certificate is its own: the signature, in DER, over the SHA-256 of the
+// certificate's key as an uncompressed point. Agents identify the node by its key on secp256k1, which no certificate can have. The error
+// is ErrKey, for a certificate whose key is not a point of a curve of the standard library.
 func (k Key) SignCertificate(certificate *stdecdsa.PublicKey) ([]byte, error) {
 	point, err := certificate.Bytes()
 	if err != nil || k.private == nil {

@@ -43,14 +43,14 @@ const (
 // prefixes begin the addresses in bech32.
 var prefixes = map[Ledger]string{Fetchai: "fetch", Cosmos: "cosmos"}
 
-// A PublicKey is a key as one ledger writes it. Only ParsePublicKey and Key.Public make one; the zero PublicKey is nobody's.
+// A PublicKey is a key as one ledger writes it. Only ParsePublicKey and Key.Public make one; the zero PublicKey belongs to no agent.
 type PublicKey struct {
 	ledger Ledger
 	point  *secp256k1.PublicKey
 }
 
-// ParsePublicKey reads a key: of Fetchai and Cosmos 66 hexadecimal digits, compressed; of Ethereum 0x and 128, without the
-// byte that says that it is not compressed. The error is ErrLedger or ErrKey.
+// ParsePublicKey reads a key: of Fetchai and Cosmos 66 hexadecimal digits, compressed; of Ethereum 0x and 128, without the byte for
+// uncompressed points. The error is ErrLedger or ErrKey.
 func ParsePublicKey(ledger Ledger, text string) (PublicKey, error) {
 	if ledger != Ethereum && prefixes[ledger] == "" {
 		return PublicKey{}, ErrLedger
@@ -96,7 +96,7 @@ func (k PublicKey) Point() []byte {
 	return k.point.SerializeUncompressed()
 }
 
-// LedgerOf returns the ledger of an address. ok is false for what is no address of an agent; one of Ethereum may have other
+// LedgerOf returns the ledger of an address. ok is false if the text is not an address of an agent; one of Ethereum may have other
 // capitals than Address writes.
 func LedgerOf(address string) (ledger Ledger, ok bool) {
 	if digits, found := strings.CutPrefix(address, "0x"); found {
@@ -143,7 +143,7 @@ func (k PublicKey) Address() string {
 	return text
 }
 
-// checksummed writes forty digits with capitals where the digest of them all says so. EIP-55.
+// checksummed writes forty digits, with capitals as the digest of all of them determines. EIP-55.
 func checksummed(digits string) string {
 	sum := hex.EncodeToString(keccak([]byte(digits)))
 	out := []byte(digits)
@@ -199,12 +199,12 @@ func (k PublicKey) verifyEthereum(message []byte, signature string) bool {
 	return err == nil && signer.IsEqual(k.point)
 }
 
-// personal is the digest of a message that is no transaction. EIP-191, version 0x45.
+// personal returns the digest of a message that is not a transaction. EIP-191, version 0x45.
 func personal(message []byte) []byte {
 	return keccak(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d", len(message)), message)
 }
 
-// lower reads r and s, of which s is the lower one.
+// lower reads r and s, where s must be the lower one.
 func lower(data []byte) (*ecdsa.Signature, error) {
 	var r, s secp256k1.ModNScalar
 	if r.SetByteSlice(data[:32]) || s.SetByteSlice(data[32:64]) || r.IsZero() || s.IsZero() || s.IsOverHalfOrder() {

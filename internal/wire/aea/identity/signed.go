@@ -15,7 +15,7 @@ type Agreement struct {
 	Nonce        string // of the offer, made by the gateway and used once
 }
 
-// form begins the text, so that it is none of another meaning.
+// form begins the text, so that it has no other meaning.
 const form = "uim-aea-1"
 
 // Text returns what is signed: five lines without a line feed behind the last.
@@ -32,8 +32,8 @@ func ParseAgreement(text []byte) (a Agreement, ok bool) {
 	return Agreement{Gateway: parts[1], Agent: parts[2], PolicySHA256: parts[3], Nonce: parts[4]}, true
 }
 
-// SignedBy reports whether the agent agrees: the key is the one of its address, and has made the signature over the text.
-// Nobody agrees to what holds line feeds or lacks a part, whose text could mean something else.
+// SignedBy reports whether the agent agrees: the key is the one of its address, and has made the signature over the text. It returns
+// false if a part has a line feed or is empty, because the text could then mean something else.
 func (a Agreement) SignedBy(key PublicKey, signature string) bool {
 	for _, part := range []string{a.Gateway, a.Agent, a.PolicySHA256, a.Nonce} {
 		if part == "" || strings.Contains(part, "\n") {
@@ -43,9 +43,9 @@ func (a Agreement) SignedBy(key PublicKey, signature string) bool {
 	return key.point != nil && key.Address() == a.Agent && key.Verify(a.Text(), signature)
 }
 
-// Represents says what a node answers to an agent that registers with it: acn.Success when the record proves that the agent
-// with the record's address lets the node with this key represent it. The key is that of Key.Public on Fetchai. Whether
-// the agent is there now, the record does not prove: it is the same in every session.
+// Represents returns a node's answer to an agent that registers: acn.Success if the record proves that the agent with the record's
+// address lets the node with this key represent it. The key is that of Key.Public on Fetchai. The record does not prove that the agent is
+// there now: it is the same in every session.
 func Represents(r acn.Record, node PublicKey) acn.Code {
 	key, err := ParsePublicKey(Ledger(r.Ledger), r.PublicKey)
 	switch {

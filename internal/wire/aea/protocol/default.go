@@ -38,7 +38,7 @@ type DefaultMessage struct {
 	Data         map[string][]byte // may be nil
 }
 
-// An ErrorCode says what is wrong with a message.
+// An ErrorCode is the code of a problem with a message.
 type ErrorCode int
 
 // The codes of errors.
@@ -56,7 +56,7 @@ var errorTexts = [...]string{"Unsupported protocol.", "Decoding error.", "Invali
 // errorData bounds the data of an error, which may hold the envelope that it is about.
 var errorData = field.MapLimits{Entries: 16, Key: 128, Value: wire.MaxEnvelope}
 
-// CodeOf returns the code for an error of this binding. One that is none of them is about a message without meaning.
+// CodeOf returns the code for an error of this binding. Any other error is about a message without meaning.
 func CodeOf(err error) ErrorCode {
 	switch {
 	case errors.Is(err, ErrUnsupported):
@@ -75,9 +75,9 @@ func CodeOf(err error) ErrorCode {
 // maxQuoted bounds the envelope that an error holds, in bytes before it is encoded. A longer one is left out.
 const maxQuoted = 64 << 10
 
-// ErrorMessage returns the message about an error of an envelope, with the words that agents use and none of the error's own. It
-// stands in no dialogue: both references are empty, and the id is 1. Its data has the specification id and the envelope, in the form in
-// which the framework's error handler writes them: base64.b85encode of Python.
+// ErrorMessage returns the message about an error of an envelope, in the words of agents and without those of the error. It is outside of
+// dialogues: both references are empty, and the id is 1. Its data has the specification id and the envelope, in the form in which the
+// framework's error handler writes them: base64.b85encode of Python.
 func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	code := CodeOf(err)
 	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{
@@ -114,7 +114,7 @@ func decodeDefault(content []byte) (Content, error) {
 	return m, r.Err()
 }
 
-// enumIn reads an enumeration that stands alone in a message, as the framework writes them.
+// enumIn reads an enumeration that a message wraps, as the framework writes them.
 func enumIn(r *field.Reader, last int) int {
 	value := 0
 	in := field.Read(r.Bytes(MaxText))
@@ -136,7 +136,7 @@ func (m DefaultMessage) Encode() []byte {
 	case DefaultError:
 		body = field.AppendMember(nil, 1, field.AppendInt(nil, 1, int64(m.Code)))
 		body = field.AppendMap(field.AppendText(body, 2, m.Text), 3, m.Data)
-	default: // nothing stands in the others
+	default: // the others have no fields
 	}
 	return defaultTable.close(m.Performative, body)
 }

@@ -58,7 +58,7 @@ type FIPAMessage struct {
 	Info         map[string]string  // of FIPAInform and what ends in WInform; may be nil
 }
 
-// info bounds what a message tells. A PAT is at most some kilobytes long.
+// info bounds the info of a message. A PAT is at most some kilobytes long.
 var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
 
 // Says returns the performative.
@@ -90,7 +90,7 @@ func decodeFIPA(content []byte) (Content, error) {
 			r.Within(err)
 		case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
 			m.Info = field.Entry(r, m.Info, info)
-		default: // nothing stands in the others
+		default: // the others have no fields
 		}
 	}
 	return m, r.Err()
@@ -106,7 +106,7 @@ func (m FIPAMessage) Encode() []byte {
 		body = field.AppendMember(nil, 1, field.AppendBytes(nil, 1, m.Proposal.Encode()))
 	case FIPAAcceptWInform, FIPAInform, FIPAMatchAcceptWInform:
 		body = field.AppendMap(nil, 1, m.Info)
-	default: // nothing stands in the others
+	default: // the others have no fields
 	}
 	return fipaTable.close(m.Performative, body)
 }

@@ -25,10 +25,10 @@ var (
 	ErrDialogue    = errors.New("a message that breaks the rules of its dialogue")
 )
 
-// MaxText bounds the texts of messages, in bytes, where nothing else is said.
+// MaxText bounds the texts of messages, in bytes, unless another bound is given.
 const MaxText = 4096
 
-// A Performative says which message of its protocol a message is.
+// A Performative is the kind of a message in its protocol.
 type Performative string
 
 // A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage or a SigningMessage.
@@ -56,7 +56,8 @@ type Rules struct {
 	Initial []Performative
 	// Replies holds, for each performative, those that may answer it.
 	Replies map[Performative][]Performative
-	// Ends holds the performatives that end a dialogue, and in which state; where it depends on what they answer, EndsBy does.
+	// Ends holds the performatives that end a dialogue, with the end state; EndsBy has those whose end depends on the message that they
+	// answer.
 	Ends   map[Performative]EndState
 	EndsBy map[[2]Performative]EndState // of what ends it, and of what that answers
 	// Repeats are the performatives that are answered again when the last message of a dialogue comes once more, byte for byte.
@@ -65,7 +66,7 @@ type Rules struct {
 	KeepsEnded bool
 }
 
-// An EndState says how a dialogue has ended.
+// An EndState is the state in which a dialogue has ended.
 type EndState string
 
 // The end states of the protocols here.
@@ -123,7 +124,7 @@ const first = 5
 // A table names the performatives of a protocol in the order of their fields, which is that of the alphabet.
 type table []Performative
 
-// open returns the one performative of a message, and what stands in it.
+// open returns the one performative of a message, and its content.
 func (t table) open(content []byte) (p Performative, body []byte, err error) {
 	r := field.Read(content)
 	for r.Next() {

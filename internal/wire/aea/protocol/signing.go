@@ -18,8 +18,8 @@ var signingTable = table{
 	SigningError, SigningSignMessage, SigningSignTransaction, SigningSignedMessage, SigningSignedTransaction,
 }
 
-// Signing is what a skill and the decision maker of one agent say to each other. No agent sends it to another one: what is
-// signed in a negotiation stands in an info of fipa.
+// Signing is the protocol between a skill and the decision maker of one agent. No agent sends it to another one: the signature of a
+// negotiation is in an info of fipa.
 var Signing = Protocol{
 	Name: "signing", Specs: []wire.PublicID{spec("fetchai", "signing"), spec("open_aea", "signing")}, decode: decodeSigning,
 	Rules: Rules{
@@ -42,7 +42,7 @@ type SigningMessage struct {
 	Code         SigningErrorCode // of SigningError
 }
 
-// A SigningErrorCode says what could not be signed.
+// A SigningErrorCode is the reason why something could not be signed.
 type SigningErrorCode int
 
 // The codes of errors.

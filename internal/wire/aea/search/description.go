@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A DataModel says which attributes things of a kind have.
+// A DataModel has the attributes of things of one kind.
 type DataModel struct {
 	Name        string
 	Attributes  []Attribute
@@ -24,7 +24,7 @@ type Attribute struct {
 	Description string
 }
 
-// A Description says what one thing is: its model, and a value for each of its attributes. On the wire it is an Instance.
+// A Description describes one thing: its model, and a value for each of its attributes. On the wire it is an Instance.
 type Description struct {
 	Model  DataModel
 	Values []KeyValue
@@ -65,9 +65,8 @@ func (d Description) Attributes() Attributes {
 	return a
 }
 
-// DecodeDescription reads a description. No bytes are an empty one. Refused are, as agents do it: an attribute that comes
-// twice, a required one without value, a value outside of the model, and one of another type than the model says; and a
-// value that comes twice.
+// DecodeDescription reads a description. No bytes are an empty one. Like agents, it refuses an attribute that comes twice, a required one
+// without value, a value outside of the model, and one of another type than the model has; and a value that comes twice.
 func DecodeDescription(data []byte) (Description, error) {
 	var d Description
 	r := field.Read(data)
@@ -92,7 +91,7 @@ func DecodeDescription(data []byte) (Description, error) {
 	return d, nil
 }
 
-// wrong says what of the values does not fit the model; empty: nothing.
+// wrong describes the value that does not fit the model; empty: all fit.
 func (d Description) wrong() string {
 	missing := map[string]Attribute{}
 	for _, a := range d.Model.Attributes {

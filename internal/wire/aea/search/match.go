@@ -73,7 +73,7 @@ func (s Distance) holds(v Value) bool {
 	return ok && s.Center.To(place) <= s.Kilometres
 }
 
-// Mentions reports whether the query says something of an attribute.
+// Mentions reports whether the query has a constraint on an attribute.
 func (q Query) Mentions(attribute string) bool { return And(q.Constraints).mentions(attribute) }
 
 func (e And) mentions(attribute string) bool {

@@ -11,7 +11,7 @@ import (
 // it is a Model.
 type Query struct {
 	Constraints []Expr
-	Model       *DataModel // may be nil; else every constraint fits it
+	Model       *DataModel // may be nil; otherwise every constraint fits it
 }
 
 // An Expr is one of And, Or, Not and Constraint.

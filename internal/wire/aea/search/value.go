@@ -1,12 +1,11 @@
-// Package search is the language in which agents of the AEA framework ask for services and describe them: a Query is
-// matched against the attributes of what is offered, a Description says what is offered or proposed. The protocols fipa
-// and oef_search carry both.
+// Package search is the language by which agents of the AEA framework search for services and describe them: a Query is matched against
+// the attributes of an offer, a Description describes an offer or a proposal. The protocols fipa and oef_search carry both.
 //
 //	q, err := search.DecodeQuery(data)
 //	if q.Matches(search.Attributes{"tags": {search.Text("shop"), search.Text("books")}, "price": {search.Int(5)}}) …
 //
-// What is read is bounded in length, number and depth, and so is the work to match it: at most MaxNodes constraints, with
-// MaxValues operands in all, for each value of an attribute.
+// Input is bounded in length, number and depth, and so is the work to match it: at most MaxNodes constraints, with MaxValues operands in
+// all, for each value of an attribute.
 package search
 
 import (
@@ -204,7 +203,7 @@ func encodeValues(values []Value) []byte {
 	return field.AppendMember(nil, memberOf[kind], in)
 }
 
-// order compares two values of one type that has an order. Those of others have none, nor has what is no number.
+// order compares two values of one ordered type. Values of other types have no order, nor has a value that is not a number.
 func order(a, b Value) (sign int, ok bool) {
 	switch a := a.(type) {
 	case Text:

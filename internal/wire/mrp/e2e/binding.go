@@ -24,8 +24,7 @@ var ErrType = errors.New("its content type is not the one that its sender sealed
 // ErrAnswer means that a message answers another one than its envelope names.
 var ErrAnswer = errors.New("it answers another message, or does not name the one that it answers")
 
-// Digest names an encrypted body by its ciphertext: the same however often and in whichever encoding a relay delivers it. The error is
-// ErrBody.
+// Digest identifies an encrypted body by its ciphertext: equal for each delivery and each encoding of a relay. The error is ErrBody.
 func Digest(body []byte) (string, error) {
 	tree, err := strictjson.DecodeObject(body)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrKey means that nothing can be sealed for a key, or opened from it: it is no point of the curve, in its only spelling, or one of
-// a small group, for which everybody has the same secret.
+// ErrKey means that nothing can be sealed for a key, or opened from it: it is not a point of the curve, in its only spelling, or is one
+// of a small group, for which everyone has the same secret.
 var ErrKey = errors.New("the key cannot be used for encryption")
 
 // suite is what the protocol uses. RFC 9180 7.
@@ -24,7 +24,7 @@ var suite = hpke.NewSuite(hpke.KEM_X25519_HKDF_SHA256, hpke.KDF_HKDF_SHA256, hpk
 
 var scheme = hpke.KEM_X25519_HKDF_SHA256.Scheme()
 
-// What the parts of HPKE are bound to besides the two keys. Nothing: no page says otherwise.
+// What the parts of HPKE are bound to besides the two keys. Nothing: no page requires more.
 const (
 	info = ""
 	aad  = ""

@@ -50,8 +50,8 @@ func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Sen
 	return s, nil
 }
 
-// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody as
-// well if what was sealed is neither JSON nor a text, as its type says, or is encrypted once more; ErrType if the sender sealed another
+// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody as well
+// if the sealed body is neither JSON nor a text, as its type requires, or is encrypted once more; ErrType if the sender sealed another
 // type.
 func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
 	if m.ContentType != wire.TypeEncrypted {

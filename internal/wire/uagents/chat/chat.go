@@ -15,17 +15,17 @@ import (
 
 // Bounds of a message that is read.
 const (
-	// MaxText bounds what is said, in bytes.
+	// MaxText bounds the text of a message, in bytes.
 	MaxText = 64 << 10
 
 	maxItems  = 100
 	maxValues = 10_000
 )
 
-// ErrMessage is of bytes that are no ChatMessage. Its text names a member, and no value.
+// ErrMessage means that bytes are not a ChatMessage. Its text names a member, and no value.
 var ErrMessage = errors.New("it is no ChatMessage")
 
-// A Message is what somebody says.
+// A Message is one message of a chat.
 type Message struct {
 	ID string // msg_id: a UUID of version 4
 	// Text is what the items of text say, one below the other.

@@ -64,7 +64,7 @@ func AppendMap[V string | []byte](out []byte, number int, m map[string]V) []byte
 	return out
 }
 
-// Int turns a boolean to what stands on the wire.
+// Int converts a boolean to its form on the wire.
 func Int(b bool) int64 {
 	if b {
 		return 1

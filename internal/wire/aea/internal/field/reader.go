@@ -27,14 +27,14 @@ var ErrUndecodable = errors.New("undecodable")
 // known is one more than the largest number of a field that any message here has.
 const known = 16
 
-// A Reader goes through the fields of one message. Fields whose number is not asked for are skipped, as proto3 has it.
-// Refused are: a known field with another type on the wire, one that is not repeated and comes twice, two members of one
-// oneof, text that is no UTF-8, numbers that do not fit their type, and whatever ends too early.
+// A Reader goes through the fields of one message. It skips fields with other numbers, as proto3 requires. It refuses a known field with
+// another type on the wire, one that is not repeated and comes twice, two members of one oneof, text that is not UTF-8, numbers that do
+// not fit their type, and input that ends too early.
 type Reader struct {
 	rest   []byte
 	number protowire.Number
 	kind   protowire.Type
-	value  []byte // as it stands on the wire, with its length
+	value  []byte // as on the wire, with its length
 	count  [known]int
 	chosen bool
 	err    error
@@ -86,7 +86,7 @@ func (r *Reader) Within(err error) {
 	}
 }
 
-// Choose marks the field as a member of the message's oneof, of which only one may come.
+// Choose marks the field as a member of the message's oneof; only one may come.
 func (r *Reader) Choose() {
 	if r.chosen {
 		r.Fail("a second member of a oneof")
@@ -117,7 +117,7 @@ func (r *Reader) is(kind protowire.Type) bool {
 	return r.err == nil
 }
 
-// Bytes reads bytes, of which there may be at most limit, or a message.
+// Bytes reads bytes, at most limit, or a message.
 func (r *Reader) Bytes(limit int) []byte {
 	if !r.single() {
 		return nil
