@@ -100,7 +100,7 @@ func serve(ctx context.Context, listen, key string, stdout io.Writer) error {
 	return errors.Join(srv.Shutdown(bounded), ended(served))
 }
 
-// ended waits for the server; that it was closed is no error.
+// ended waits for the server; that it was closed is not an error.
 func ended(served <-chan error) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

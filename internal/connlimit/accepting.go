@@ -78,7 +78,7 @@ type backoff struct {
 	told  time.Time
 }
 
-// rest tells of an error and pauses. It reports false once the listener is closed.
+// rest logs an error and pauses. It returns false if the listener is closed.
 func (l *Listener) rest(b *backoff, err error) bool {
 	now := time.Now() //nolint:forbidigo // not the time of anything but this pause
 	if l.b.Trouble != nil && (b.told.IsZero() || now.Sub(b.told) >= troubleEvery) {

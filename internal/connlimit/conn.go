@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// A socket is an open connection, from when it was accepted until it is closed: whoever waits for its requests meanwhile.
+// A socket is an open connection, from accept to close, while any Conn reads from it or it is parked.
 type socket struct {
 	net.Conn
 	listener *Listener
 	networks []netip.Prefix
-	raw      syscall.RawConn // of a connection that may be parked; else nil
+	raw      syscall.RawConn // of a connection that may be parked; nil otherwise
 	served   atomic.Bool
 
 	// blanks is how many CR and LF were read over since the last request; under the lock of the Conn that has the socket.
@@ -42,8 +42,8 @@ func (s *socket) end() error {
 	return s.Close()
 }
 
-// A Conn is a connection that was accepted, as it is given to a server: when it is parked, the server is told that it has ended, and
-// is given another Conn once there is something to read.
+// A Conn is an accepted connection, as a server gets it: when it is parked, the server reads the end of the connection, and accepts
+// another Conn when there is something to read.
 type Conn struct {
 	net.Conn
 	socket *socket
@@ -56,9 +56,9 @@ type Conn struct {
 	again bool
 	// whole is how much a Read asks for while the buffer of the server is empty: it was when the first one was made. 0: none was.
 	whole int
-	// bounded says that the server has set the deadline until which it waits for the next request.
+	// bounded means that the server has set the deadline for the next request.
 	bounded bool
-	// short says that the deadline of the socket is sooner than until, which is the one that the server has set.
+	// short means that the deadline of the socket is sooner than until, which is the one that the server has set.
 	short bool
 	until time.Time
 }
@@ -68,11 +68,11 @@ type stage uint8
 
 const (
 	served  stage = iota
-	leaving       // the server has been told that the connection ended, and will close it
+	leaving       // the server has read the end of the connection, and will close it
 	left          // and has closed it: it is parked
 )
 
-// Read reads what comes. Where nothing does, for so long that the connection is to be parked, the error is io.EOF.
+// Read reads from the connection. If nothing comes for so long that the connection must be parked, the error is io.EOF.
 func (c *Conn) Read(p []byte) (int, error) {
 	mayPark := c.reads(len(p))
 	for {
@@ -86,7 +86,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// waited is what a Read returns that has waited for a request. It is not done where all that came is to be read over.
+// waited returns the result of a Read that has waited for a request. It is not done if everything that came must be skipped.
 func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,7 +121,7 @@ func (c *Conn) reads(size int) bool {
 	c.waits = false
 	if c.short {
 		c.short = false
-		_ = c.Conn.SetReadDeadline(c.until) // else the read says what is wrong
+		_ = c.Conn.SetReadDeadline(c.until) // otherwise the read reports the error
 	}
 	return false
 }
@@ -136,7 +136,7 @@ func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// soon is when reading is to end: at t, or when the connection is to be parked.
+// soon returns the deadline for reading: t, or the time to park the connection.
 func (c *Conn) soon(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +156,7 @@ func (c *Conn) soon(t time.Time) time.Time {
 	return t
 }
 
-// Close closes the connection and makes room for another, unless it is to be parked.
+// Close closes the connection and makes room for another, unless it must be parked.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	stage, until := c.stage, c.until

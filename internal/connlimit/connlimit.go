@@ -91,7 +91,7 @@ func (l *Listener) SetPerAddress(n int) { l.perAddress.Store(int64(n)) }
 func (l *Listener) acceptOne(c net.Conn) *socket {
 	admitted, evicted, cause := l.admit(c)
 	if evicted != nil {
-		_ = evicted.Close() // it is forgotten already
+		_ = evicted.Close() // it is not counted any more
 	}
 	if cause != "" {
 		l.b.Shed(cause)
@@ -110,7 +110,7 @@ func (l *Listener) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// admit counts a connection, or says why it does not fit. evicted has to be closed to make room.
+// admit counts a connection, or returns the reason why it does not fit. The caller must close evicted to make room.
 func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
 	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
@@ -159,7 +159,7 @@ func (l *Listener) move(s *socket, to *list.List) {
 	}
 }
 
-// networksOf are the networks that a connection counts for, each of which may have twice as many as the one before.
+// networksOf are the networks that a connection counts for. Each may have twice as many as the one before.
 func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -182,7 +182,7 @@ func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	return networks
 }
 
-// forget takes a connection out of the counts, once. The caller holds the lock.
+// forget removes a connection from the counts, once. The caller holds the lock.
 func (l *Listener) forget(s *socket) {
 	if s.forgotten {
 		return

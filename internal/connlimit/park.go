@@ -2,12 +2,12 @@ package connlimit
 
 import "time"
 
-// A connection on which no request is under way costs net/http two buffers of 4 kB and a stack of 8. So a Conn whose Read has waited for
-// Bounds.Park, and got nothing, says io.EOF: the server gives back what it holds and closes the Conn. That leaves the socket open, for a
-// goroutine which waits without a buffer, within the deadline that the server had set. As soon as there is something to read, the socket
-// comes out of Accept again as a new Conn. No byte is lost, since none was read; all counts stay as they are.
+// A connection without a request costs net/http two buffers of 4 kB and a stack of 8. So a Conn whose Read has waited for Bounds.Park,
+// and got nothing, returns io.EOF: the server releases its memory and closes the Conn. That leaves the socket open, for a goroutine that
+// waits without a buffer, within the deadline that the server had set. As soon as there is something to read, Accept returns the socket
+// again as a new Conn. No byte is lost, because none was read; all counts stay as they are.
 
-// hand gives a socket to whoever accepts, once more where it was parked.
+// hand passes a socket to Accept, again if it was parked.
 func (l *Listener) hand(s *socket, again bool) {
 	select {
 	case l.ready <- &Conn{Conn: s.Conn, socket: s, waits: true, again: again}:

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// canPark says whether connections can be parked on this system.
+// canPark reports whether connections can be parked on this system.
 const canPark = true
 
 // readable waits until there is something to read, and leaves it there. It reports false where nothing will come: the other side has

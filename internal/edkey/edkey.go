@@ -1,5 +1,5 @@
-// Package edkey checks public keys of Ed25519 that strangers name. crypto/ed25519 accepts keys under which anyone can sign: with the
-// points of small order, the identity among them, one signature verifies for many messages.
+// Package edkey checks public keys of Ed25519 from strangers. crypto/ed25519 accepts keys under which anyone can sign: with the points of
+// small order, the identity among them, one signature verifies for many messages.
 package edkey
 
 import (

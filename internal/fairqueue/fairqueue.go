@@ -81,7 +81,7 @@ type waiter struct {
 	shed  bool
 }
 
-// New makes Places that nobody holds.
+// New makes Places that are all free.
 func New(b Bounds) *Places { return &Places{b: b, parties: map[Party]*party{}} }
 
 // Take takes a place, and waits for one where there is none for the party. leave gives it back, and is called once. The

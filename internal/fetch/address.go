@@ -22,8 +22,8 @@ var specialPurpose = prefixes(
 )
 
 var (
-	// cloudServices are addresses that look public, under which a cloud answers its own machines: their metadata,
-	// credentials and health. Others, such as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
+	// cloudServices are addresses that look public, at which a cloud answers its own machines: their metadata, credentials and health.
+	// Others, such as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
 	cloudServices = prefixes("168.63.129.16/32") // Azure
 
 	globalUnicast = netip.MustParsePrefix("2000::/3")
@@ -66,9 +66,9 @@ func LoopbackHost(host string) bool {
 	return err == nil && a.Zone() == "" && a.Unmap().IsLoopback()
 }
 
-// Check returns nil if u may be fetched, else an error that wraps ErrRefused. From is the URL of the document or answer
-// that named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor, without
-// Options.AllowHTTP, from https to http.
+// Check returns nil if u may be fetched, and an error that wraps ErrRefused otherwise. From is the URL of the document or answer that
+// named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor, without Options.AllowHTTP, from
+// https to http.
 func (c *Client) Check(u, from *url.URL) error {
 	host := u.Hostname()
 	switch {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// unzipping asks for gzip where a request asks for no coding, and decompresses what comes as it is read. It stands below
-// Options.Wrap, which sees what the caller gets. net/http could do the same, but reads for ever what holds nothing.
+// unzipping asks for gzip if a request asks for no coding, and decompresses the answer as it is read. It is below Options.Wrap, which
+// sees what the caller gets. net/http could do the same, but never stops reading a body without content.
 type unzipping struct{ next http.RoundTripper }
 
 func (u unzipping) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,7 +50,7 @@ func (b *unzipped) Read(to []byte) (n int, err error) {
 
 func (b *unzipped) Close() error { return b.from.Close() }
 
-// packed is a compressed body, of which no more is read than what it holds justifies.
+// packed is a compressed body. It reads no more of the body than its content justifies.
 type packed struct {
 	io.ReadCloser
 	ahead int // bytes read, less those decompressed

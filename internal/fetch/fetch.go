@@ -165,7 +165,7 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 	if err := c.Check(u, r.From); err != nil {
 		return nil, err
 	}
-	// A server cannot act on a request of which it has not received the whole header.
+	// A server cannot act on a request without the whole header.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), io.NopCloser(body))
@@ -209,7 +209,7 @@ type Error struct {
 	Err    error
 }
 
-// maxErrorText bounds what an Error tells of its cause, in characters.
+// maxErrorText bounds the cause in the text of an Error, in characters.
 const maxErrorText = 400
 
 // Error is printable: errors of TLS quote names of a foreign certificate.

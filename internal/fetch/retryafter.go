@@ -10,8 +10,8 @@ import (
 // MaxRetryAfter bounds what RetryAfter returns.
 const MaxRetryAfter = 365 * 24 * time.Hour
 
-// RetryAfter reads how long a server asks its clients to wait: seconds, or a date, which is compared with the answer's own Date.
-// It is false where the header says nothing that can be understood. RFC 9110 10.2.3.
+// RetryAfter reads how long a server asks its clients to wait: seconds, or a date, which is compared with the answer's own Date. It
+// returns false if the header is missing or invalid. RFC 9110 10.2.3.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {

@@ -42,7 +42,7 @@ func OfService(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
 }
 
-// OfNewcomers returns the limit of all calls of an intent together by agents that nobody approved.
+// OfNewcomers returns the limit of all calls of an intent together by unapproved agents.
 func OfNewcomers(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + newcomers + intent, Rate: r, Kind: Ceiling}
 }

@@ -13,8 +13,8 @@ import (
 // ErrTooLong means that a line has more bytes than allowed. It was read to its end: the next Read returns the next line.
 var ErrTooLong = errors.New("the line is too long")
 
-// Read returns the next line, without its end (LF or CRLF), if it has at most so many bytes with it, else ErrTooLong. The last
-// line may lack its end; io.EOF says that there is no other.
+// Read returns the next line, without its end (LF or CRLF), if it has at most so many bytes with it, and ErrTooLong otherwise. The last
+// line may lack its end; io.EOF means that there is no further line.
 func Read(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	long := false

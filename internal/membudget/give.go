@@ -5,8 +5,8 @@ import (
 	"runtime/debug"
 )
 
-// GiveBack returns to the system what the runtime holds and nobody uses. It collects twice, since a first collection leaves pools what
-// they hold, and takes a tenth of a second where there is much: it is for when a lot has ended.
+// GiveBack returns unused memory of the runtime to the system. It collects twice, because a first collection leaves pools their content,
+// and takes a tenth of a second if there is much: use it after a lot has ended.
 func GiveBack() {
 	runtime.GC()
 	debug.FreeOSMemory()

@@ -23,11 +23,11 @@ import (
 // ErrExhausted means that there is no memory left for what a request brings.
 var ErrExhausted = errors.New("no memory is left for this")
 
-// withoutLimit is what the process is taken to have where neither GOMEMLIMIT, nor a cgroup, nor the system says.
+// withoutLimit is the assumed memory if neither GOMEMLIMIT, nor a cgroup, nor the system has a limit.
 const withoutLimit = 1 << 30
 
-// LimitFromCGroup gives the runtime nine tenths of what the cgroup of the process may use, or the machine has, unless
-// GOMEMLIMIT says already how much, and returns that many bytes. After an error it is what Limit returns.
+// LimitFromCGroup sets the runtime's limit to nine tenths of the memory of the process's cgroup, or of the machine, unless GOMEMLIMIT is
+// set, and returns it in bytes. After an error it is what Limit returns.
 func LimitFromCGroup() (int64, error) {
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
 		return Limit(), fmt.Errorf("finding out how much memory there is: %w", err)
@@ -58,7 +58,7 @@ type Budget struct {
 type level int
 
 const (
-	stranger level = iota // nobody has said who sends
+	stranger level = iota // the sender is not known
 	known                 // the sender was authenticated
 	approved              // the operator approved the sender
 	levels   = iota
@@ -96,8 +96,8 @@ func (s *Share) Beside() *Share {
 	return &Share{budget: s.budget, level: s.level}
 }
 
-// A Share is what one request holds. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is
-// that of whoever the operator trusts.
+// A Share is the memory of one request. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is for
+// trusted callers.
 type Share struct {
 	budget *Budget
 	taken  int64
@@ -124,7 +124,8 @@ func (s *Share) raise(to level) {
 	s.budget.serve()
 }
 
-// Take takes n bytes more, all or none of them, at once, and only while nobody of its level or above waits. The error is ErrExhausted.
+// Take takes n more bytes, all or none of them, at once, and only if no other Share of its level or above waits. The error is
+// ErrExhausted.
 func (s *Share) Take(n int64) error {
 	if s == nil {
 		return nil

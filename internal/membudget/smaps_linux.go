@@ -15,9 +15,9 @@ type mapping struct {
 	resident int64 // bytes
 }
 
-// unchangedMappings reads the format of proc_pid_smaps(5), and returns the mappings of a file that hold nothing but what is in the file:
-// they cannot be written, and have no page of their own, in memory or in the swap, nor one that is locked there. A mapping of which
-// that is not said, or whose first line cannot be read, is not among them. Lines are at most 64 KiB.
+// unchangedMappings reads the format of proc_pid_smaps(5), and returns the mappings of a file that hold nothing but the content of the
+// file: they cannot be written, and have no page of their own, in memory or in the swap, nor one that is locked there. It leaves out a
+// mapping without these fields, or whose first line cannot be read. Lines are at most 64 KiB.
 func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 	var found []mapping
 	var d description
@@ -48,8 +48,8 @@ var changes = []string{"Anonymous", "Swap", "Locked"}
 type description struct {
 	mapping
 	eligible bool     // as far as is known
-	none     []string // of changes, those that were said to be 0
-	sized    bool     // Rss was said
+	none     []string // fields of changes that were 0
+	sized    bool     // there was an Rss
 }
 
 // describe begins with the first line of a mapping, such as "00400000-01ad2000 r-xp 00000000 fe:00 262 /usr/bin/uimgate".

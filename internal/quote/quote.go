@@ -1,5 +1,5 @@
-// Package quote tells an agent before a call what a stranger's policy asks for it: the most that it may cost, and how often it
-// may be made. It reads the policy as a gateway would that offers it.
+// Package quote shows an agent before a call what a stranger's policy requires for it: the maximum price, and how often the call may be
+// made. It reads the policy as a gateway that offers it would.
 package quote
 
 import (
@@ -104,7 +104,7 @@ func allowed(l limit.Limit) string {
 	}
 }
 
-// world is what the names in the policy can refer to, as far as agents.json tells.
+// world returns the names that the policy can refer to, as far as agents.json has them.
 func world(catalog *intents.Catalog) odrl.World {
 	w := odrl.World{AnyAssignee: true, Hosts: slices.Clone(catalog.Namespaces())}
 	for _, in := range catalog.Intents() {

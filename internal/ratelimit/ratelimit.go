@@ -20,12 +20,12 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// maxCallers bounds how many callers are remembered at once; the least used are forgotten first.
+// maxCallers bounds the buckets; the least recently used are evicted first.
 const maxCallers = 100_000
 
-// A Set is a bucket for each caller. A caller that is an IPv6 network of 64 bits, as it is written in a CIDR, shares the
-// bucket of its /56, which holds twice as much, and that of its /48, with four times as much: whoever was given such a network
-// has as many /64 as they like. It is safe for concurrent use.
+// A Set has a bucket for each caller. A caller that is an IPv6 network of 64 bits, written as a CIDR, shares the bucket of its /56, which
+// holds twice as much, and that of its /48, with four times as much: a client with such a network has many /64. It is safe for concurrent
+// use.
 type Set struct{ buckets atomic.Pointer[buckets] }
 
 // buckets are those of one rate.
@@ -39,7 +39,7 @@ type buckets struct {
 // wider are the networks around a /64 that have buckets of their own, each twice as large as the one before.
 var wider = []int{56, 48}
 
-// NewSet makes a Set in which each caller has r.Max at once, which come back within r.Period.
+// NewSet makes a Set in which each caller may take r.Max at once. They come back within r.Period.
 func NewSet(r limit.Rate) *Set {
 	s := &Set{}
 	s.SetRate(r)
@@ -86,7 +86,7 @@ func (s *Set) Empty(caller string, now time.Time) bool {
 	return empty(caller) || slices.ContainsFunc(around(caller), empty)
 }
 
-// around are the names of the buckets of the networks around a caller; nil: it is no such network.
+// around returns the names of the buckets of the networks around a caller; nil: the caller is not such a network.
 func around(caller string) (names []string) {
 	if !strings.HasSuffix(caller, "/64") {
 		return nil

@@ -1,7 +1,7 @@
 package reason
 
-// Help returns what leads to r and how to mend it, in a few sentences: what the page that help_url names says beyond the
-// message and the suggestion. It is empty for the reasons that only operators see.
+// Help returns the causes of r and its remedy, in a few sentences: the content of the page that help_url names, beyond the message and
+// the suggestion. It is empty for the reasons that only operators see.
 func (r Reason) Help() string { return help[r] }
 
 // ForOperators reports whether only the admin API refuses for r.

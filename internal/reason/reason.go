@@ -1,5 +1,5 @@
-// Package reason holds every reason for which an agent or an operator is refused: one table has its code, HTTP status,
-// UIM number, message and suggestion, and a Refusal carries one reason, with its details, to the code that renders it.
+// Package reason holds every reason for which an agent or an operator is refused: one table has its code, HTTP status, UIM number,
+// message and suggestion, and a Refusal carries one reason, with its details, to the code that renders it.
 //
 //	return reason.ScopeExceeded.Refusal("").With("scope_needed", uid+":execute")
 //

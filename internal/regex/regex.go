@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Lazy returns what compiles expr at the first call, and returns the same expression at every call after it, from any goroutine. Where
-// expr is none of package regexp every call panics, so expr is always a text of the sources, never one from outside.
+// Lazy returns a function that compiles expr at the first call, and returns the same expression at every later call, from any goroutine.
+// Every call panics if package regexp rejects expr, so expr must be a constant of the sources, never a text from outside.
 func Lazy(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Append appends the JSON of a tree that Decode made, or of one of its parts, to out: compact, members in the order of their
-// names, numbers as they are written, text as it is but for what has to be escaped. The error, which is that of another kind of
-// value, leaves out as it was.
+// Append appends the JSON of a tree that Decode made, or of one of its parts, to out: compact, members in the order of their names,
+// numbers as they are written, texts with the required escapes only. After an error, which is that of another kind of value, out is
+// unchanged.
 func Append(out []byte, v any) ([]byte, error) { return appendValue(out, v, false) }
 
 // AppendForHTML is Append with <, >, &, U+2028 and U+2029 escaped, byte for byte what json.Marshal writes.
@@ -88,7 +88,7 @@ func appendText(out []byte, s string, html bool) ([]byte, error) {
 	return append(append(append(out, '"'), s...), '"'), nil
 }
 
-// plain reports whether a text stands in JSON as it is.
+// plain reports whether JSON has a text as it is.
 func plain(s string, html bool) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {

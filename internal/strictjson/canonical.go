@@ -103,7 +103,7 @@ func exactInFloat64(n string) bool {
 	return ok && want.Cmp(got) == 0
 }
 
-// few reports whether a number has at most 15 digits and no exponent: float64 tells all such numbers apart, so that the shortest text
+// few reports whether a number has at most 15 digits and no exponent: float64 distinguishes all such numbers, so that the shortest text
 // for one has its value.
 func few(n string) bool {
 	digits := 0

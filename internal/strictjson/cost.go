@@ -2,18 +2,18 @@ package strictjson
 
 import "bytes"
 
-// What the parts of a tree take in memory, in bytes, with what is thrown away while it grows and what tells equal members.
+// The memory of the parts of a tree, in bytes, with the garbage of its growth and the table of names.
 const (
 	costOfDocument = 4096 // what reads it
 	costOfValue    = 112  // a place in an array, as it grows, and the header of a text
 	costOfArray    = 24
 	costOfObject   = 32
 	costOfMembers  = 336 // the first eight, which a map takes at once
-	costOfName     = 214 // a place in an object, as it grows, and one among the names that are told apart
+	costOfName     = 214 // a place in an object, as it grows, and one in the table of names
 )
 
-// Cost returns an upper bound of the bytes of memory that Decode takes for a document, itself not included. It counts what
-// starts values, so it is quick and needs no memory; what stands inside of strings is counted too, and makes it higher.
+// Cost returns an upper bound of the bytes of memory that Decode takes for a document, itself not included. It counts characters that
+// start values, so it is quick and needs no memory; it also counts those inside of strings, which makes it higher.
 func Cost(data []byte) int64 {
 	count := func(text string) int64 { return int64(bytes.Count(data, []byte(text))) }
 	objects, arrays := count("{"), count("[")

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Cursor reads a document value by value and builds nothing. It accepts exactly what Decode accepts, and does not say why it
-// does not: whoever wants to know asks Decode.
+// A Cursor reads a document value by value and builds nothing. It accepts exactly what Decode accepts, and does not report the cause of a
+// rejection: use Decode for that.
 //
 //	c := strictjson.Begin(data)
 //	defer c.End()
@@ -18,8 +18,7 @@ import (
 //	}
 //	ok := c.Complete()
 //
-// Once the document turns out not to be acceptable, Next returns 0, Open, Member, Item and Skip return false, and so does
-// Complete.
+// After the document turns out not to be acceptable, Next returns 0, and Open, Member, Item, Skip and Complete return false.
 type Cursor struct {
 	data   []byte
 	text   string // a copy of data, or empty
@@ -41,13 +40,13 @@ type frame struct {
 	begun   bool // a value in it was read
 }
 
-// MaxPath bounds the bytes of the names that lead to one value, of which messages consist. Eight are counted for a place in a list.
+// MaxPath bounds the bytes of the names that lead to one value, which messages quote. A place in a list counts as eight.
 const (
 	MaxPath     = 4096
 	bytesOfItem = 8
 )
 
-// failed is what stands for a position where there is none.
+// failed is the position that means that there is none.
 const failed = -1
 
 var cursors = sync.Pool{New: func() any { return &Cursor{} }}
@@ -84,7 +83,7 @@ func (c *Cursor) level(depth int) *names {
 	return &c.names[depth]
 }
 
-// Next returns the first byte of the next value, which tells its type: { [ " t f n, a minus or a digit; or 0.
+// Next returns the first byte of the next value, which shows its type: { [ " t f n, a minus or a digit; or 0.
 func (c *Cursor) Next() byte {
 	if c.at == failed || c.at >= len(c.data) {
 		return 0
@@ -92,8 +91,8 @@ func (c *Cursor) Next() byte {
 	return c.data[c.at]
 }
 
-// Offset returns where the next value begins; after a value, where what follows it begins. Bytes returns what stands between
-// two offsets.
+// Offset returns the beginning of the next value; after a value, that of the text that follows it. Bytes returns the text between two
+// offsets.
 func (c *Cursor) Offset() int { return c.at }
 
 // Bytes returns the bytes from one offset to another. They are those of the document, not to be changed.
@@ -137,8 +136,8 @@ func (c *Cursor) Open(kind byte) bool {
 // Item goes to the next value of the list that is open. It returns false after the last one, when the list is closed.
 func (c *Cursor) Item() bool { return c.step(']') }
 
-// Member goes to the value of the next member of the object that is open, of which Name then returns the name. It returns
-// false after the last one, when the object is closed.
+// Member goes to the value of the next member of the open object; Name then returns its name. It returns false after the last one, and
+// closes the object.
 func (c *Cursor) Member() bool {
 	data, f, i := c.data, &c.frames[c.depth], c.at
 	switch {
@@ -178,7 +177,7 @@ func (c *Cursor) Name() []byte { return c.name.content(c.data) }
 // has the same member in the same place, and those before it too. It holds until the next call.
 func (c *Cursor) Mark() *uint32 { return &c.name.mark }
 
-// step reads what stands before the next value of the open list or object, or its end.
+// step reads the text before the next value of the open list or object, or its end.
 func (c *Cursor) step(end byte) bool {
 	f := &c.frames[c.depth]
 	if c.at == failed || c.depth == 0 || f.object != (end == '}') {
@@ -233,7 +232,7 @@ func Scalar(raw []byte) any {
 	}
 }
 
-// Text returns a string, from the bytes that Value returned, as Decode makes it; false where they are no string.
+// Text returns a string, from the bytes that Value returned, as Decode makes it. It returns false if they are not a string.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -242,8 +241,8 @@ func Text(raw []byte) (string, bool) {
 	return string(s.content(raw)), true
 }
 
-// Members tells the members of a document that is one object, in their order, each with the bytes of its value. It accepts what
-// DecodeObject accepts, and builds nothing; where the document turns out not to be acceptable it returns false, after any of them.
+// Members yields the members of a document that is one object, in order, each with the bytes of its value. It accepts what DecodeObject
+// accepts, and builds nothing. If the document turns out not to be acceptable, it returns false, after any of them.
 func Members(document []byte, each func(name, value []byte)) bool {
 	c := Begin(document)
 	defer c.End()

@@ -29,7 +29,7 @@ func newSpan(data []byte, start, end int, escaped bool) span {
 	return s
 }
 
-// content returns what a text says: its bytes in data where nothing in it is escaped.
+// content returns the value of a text: its bytes in data if nothing in it is escaped.
 func (s *span) content(data []byte) []byte {
 	inside := data[s.start:s.end:s.end]
 	if !s.escaped {
@@ -45,10 +45,10 @@ func (s *span) same(other *span, data []byte) bool {
 	return bytes.Equal(s.content(data), other.content(data))
 }
 
-// names find a member that stands twice in one object. There is one for each depth. It has the names of the object that is open
-// there, and behind them those that the object before it had from there on: mostly the next member has the next of them, and so
-// is another than those before it. Any other name is compared with the few of most objects one by one; in larger objects it is
-// looked up by hash, so that the work grows with their number alone.
+// names find a member that occurs twice in one object. There is one for each depth. It has the names of the object that is open there,
+// and after them the further names of the object before it: mostly the next member has the next of them, and so differs from those before
+// it. Any other name is compared with the few of most objects one by one; in larger objects it is looked up by hash, so that the work
+// grows with their number only.
 type names struct {
 	spans  []span
 	table  []uint64 // the upper half of a hash, and which of spans has it, from 1
@@ -107,7 +107,7 @@ func (l *names) add(data []byte, i, n int) int {
 	return end
 }
 
-// enter adds a name to the table. It reports whether it is none of those before it.
+// enter adds a name to the table. It reports whether the name is new.
 func (l *names) enter(data []byte, name *span, before []span) bool {
 	if n := len(before) + 1; l.hashed == 0 || 2*n > len(l.table) {
 		size := 1 << bits.Len(uint(2*n))
@@ -127,8 +127,7 @@ func (l *names) enter(data []byte, name *span, before []span) bool {
 	return true
 }
 
-// find returns the place of a name in the table, which is 0 where the name is none of those before it, and the upper half of its
-// hash.
+// find returns the place of a name in the table, which is 0 if the name is new, and the upper half of its hash.
 func (l *names) find(data []byte, name *span, before []span) (place int, hash uint64) {
 	hash = maphash.Bytes(nameSeed, name.content(data))
 	mask := len(l.table) - 1
@@ -141,7 +140,7 @@ func (l *names) find(data []byte, name *span, before []span) (place int, hash ui
 	return place, hash
 }
 
-// unescape appends what a text that was read says. RFC 8259 section 7.
+// unescape appends the value of a text that was read. RFC 8259 section 7.
 func unescape(out, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')

@@ -2,8 +2,8 @@ package strictjson
 
 import "math/bits"
 
-// noDigits returns the bytes of w that are no digits. Without the high half of digits, a digit is at most nine, to which 0x76
-// may be added without the highest bit.
+// noDigits returns the bytes of w that are not digits. Without the high half of digits, a digit is at most nine, to which 0x76 may be
+// added without the highest bit.
 func noDigits(w uint64) uint64 {
 	w ^= ones * '0'
 	return (w&^highs + ones*0x76 | w) & highs
@@ -63,7 +63,7 @@ func number(data []byte, i int) int {
 	return i
 }
 
-// shortNumber is number for one without sign and exponent that ends within eight bytes, as nearly all do; else failed.
+// shortNumber is number for one without sign and exponent that ends within eight bytes, as nearly all do. It returns failed for others.
 func shortNumber(data []byte, i int) int {
 	if i+8 > len(data) {
 		return failed

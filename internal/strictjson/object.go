@@ -36,31 +36,31 @@ func AsList(v any) []any {
 	}
 }
 
-// Object returns the member with that name where it is an object, else nil.
+// Object returns the member with that name if it is an object, and nil otherwise.
 func (o Object) Object(name string) Object {
 	inner, _ := AsObject(o[name])
 	return inner
 }
 
-// List returns the member with that name where it is an array, else nil.
+// List returns the member with that name if it is an array, and nil otherwise.
 func (o Object) List(name string) []any {
 	list, _ := o[name].([]any)
 	return list
 }
 
-// Text returns the member with that name where it is a string, else "".
+// Text returns the member with that name if it is a string, and "" otherwise.
 func (o Object) Text(name string) string {
 	text, _ := o[name].(string)
 	return text
 }
 
-// Number returns the member with that name where it is a number, in its written form, else "".
+// Number returns the member with that name if it is a number, in its written form, and "" otherwise.
 func (o Object) Number(name string) json.Number {
 	number, _ := o[name].(json.Number)
 	return number
 }
 
-// Flag returns the member with that name where it is a boolean, else false.
+// Flag returns the member with that name if it is a boolean, and false otherwise.
 func (o Object) Flag(name string) bool {
 	flag, _ := o[name].(bool)
 	return flag

@@ -3,8 +3,8 @@ package strictjson
 // headRead is how many bytes of a long document Plausible reads.
 const headRead = 4 << 10
 
-// Plausible reports whether a document is one that Decode accepts, as far as its first 4 KiB and its last byte tell: it is for
-// those who hand a document on and do not read it. Of longer ones that are no list or object it reports false.
+// Plausible reports whether Decode may accept a document, as far as its first 4 KiB and its last byte show: it is for callers that pass a
+// document on and do not read it. It returns false for longer documents other than lists and objects.
 func Plausible(document []byte) bool {
 	if len(document) <= headRead {
 		return Valid(document)

@@ -83,7 +83,7 @@ func closing(data []byte, i int, want byte) int {
 	return i + 1
 }
 
-// space returns where the next byte is that is none; of failed, failed. RFC 8259 section 2.
+// space returns the position of the next byte that is not white space; of failed, failed. RFC 8259 section 2.
 func space(data []byte, i int) int {
 	if uint(i) < uint(len(data)) && data[i] <= ' ' { // hardly ever
 		return spaces(data, i)

@@ -73,7 +73,7 @@ func decode(data []byte, most int) (any, error) {
 	return explain(data, most)
 }
 
-// explain reads like tree, and says what is wrong.
+// explain reads like tree, and describes what is wrong.
 func explain(data []byte, most int) (any, error) {
 	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // of a Buffer it takes the bytes without a copy
 	v, err := r.value(0)
@@ -142,8 +142,8 @@ func ScalarText(v any) (text string, ok bool) {
 	}
 }
 
-// Position returns the 1-based line and column at which the value (or, for a member, its name) that
-// pointer names begins; 1, 1 where the document has no such value.
+// Position returns the 1-based line and column of the beginning of the value (or, for a member, of its name) that pointer names. It
+// returns 1, 1 if the document has no such value.
 func Position(data []byte, pointer string) (line, column int) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for {

@@ -28,7 +28,7 @@ func text(data []byte, i int) (end int, escaped bool) {
 		for i+8 <= len(data) {
 			w := wordAt(data, i)
 			if found := ends(w); found != 0 {
-				foreign |= w & (found - 1) &^ found // what stands before it
+				foreign |= w & (found - 1) &^ found // the bytes before it
 				i += bits.TrailingZeros64(found) >> 3
 				if foreign&highs == 0 && data[i] == '"' {
 					return i + 1, escaped

@@ -14,8 +14,8 @@ func tree(data []byte, most int) (v any, ok bool) {
 	return v, c.Complete()
 }
 
-// shortText is how long a document is at most whose texts are parts of one copy of it, in bytes: one allocation instead of many.
-// Whoever keeps one of them keeps the copy.
+// shortText is the maximum length of a document whose texts are parts of one copy of it, in bytes: one allocation instead of many.
+// Keeping one of them keeps the copy.
 const shortText = 2 << 10
 
 // textOf returns the bytes from one offset to another.
@@ -29,7 +29,7 @@ func (c *Cursor) textOf(from, to int) string {
 	return c.text[from:to]
 }
 
-// Text reads the next value, which must be a string. It is no part of the document's bytes.
+// Text reads the next value, which must be a string. The text is not a part of the document's bytes.
 func (c *Cursor) Text() (s string, ok bool) {
 	if c.Next() != '"' {
 		return "", false
@@ -41,7 +41,7 @@ func (c *Cursor) Text() (s string, ok bool) {
 	return "", false
 }
 
-// unquoted returns what a string says that begins at an offset.
+// unquoted returns the value of the string that begins at an offset.
 func (c *Cursor) unquoted(raw []byte, from int) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		s := span{start: 1, end: uint32(len(raw) - 1), escaped: true}

@@ -90,7 +90,7 @@ func (d *Document) Positions() Positions { return d.positions }
 // origin in place of the file.
 func (d *Document) Override(path, origin string) { d.origins[path] = origin }
 
-// value reads node into v, which already has its default. A null stands for the default.
+// value reads node into v, which already has its default. A null means the default.
 func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
@@ -140,7 +140,7 @@ func (d *Document) resolve(path string, node ast.Node) (ast.Node, bool) {
 	return resolved, true
 }
 
-// null reports whether node stands for null.
+// null reports whether node means null.
 func (d *Document) null(node ast.Node) bool {
 	resolved, err := d.tree.resolve(node)
 	return err == nil && isNull(resolved)
@@ -291,7 +291,7 @@ func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag refle
 	d.text(path, raw, v, tag, s)
 }
 
-// wanted is what a scalar wants, with the default of a key as an example of a text.
+// wanted describes the values of a scalar, with the default of a key as an example of a text.
 func (s *Scalar) wanted(tag reflect.StructTag) string {
 	if example := tag.Get("default"); s.Want == textScalar.Want && example != "" && !strings.Contains(example, "${") {
 		return s.Want + " such as " + example
@@ -299,7 +299,7 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead is what to write instead of a text, as far as it is known and may be shown, else otherwise.
+// instead returns what to write instead of a text, as far as it is known and may be shown, and otherwise otherwise.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {
@@ -351,7 +351,7 @@ func (d *Document) fileAt(path string) func(string) (string, error) {
 	}
 }
 
-// empty sets the zero value, where the empty text may stand for it.
+// empty sets the zero value, if the empty text may mean it.
 func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	switch fallback := tag.Get("default"); {
 	case tag == "":

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// masked stands for a secret.
+// masked replaces a secret.
 const masked = "***"
 
 // A Dump is a struct as it was read, in the words of its document: secrets, and whatever came out of a ${file:…}, are
@@ -99,7 +99,7 @@ func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dump
 	}
 }
 
-// shortOf returns the field that stands for the whole of v, where no other is set.
+// shortOf returns the field that can replace the whole of v, if no other is set.
 func shortOf(v reflect.Value) (reflect.Value, bool) {
 	short, ok := shortField(v.Type())
 	if !ok {
@@ -173,7 +173,7 @@ func durationText(t time.Duration) string {
 	return text
 }
 
-// YAML writes the dump as a document. Comments tell the values that are not from the document that was read.
+// YAML writes the dump as a document. Comments mark the values that are not from the document that was read.
 func (d Dump) YAML() []byte {
 	var out strings.Builder
 	for _, n := range d.fields {

@@ -8,9 +8,8 @@ import (
 // MaxValue bounds one value after expansion, in bytes.
 const MaxValue = 64 << 10
 
-// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value; $${ stands for ${. The replacement is not
-// expanded again. A default is also used for a variable that is set but empty, as in a shell. Errors name the variable
-// or file, never a value.
+// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value, and $${ by ${. The replacement is not expanded again. A
+// default is also used for a variable that is set but empty, as in a shell. Errors name the variable or file, never a value.
 func expand(value string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
 	var out strings.Builder
 	for rest := value; rest != ""; {

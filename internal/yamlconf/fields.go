@@ -22,7 +22,7 @@ func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 type Types struct {
 	Scalars Scalars
 	// Structs has, for an interface type, the type of the struct that a field of it points to. So a program decides when it starts which
-	// keys a mapping of its documents has. A field whose tag is ",inline" has these keys in the mapping that it stands in.
+	// keys a mapping of its documents has. A field whose tag is ",inline" has these keys in the mapping around it.
 	Structs map[reflect.Type]reflect.Type
 }
 
@@ -31,7 +31,7 @@ const inline = ",inline"
 // lookup returns how a type is read from a scalar, if it is.
 func (ts Types) lookup(t reflect.Type) (Scalar, bool) { return ts.Scalars.lookup(t) }
 
-// structOf returns the struct type that stands for an interface type, and every other type as it is.
+// structOf returns the struct type for an interface type, and every other type as it is.
 func (ts Types) structOf(t reflect.Type) reflect.Type {
 	if s, ok := ts.Structs[t]; ok {
 		return s
@@ -124,7 +124,7 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the one path under which root has key, or "" where there is none or several.
+// pathOf returns the one path under root that has the key. It returns "" if there is none, or there are several.
 func (ts Types) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)

@@ -122,7 +122,7 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// nodePosition returns the position at which a node begins: a mapping at its first key.
+// nodePosition returns the position of the beginning of a node: of a mapping, that of its first key.
 func nodePosition(n ast.Node) Position {
 	switch node := n.(type) {
 	case *ast.MappingNode:

@@ -77,7 +77,7 @@ func (ps Positions) Nearest(path string) Position {
 	}
 }
 
-// lastStep returns the offset at which the last .key, ["key"] or [n] of path begins, or -1.
+// lastStep returns the offset of the last .key, ["key"] or [n] of path, or -1.
 func lastStep(path string) int {
 	inQuotes, cut := false, -1
 	for i := 0; i < len(path); i++ {

@@ -15,7 +15,7 @@ import (
 // A Scalar describes how a Go type is read from one YAML scalar.
 type Scalar struct {
 	Want    string // completes "want …" in messages
-	Rule    string // follows Want where a text of the type may still be rejected
+	Rule    string // follows Want if a text of the type may still be rejected
 	Pattern string // regular expression of the texts, for the JSON Schema; empty where every text is possible
 	Hidden  bool   // no message shows the text, because it may contain a secret
 	Secret  bool   // the text is a secret: no message shows an unknown key beside it either

@@ -139,7 +139,7 @@ func (ts Types) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// nullable accepts null, which stands for the default.
+// nullable accepts null, which means the default.
 func nullable(schema *jsonschema.Schema) {
 	if len(schema.AnyOf) == 0 {
 		form := *schema

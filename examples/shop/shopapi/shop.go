@@ -65,7 +65,7 @@ type Shop struct {
 	oldest   []string // idempotency keys, oldest first
 }
 
-// A placement is what an idempotency key stands for.
+// A placement is the result under an idempotency key.
 type placement struct {
 	request orderRequest
 	order   Order
@@ -105,7 +105,7 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may be gone; nobody else could receive the error.
+	// The client may be gone; there is no other recipient for the error.
 	_ = json.NewEncoder(w).Encode(v)
 }
 

@@ -31,8 +31,8 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// Agrees returns the digest of the policy that a message agrees to. It has one item of text and nothing else but the start or the end of
-// a session, and says agree and the digest, and nothing else, so that nobody agrees by the way, or by two texts that somebody else
+// Agrees returns the digest of the policy that a message agrees to. The message must have one item of text, nothing else but the start or
+// the end of a session, and the text must be agree and the digest, so that no agent agrees by the way, or by two texts that another agent
 // put beside each other. ok is false for any other message.
 func (m Message) Agrees() (digest string, ok bool) {
 	c := Read(m.Text)

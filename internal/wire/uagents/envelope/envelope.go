@@ -1,5 +1,5 @@
-// Package envelope holds the message of the uAgents protocol: JSON that names who sends to whom, in which session, which kind
-// of message, until when it is good, and that the sender's key has signed. The usual calls:
+// Package envelope holds the message of the uAgents protocol: JSON with sender, target, session, kind of message, expiry and the
+// signature of the sender's key. The usual calls:
 //
 //	e, err := envelope.Parse(body)
 //	err = cmp.Or(e.Verify(), e.Timely(now))
@@ -8,9 +8,8 @@
 //	reply := envelope.Envelope{Target: e.Sender, Session: e.Session, SchemaDigest: kind, Payload: envelope.Pack(json), Expires: &until}
 //	body, err := json.Marshal(reply.Sign(key))
 //
-// What is read strictly here, and taken leniently by other implementations: a number is a JSON number without fraction and
-// exponent, a member stands once, an address has one spelling, and a nonce never comes without expires. The older name
-// protocol for schema_digest is not supported.
+// This package is stricter than other implementations: a number is a JSON number without fraction and exponent, a member occurs once, an
+// address has one spelling, and a nonce never comes without expires. The older name protocol for schema_digest is not supported.
 package envelope
 
 import (
@@ -30,7 +29,7 @@ const Version = 1
 var (
 	// ErrUnsigned is of an envelope without signature by an agent.
 	ErrUnsigned = errors.New("the envelope has no signature")
-	// ErrAnonymous is of the envelope of a user, signed or not: the sender is no key, and may be anybody.
+	// ErrAnonymous is the error of a user's envelope, signed or not: the sender is not a key, and may be anyone.
 	ErrAnonymous = errors.New("the sender is a user, whom nothing proves")
 	// ErrSignature is of a signature that the sender's key did not make over this envelope.
 	ErrSignature = errors.New("the sender's key did not sign the envelope")
@@ -41,7 +40,7 @@ var (
 )
 
 const (
-	// MaxAhead is how far ahead an envelope may expire: for so long its digest has to be remembered.
+	// MaxAhead is how far ahead an envelope may expire: its digest is remembered that long.
 	MaxAhead = 24 * time.Hour
 	// Unlimited is how long the digest of an envelope is remembered that never expires.
 	Unlimited = 15 * time.Minute
@@ -62,12 +61,12 @@ type Envelope struct {
 	Signature      identity.Signature
 }
 
-// Digest returns what is signed: SHA-256 over sender, target, session, schema digest, the text of the payload, and, where
-// they stand, expires and nonce with 8 bytes each. It is also what tells one envelope from another: see identity.Signature.
+// Digest returns what is signed: SHA-256 over sender, target, session, schema digest, the text of the payload, and, if
+// present, expires and nonce with 8 bytes each. It also distinguishes one envelope from another: see identity.Signature.
 //
-// No separator stands between the parts. Of envelopes that Parse accepts, no two that differ in one of them have one digest
-// all the same: what stands before the payload has a fixed length, expires begins with a zero byte, which no payload has, and
-// a nonce stands behind it only.
+// There is no separator between the parts. Two envelopes that Parse accepts and that differ in a part have different digests
+// nevertheless: the parts before the payload have a fixed length, expires begins with a zero byte, which no payload has, and
+// a nonce only follows expires.
 func (e Envelope) Digest() [32]byte {
 	h := sha256.New()
 	for _, part := range []string{string(e.Sender), string(e.Target), string(e.Session), string(e.SchemaDigest), e.Payload} {
@@ -91,8 +90,8 @@ func (e Envelope) Sign(key identity.Key) Envelope {
 // Signed reports whether there is a signature, good or not.
 func (e Envelope) Signed() bool { return e.Signature != identity.Signature{} }
 
-// Verify returns nil if the sender's key signed the envelope, else ErrAnonymous, ErrUnsigned or ErrSignature. It says nothing
-// of time, nor of whether the envelope has come before.
+// Verify returns nil if the sender's key signed the envelope, and ErrAnonymous, ErrUnsigned or ErrSignature otherwise. It does not check
+// the time, nor whether the envelope has come before.
 func (e Envelope) Verify() error {
 	switch {
 	case !e.Sender.Agent():

@@ -20,9 +20,9 @@ const (
 
 // What a body can have wrong.
 var (
-	// ErrJSON is of a body that is no strict JSON, or longer than MaxBytes.
+	// ErrJSON means that a body is not strict JSON, or is longer than MaxBytes.
 	ErrJSON = errors.New("no valid JSON")
-	// ErrEnvelope is of JSON that is no envelope. The error may be a *MemberError as well.
+	// ErrEnvelope means that JSON is not an envelope. The error may be a *MemberError as well.
 	ErrEnvelope = errors.New("no envelope")
 )
 
@@ -41,8 +41,8 @@ func (e *MemberError) Error() string {
 // identity.ErrPrefix.
 func (e *MemberError) Unwrap() []error { return []error{ErrEnvelope, e.Problem} }
 
-// Parse reads the JSON of an envelope: strictly, each member within its bounds, members that nobody knows left out. It
-// verifies nothing. The error is of kind ErrJSON or ErrEnvelope.
+// Parse reads the JSON of an envelope: strictly, each member within its bounds, without unknown members. It verifies nothing. The error
+// is of kind ErrJSON or ErrEnvelope.
 func Parse(raw []byte) (Envelope, error) {
 	if len(raw) > MaxBytes {
 		return Envelope{}, fmt.Errorf("%w: more than %d bytes", ErrJSON, MaxBytes)
@@ -73,7 +73,7 @@ func Parse(raw []byte) (Envelope, error) {
 	return e, nil
 }
 
-// read returns the members that an envelope has. What stands in others is passed over, and nothing of it kept.
+// read returns the members of an envelope. It skips other members and keeps no part of them.
 func read(raw []byte) (strictjson.Object, error) {
 	c := strictjson.Begin(raw)
 	defer c.End()
@@ -125,7 +125,7 @@ func (m *members) fault(name string, problem error) {
 	}
 }
 
-// required reads a member that has to be there.
+// required reads a required member.
 func required[T any](m *members, name string, parse func(string) (T, error)) T {
 	if m.tree[name] == nil {
 		m.fault(name, errMissing)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Session is the id of a dialogue: a UUID of version 4 in lower case with hyphens, made by NewSession or ParseSession.
-// Replies repeat it. It is no secret.
+// A Session is the id of a dialogue: a UUID of version 4 in lower case with hyphens, made by NewSession or ParseSession. Replies repeat
+// it. It is not a secret.
 type Session string
 
 var errSession = errors.New("want a UUID of version 4")

@@ -13,8 +13,8 @@ const (
 	sizeUser    = 32
 )
 
-// An Address is the bare address of an agent or a user, made by ParseAddress, NewAgent or NewUser. Two addresses are of one
-// party if they are equal. The zero Address is nobody's.
+// An Address is the bare address of an agent or a user, made by ParseAddress, NewAgent or NewUser. Two addresses are of one party if they
+// are equal. The zero Address belongs to no party.
 type Address string
 
 // NewAgent returns the address of the agent with that public key: 33 bytes, compressed. The error is of kind ErrPrefix.
@@ -59,7 +59,7 @@ func agentKey(public []byte) (*secp256k1.PublicKey, error) {
 	return key, nil
 }
 
-// Agent reports whether the address is a key. That of a user is not: whoever sends under it proves nothing.
+// Agent reports whether the address is a key. That of a user is not: it proves nothing about the sender.
 func (a Address) Agent() bool { return strings.HasPrefix(string(a), prefixAgent) }
 
 // PublicKey returns the key of an agent, 33 bytes, compressed; nil for a user.
@@ -71,8 +71,8 @@ func (a Address) PublicKey() []byte {
 	return public
 }
 
-// Verify reports whether the agent's key made the signature over a SHA-256 digest, whichever of its two values s has. Of a
-// user, never.
+// Verify reports whether the agent's key made the signature over a SHA-256 digest, with either of the two values of s. It returns false
+// for a user.
 func (a Address) Verify(digest [32]byte, s Signature) bool {
 	key, err := agentKey(a.PublicKey())
 	if err != nil {
@@ -82,8 +82,8 @@ func (a Address) Verify(digest [32]byte, s Signature) bool {
 	return err == nil && parsed.Verify(digest[:], key)
 }
 
-// Point returns the key of an agent as a point that is not compressed, 65 bytes, in which SubjectPublicKeyInfo and JWK have
-// it; nil for a user. SEC 1 2.3.3.
+// Point returns the key of an agent as an uncompressed point, 65 bytes, as SubjectPublicKeyInfo and JWK have it. It returns nil for a
+// user. SEC 1 2.3.3.
 func (a Address) Point() []byte {
 	key, err := agentKey(a.PublicKey())
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ErrIdentifier is of text that is no identifier.
+// ErrIdentifier means that a text is not an identifier.
 var ErrIdentifier = errors.New("no identifier of an agent: want [agent://|test-agent://][name/]address, or a name")
 
 const (
@@ -14,7 +14,7 @@ const (
 	maxName = 128
 )
 
-// A Network is where an identifier belongs. It is no part of the address: a key is the same on both.
+// A Network is the network of an identifier. It is not part of the address: a key is the same on both.
 type Network string
 
 // The networks. An identifier without one is of either.

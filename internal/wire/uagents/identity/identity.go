@@ -22,9 +22,9 @@ import (
 
 // What a text in bech32 can have wrong. The errors of this package wrap one of these two, and never quote the text.
 var (
-	// ErrBech32 is of a text that is no bech32 in lower case, or not the only spelling of its bytes.
+	// ErrBech32 means that a text is not bech32 in lower case, or not the only spelling of its bytes.
 	ErrBech32 = errors.New("no bech32 text in its one spelling")
-	// ErrPrefix is of bech32 for something else: another prefix, another length, bytes that are no key or no signature.
+	// ErrPrefix means that bech32 is for another purpose: another prefix, another length, bytes that are not a key or a signature.
 	ErrPrefix = errors.New("bech32 text of something else")
 )
 

@@ -12,8 +12,7 @@ import (
 // ErrKey is of a private key or a seed that cannot be one.
 var ErrKey = errors.New("no private key of secp256k1")
 
-// A Key is an agent's private key. It prints as its address. The zero Key is nobody's: it has no address, and what it signs
-// never verifies.
+// A Key is an agent's private key. It prints as its address. The zero Key has no address, and its signatures never verify.
 type Key struct{ private *secp256k1.PrivateKey }
 
 // NewKey returns the key of 32 bytes, big-endian. The error is ErrKey: another length, 0, or the order of the curve or more.

@@ -12,9 +12,9 @@ const (
 	sizeScalar      = 32
 )
 
-// A Signature is r and s of ECDSA over secp256k1, 32 bytes each, big-endian, without recovery byte. To one digest there are
-// many that verify: for every (r, s) also (r, n−s), and as many as the signer likes to make. So it is never what tells two
-// messages apart. The zero Signature is none, and verifies nothing.
+// A Signature is r and s of ECDSA over secp256k1, 32 bytes each, big-endian, without recovery byte. Many signatures of one digest verify:
+// for every (r, s) also (r, n−s), and as many as the signer likes to make. So a signature never distinguishes two messages. The zero
+// Signature verifies nothing.
 type Signature [2 * sizeScalar]byte
 
 // ParseSignature reads sig1… (113 characters). Neither r nor s may be 0, nor n or more. The errors are of kind ErrBech32 or

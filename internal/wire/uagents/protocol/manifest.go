@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// ErrManifest is of JSON that is no manifest, or one whose digests are not of what it says.
+// ErrManifest means that JSON is not a manifest, or that its digests do not fit its content.
 var ErrManifest = errors.New("no manifest of a protocol")
 
 const (

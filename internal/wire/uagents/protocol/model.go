@@ -21,13 +21,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// ErrModel is of JSON that is no model.
+// ErrModel means that JSON is not a model.
 var ErrModel = errors.New("no model: want the JSON schema of an object with a title")
 
 const (
 	// MaxSchema bounds a schema in bytes.
 	MaxSchema = 64 << 10
-	// maxValues bounds what stands in a schema.
+	// maxValues bounds the values of a schema.
 	maxValues = 4096
 	maxTitle  = 200
 )
