@@ -105,7 +105,7 @@ func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) 
 	}
 	catalog, problems := intents.Parse(answer.Body, intents.Options{})
 	if catalog == nil {
-		return nil, nil, nil, fmt.Errorf("%w: %s is no agents.json: %s", ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))
+		return nil, nil, nil, fmt.Errorf("%w: %s is not an agents.json: %s", ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))
 	}
 	c.agents.put(address, cachedAgents{answer.Header.Get("ETag"), catalog, problems, answer.URL})
 	return catalog, problems, answer.URL, nil

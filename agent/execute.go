@@ -105,7 +105,7 @@ func (s *Service) call(ctx context.Context, uid string, params map[string]any, o
 		return nil, fmt.Errorf("%w: a request id is 1 to 64 of A-Z a-z 0-9 . _ -", ErrParameters)
 	}
 	if o.Traceparent != "" && (len(o.Traceparent) > 128 || codeName(o.Traceparent) == "") {
-		return nil, fmt.Errorf("%w: this is no traceparent", ErrParameters)
+		return nil, fmt.Errorf("%w: this is not a traceparent", ErrParameters)
 	}
 	tree, err := parameterTree(params)
 	if err != nil {

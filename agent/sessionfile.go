@@ -66,7 +66,7 @@ func LoadSession(path string) (Session, error) {
 	}
 	var f sessionFile
 	if err := json.Unmarshal(data, &f); err != nil || f.Version != sessionVersion || f.Endpoints.Agents == "" {
-		return Session{}, fmt.Errorf("%s: %w: it is no session of this program; remove it and agree again", path, ErrFile)
+		return Session{}, fmt.Errorf("%s: %w: it is not a session of this program; remove it and agree again", path, ErrFile)
 	}
 	return Session{
 		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,

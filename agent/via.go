@@ -98,7 +98,7 @@ func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 	}
 	named, err := url.Parse(at)
 	if err != nil {
-		return via.A2A{}, fmt.Errorf("%w: uim-a2a is no URL", ErrNoDoor)
+		return via.A2A{}, fmt.Errorf("%w: uim-a2a is not a URL", ErrNoDoor)
 	}
 	card, err := s.client.document(ctx, baseURL(at, []string{"a2a"})+agentCardPath, s.agentsURL(), s.client.o.MaxDocument, "")
 	if err != nil {

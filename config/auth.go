@@ -22,7 +22,7 @@ func (l *loader) checkAuth(path string, u *Upstream) {
 		at := path + ".headers[" + strconv.Quote(name) + "]"
 		text, ok := strictjson.ScalarText(a.Headers[name].Tree())
 		if !ok || strings.TrimSpace(text) == "" || !printable(text) {
-			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
+			l.Errorf(at, "cannot be in a header: want text or a number, on one line")
 		} else if canonical, ok := l.header(at, name); ok {
 			l.send(path, a, canonical, strings.TrimSpace(text))
 		}
@@ -55,7 +55,7 @@ func (l *loader) checkAuthHeader(path string, a *Auth) {
 		return
 	}
 	if !fieldName().MatchString(name) { // an invalid name may be the secret itself
-		l.Errorf(path+".header", `want "Name: value": what stands before the colon is no header name`)
+		l.Errorf(path+".header", `want "Name: value": the text before the colon is not a header name`)
 		return
 	}
 	if canonical, ok := l.header(path+".header", name); ok {
@@ -92,7 +92,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 	}
 	for i, scope := range o.Scopes { // RFC 6749 3.3
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			l.Errorf(at+".scopes["+strconv.Itoa(i)+"]", `is no scope: want visible ASCII without " and \`)
+			l.Errorf(at+".scopes["+strconv.Itoa(i)+"]", `is not a scope: want visible ASCII without " and \`)
 		}
 	}
 	if _, taken := u.Auth.Sent[authorization]; taken {

@@ -215,7 +215,7 @@ func (b *BlockCheck) Path(key, p string) {
 	const most = 200
 	switch {
 	case !strings.HasPrefix(p, "/") || p == "/" || path.Clean(p) != p || len(p) > most || strings.ContainsFunc(p, notOfPath):
-		b.Errorf(key, "%s is no path: want one as in /mcp, of letters, digits, and . _ - /", yamlconf.Quote(p))
+		b.Errorf(key, "%s is not a path: want one as in /mcp, of letters, digits, and . _ - /", yamlconf.Quote(p))
 	case slices.Contains(ownFiles, p) || b.loader.claimed.own[p] ||
 		slices.ContainsFunc(ownPaths, func(own string) bool { return Within(p, own) }):
 		b.Errorf(key, "%s is a path of the gateway itself", yamlconf.Quote(p))

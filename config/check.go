@@ -118,7 +118,7 @@ func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 		_, err = parseHost(host)
 	}
 	if err != nil {
-		l.Errorf(path, "is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address")
+		l.Errorf(path, "is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address")
 		return "", false
 	}
 	return host, true
@@ -136,7 +136,7 @@ func (l *loader) checkAdmin(c *Config) {
 	for i, text := range c.Admin.Hosts {
 		name, err := parseHost(text)
 		if err != nil {
-			l.Errorf("admin.hosts["+strconv.Itoa(i)+"]", "is no host name: want a name such as uimgate.internal, without port")
+			l.Errorf("admin.hosts["+strconv.Itoa(i)+"]", "is not a host name: want a name such as uimgate.internal, without port")
 		}
 		c.Admin.Hosts[i] = name
 	}
@@ -176,7 +176,7 @@ func (l *loader) checkPAT(p *PAT) {
 		keys[a.Key] = i
 	}
 	if p.Admission == AdmissionAllowlist && len(p.Allow) == 0 {
-		l.Errorf("pat.admission", "allowlist with an empty pat.allow admits nobody: list the keys of the agents")
+		l.Errorf("pat.admission", "allowlist with an empty pat.allow admits no agent: list the keys of the agents")
 	}
 }
 
@@ -195,7 +195,7 @@ func (l *loader) rolling(path string, r limit.Rate) {
 
 func (l *loader) agentID(path, id string) {
 	if _, err := pat.ParseAgentID(id); id != "" && err != nil {
-		l.Errorf(path, "is no agent id: want 1 to 200 visible ASCII characters")
+		l.Errorf(path, "is not an agent id: want 1 to 200 visible ASCII characters")
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *loader) thumbprint(path, key string) bool {
 	if _, err := pat.ParseKeyID(key); err == nil {
 		return true
 	}
-	l.Errorf(path, "is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
+	l.Errorf(path, "is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
 	return false
 }
 

@@ -28,7 +28,7 @@ func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
 		if !operandName().MatchString(operand) {
-			l.Errorf(at, "the key is no left operand: want its local name, such as purpose, or the IRI of a term of a profile")
+			l.Errorf(at, "the key is not a left operand: want its local name, such as purpose, or the IRI of a term of a profile")
 		}
 		if len(s.Facts[operand]) == 0 && !l.Failed(at) {
 			l.Errorf(at, "has no source: want a list such as [{parameter: /%s}]", operand)
@@ -59,9 +59,9 @@ func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 	}
 	switch {
 	case f.Claim != "" && !claimName().MatchString(f.Claim):
-		l.Errorf(at+".claim", "%s is no claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
+		l.Errorf(at+".claim", "%s is not a claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
 	case f.Parameter != "" && (len(f.Parameter) > maxPointer || !jsonPointer().MatchString(f.Parameter)):
-		l.Errorf(at+".parameter", "%s is no JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
+		l.Errorf(at+".parameter", "%s is not a JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
 	case f.Header != "":
 		l.checkFactHeader(at+".header", f, c)
 	case f.Value != nil && len(f.Value) == 0:
@@ -86,7 +86,7 @@ func (l *loader) checkFactHeader(at string, f *FactSource, c *Config) {
 	name := textproto.CanonicalMIMEHeaderKey(f.Header)
 	switch {
 	case !fieldName().MatchString(f.Header):
-		l.Errorf(at, "%s is no header name: want letters, digits and -", yamlconf.Quote(f.Header))
+		l.Errorf(at, "%s is not a header name: want letters, digits and -", yamlconf.Quote(f.Header))
 	case slices.Contains(notOurs, name) || slices.Contains(agentsOwn, name) || strings.HasPrefix(name, "Uim-"):
 		l.Errorf(at, "the header %s has a meaning of its own: use another", name)
 	case len(c.Server.TrustedProxies) == 0:

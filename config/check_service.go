@@ -37,7 +37,7 @@ func (l *loader) checkServices(c *Config) {
 		s, path := &c.Services[i], "services["+strconv.Itoa(i)+"]"
 		named := l.Has(path + ".id")
 		if !serviceID().MatchString(s.ID) {
-			l.Errorf(path+".id", "%s is no service id: want lower-case letters, digits, and . _ - between them, at most 63", yamlconf.Quote(s.ID))
+			l.Errorf(path+".id", "%s is not a service id: want lower-case letters, digits, and . _ - between them, at most 63", yamlconf.Quote(s.ID))
 		}
 		l.checkFormerly(path+".formerly", s, taken, i)
 		if len(c.Services) > 1 {
@@ -52,7 +52,7 @@ func (l *loader) checkServices(c *Config) {
 		l.checkPublicURL(path, s, c)
 		if s.Issuer != "" {
 			if !issuer().MatchString(s.Issuer) {
-				l.Errorf(path+".issuer", "is no issuer: want a name or URL without spaces, at most 253 characters")
+				l.Errorf(path+".issuer", "is not an issuer: want a name or URL without spaces, at most 253 characters")
 			}
 			l.claim(taken, "issuer", s.Issuer, path+".issuer", i, true)
 		}
@@ -121,7 +121,7 @@ func (l *loader) checkShared(path string, s *Service, named bool) {
 		l.Errorf(path+".id", "is required where there are several services; one that had none so far keeps its agents and accounts under id: default")
 	}
 	if len(s.Hosts) == 0 && !l.Failed(path+".hosts") {
-		l.Errorf(path+".hosts", "is required where there are several services: requests are told apart by host")
+		l.Errorf(path+".hosts", "is required with several services: the host of a request selects one")
 	}
 }
 
@@ -137,10 +137,10 @@ func (l *loader) checkHosts(path string, s *Service, taken claims, i int) {
 			l.Errorf(at, "%s: wildcards are not supported: list the hosts", yamlconf.Quote(text))
 			continue
 		case strings.Contains(text, "/") || strings.Contains(text, ":"):
-			l.Errorf(at, "%s is no host name: leave out scheme, port and path", yamlconf.Quote(text))
+			l.Errorf(at, "%s is not a host name: leave out scheme, port and path", yamlconf.Quote(text))
 			continue
 		default:
-			l.Errorf(at, "%s is no host name: want letters, digits, - and ., other scripts in their xn-- form", yamlconf.Quote(text))
+			l.Errorf(at, "%s is not a host name: want letters, digits, - and ., other scripts in their xn-- form", yamlconf.Quote(text))
 			continue
 		}
 		l.claim(taken, "host", host, at, i, true)
@@ -193,7 +193,7 @@ func (l *loader) header(path, name string) (string, bool) {
 func (l *loader) checkUpstream(path string, u *Upstream) {
 	if u.Execute != "" &&
 		(!strings.HasPrefix(u.Execute, "/") || strings.HasPrefix(u.Execute, "//") || strings.ContainsAny(u.Execute, "?#\\ {}")) {
-		l.Errorf(path+".execute", "%s is no path: want one such as /execute, without query", yamlconf.Quote(u.Execute))
+		l.Errorf(path+".execute", "%s is not a path: want one such as /execute, without query", yamlconf.Quote(u.Execute))
 	}
 	if u.IdempotencyHeader != "" {
 		if name, ok := l.header(path+".idempotency_header", u.IdempotencyHeader); ok {
@@ -215,7 +215,7 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 func (l *loader) pointer(path, text string) {
 	plain := strings.NewReplacer("~0", "", "~1", "").Replace(text)
 	if text != "" && (!strings.HasPrefix(text, "/") || strings.Contains(plain, "~")) {
-		l.Errorf(path, "is no JSON pointer: want one such as /error/message")
+		l.Errorf(path, "is not a JSON pointer: want one such as /error/message")
 	}
 }
 
@@ -234,9 +234,9 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 	case r.URL == "":
 		l.Errorf(path+".url", "is required where the other keys are set")
 	case r.Done == "":
-		l.Errorf(path+".done", "is required with url: which answer says that a call happened")
+		l.Errorf(path+".done", "is required with url: the answer that means that a call happened")
 	case r.NotDone == "":
-		l.Errorf(path+".not_done", "is required with url: which answer says that a call did not happen")
+		l.Errorf(path+".not_done", "is required with url: the answer that means that a call did not happen")
 	}
 }
 
@@ -255,7 +255,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 	for _, iri := range slices.Sorted(maps.Keys(s.Parties)) {
 		party, at := s.Parties[iri], path+".parties["+strconv.Quote(iri)+"]"
 		if iri == "" || len(iri) > yamlconf.MaxText || strings.ContainsAny(iri, " \t\r\n") {
-			l.Errorf(at, "the key is no IRI: write it as the policy does")
+			l.Errorf(at, "the key is not an IRI: write it as the policy does")
 		}
 		if party.AgentID == "" {
 			continue // reported where it was read
@@ -281,10 +281,10 @@ func (l *loader) checkIntents(path string, s *Service) {
 	for _, id := range slices.Sorted(maps.Keys(s.Intents)) {
 		at := path + "[" + strconv.Quote(id) + "]"
 		if !uid().MatchString(id) || len(id) > yamlconf.MaxText {
-			l.Errorf(at, "the key is no intent uid: want namespace:name:version")
+			l.Errorf(at, "the key is not an intent uid: want namespace:name:version")
 		}
 		if ceiling := s.Intents[id].Ceiling; ceiling != (limit.Rate{}) && ceiling.Period == limit.Lifetime {
-			l.Warnf(at+".ceiling", "never resets: once used up, nobody can call the intent again")
+			l.Warnf(at+".ceiling", "never resets: once it is used up, no agent can call the intent again")
 		}
 		l.checkFixed(at+".fixed", s.Intents[id].Fixed)
 		l.checkErrorWhen(at+".error_when", s.Intents[id].ErrorWhen)

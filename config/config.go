@@ -100,7 +100,7 @@ type Service struct {
 	// Hosts are lower case, without port; IP addresses in canonical form. Empty only where there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names the service answers to, without port. May be empty where there is one service, which then answers every host."`
 	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.
-	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the service under. Default: the listener's own URL where that is loopback, else required. https, unless it is loopback."`
+	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the service under. Default: the listener's own URL if that is loopback; otherwise required. https, unless it is loopback."`
 	// Issuer may be empty; IssuerOr has the default.
 	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
 	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents the policy names: IRI in the policy to agent_id and key."`
@@ -113,7 +113,7 @@ type Service struct {
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
 	// Profiles have no Data where they name a vocabulary that is built in.
-	Doors     DoorBlocks `yaml:"doors" doc:"Other protocols by which agents may come: the same intents, agreement, limits and ledger."`
+	Doors     DoorBlocks `yaml:"doors" doc:"Other protocols for agents: the same intents, agreement, limits and ledger."`
 	Profiles  []File     `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
 }
@@ -131,11 +131,11 @@ type Upstream struct {
 	URL               *url.URL      `yaml:"url" required:"true" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."`
 	Execute           string        `yaml:"execute" doc:"Path that intents without an endpoint are posted to."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time for one call, retries included."`
-	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Calls under way at once. Further ones wait up to 2 seconds, as many as this, and are taken in turn by agent; an agent has at most as many under way as are left for others, and agents nobody approved leave a quarter to the others."`
+	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Calls under way at once. Further ones wait up to 2 seconds, as many as this, and are taken in turn by agent; an agent has at most as many under way as are left for others, and unapproved agents leave a quarter to the others."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Largest answer."`
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognises a repeated call. Only with it are methods other than GET and HEAD repeated; it then carries the execution id."`
 	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: where APIs usually have it."`
-	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the API says what became of a call of unknown outcome; such calls then settle themselves."`
+	Reconcile         Reconcile     `yaml:"reconcile" doc:"How to ask the API for the outcome of a call of unknown outcome; such calls then settle themselves."`
 	Auth              Auth          `yaml:"auth" doc:"The operator's credentials at the API, any of them together; agents neither see nor give them."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
 }
@@ -146,8 +146,8 @@ type Sign string
 // Reconcile describes how to ask an upstream for the outcome of a call.
 type Reconcile struct {
 	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that is asked by GET, with {execution_id} in it; without that the id is in idempotency_header. Empty: it is not asked."`
-	Done    Sign   `yaml:"done" example:"200" doc:"The answer that says that it happened: statuses, such as \"200, 201\", or a JSON pointer into the answer that is true there, or has a value, as in /state=paid. Required with url."`
-	NotDone Sign   `yaml:"not_done" example:"404" doc:"The answer that says that it did not happen, and will not any more: likewise. Any other answer says nothing, and is asked for again."`
+	Done    Sign   `yaml:"done" example:"200" doc:"The answer that means that it happened: statuses, such as \"200, 201\", or a JSON pointer into the answer that is true there, or has a value, as in /state=paid. Required with url."`
+	NotDone Sign   `yaml:"not_done" example:"404" doc:"The answer that means that it did not happen, and never will, in the same form. After any other answer the gateway asks again."`
 }
 
 // Auth holds the credentials sent to an upstream. Sent are the headers to send, of header, headers and basic.
@@ -195,7 +195,7 @@ type IntentRule struct {
 // An ErrorWhen describes which answers with a 2xx status are refusals. The zero value describes none.
 type ErrorWhen struct {
 	Pointer string `yaml:"pointer" doc:"JSON pointer into the answer, such as /ok."`
-	Equals  Value  `yaml:"equals" doc:"The value there that says no, such as false. Default: any but null, false, 0, an empty text, list or object, such as a list of errors."`
+	Equals  Value  `yaml:"equals" doc:"The value that means a refusal, such as false. Default: any but null, false, 0, an empty text, list or object, such as a list of errors."`
 	Message string `yaml:"message" doc:"JSON pointer to the message, such as /error. Default: where APIs usually have it."`
 }
 
@@ -208,8 +208,8 @@ type FactSource struct {
 	Parameter string            `yaml:"parameter" doc:"JSON pointer (RFC 6901) into the parameters of the call, such as /purpose: the agent's word."`
 	Header    string            `yaml:"header" doc:"A request header, believed only where the request came directly from one of server.trusted_proxies, which must set or remove it."`
 	Address   bool              `yaml:"address" doc:"The address of the client, as rate limits see it."`
-	Value     []string          `yaml:"value" max:"64" doc:"What the operator says, the same for every call."`
-	Agents    map[string]Values `yaml:"agents" max:"100000" doc:"What the operator says of each agent: agent_id to values."`
+	Value     []string          `yaml:"value" max:"64" doc:"The operator's value, the same for every call."`
+	Agents    map[string]Values `yaml:"agents" max:"100000" doc:"The operator's values for each agent: agent_id to values."`
 }
 
 // Values are the values of one fact.
@@ -225,7 +225,7 @@ type PAT struct {
 	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
 	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve the agent id too."`
 	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Calls per agent where the policy sets no common limit."`
-	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls of each intent by all agents together that nobody approved, under open admission, where the intent has no ceiling. Calls that charge are bounded by billing."`
+	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls of each intent by all unapproved agents together, under open admission, if the intent has no ceiling. Calls that charge are bounded by billing."`
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Refused attempts within one period of a limit the policy forbids to exceed, after which the agent is blocked. 0: never."`
 }
 
@@ -240,7 +240,7 @@ type Billing struct {
 	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
 	Credit money.Amount `yaml:"credit" doc:"Most an agent may owe, such as 10 USD. A policy that charges needs it, or mode prepaid."` // empty Currency: none
 	// Newcomers has the currency of Credit, and is at most Credit.
-	Newcomers money.Amount  `yaml:"newcomers" doc:"Most that one agent may owe which nobody approved, under open admission. Default: a tenth of credit. All of them together owe credit at most, which comes free again within 24 hours."`
+	Newcomers money.Amount  `yaml:"newcomers" doc:"Most that one unapproved agent may owe, under open admission. Default: a tenth of credit. All of them together owe credit at most, which comes free again within 24 hours."`
 	Retain    time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }
 

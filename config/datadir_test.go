@@ -72,7 +72,7 @@ func TestADataDirectoryThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "")
 	if _, err := config.OpenDataDir(filepath.Join(dir, "file")); err == nil {
-		t.Error("a file is no directory")
+		t.Error("a file is not a directory")
 	}
 	loose := filepath.Join(dir, "loose")
 	if err := os.Mkdir(loose, 0o700); err != nil {

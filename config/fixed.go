@@ -32,7 +32,7 @@ func (v *Value) SetTree(tree any) error {
 		return fmt.Errorf("has more than the %d bytes allowed", maxFixedValue)
 	}
 	if _, err := strictjson.Decode(text); err != nil {
-		return errors.New("holds what no JSON value may: too deep, or text that is no UTF-8")
+		return errors.New("has what no JSON value may have: too many levels, or text that is not UTF-8")
 	}
 	v.Secret = NewSecret(string(text))
 	return nil
@@ -102,11 +102,11 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 	case InHeader:
 		l.header(at, place.Name)
 		if text, ok := strictjson.ScalarText(value.Tree()); !ok || !printable(text) {
-			l.Errorf(at, "cannot stand in a header: want text or a number, on one line")
+			l.Errorf(at, "cannot be in a header: want text or a number, on one line")
 		}
 	case InQuery:
 		if !texts(value.Tree()) {
-			l.Errorf(at, "cannot stand in a query: want text, a number, true or false, or a list of them")
+			l.Errorf(at, "cannot be in a query: want text, a number, true or false, or a list of them")
 		}
 	case InBody:
 		if why := memberPointer(place.Name); why != "" {
@@ -119,7 +119,7 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 // memberPointer returns what is wrong with the pointer of a member of a body; "" where nothing is.
 func memberPointer(pointer string) string {
 	if !strings.HasPrefix(pointer, "/") || pointer == "/" {
-		return "is no place in a body: want a JSON pointer such as body:/secret or body:/client/id"
+		return "is not a place in a body: want a JSON pointer such as body:/secret or body:/client/id"
 	}
 	tokens := strings.Split(pointer[1:], "/")
 	if len(tokens) > maxFixedDepth {
@@ -130,7 +130,7 @@ func memberPointer(pointer string) string {
 			return "points into a list: write the whole list as the value of the member that holds it"
 		}
 		if plain := strings.NewReplacer("~0", "", "~1", "").Replace(token); strings.Contains(plain, "~") {
-			return "is no JSON pointer: a ~ is written ~0, and a / in a name ~1"
+			return "is not a JSON pointer: a ~ is written ~0, and a / in a name ~1"
 		}
 	}
 	return ""

@@ -13,9 +13,9 @@ var serviceProblems = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
 			`uimgate.yaml:6: services[0].hosts[0]: "*.example": wildcards are not supported: list the hosts`,
-			`uimgate.yaml:6: services[0].hosts[1]: "https://a" is no host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[2]: "a:80" is no host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[3]: "ö.example" is no host name: want letters, digits, - and ., other scripts in their xn-- form`,
+			`uimgate.yaml:6: services[0].hosts[1]: "https://a" is not a host name: leave out scheme, port and path`,
+			`uimgate.yaml:6: services[0].hosts[2]: "a:80" is not a host name: leave out scheme, port and path`,
+			`uimgate.yaml:6: services[0].hosts[3]: "ö.example" is not a host name: want letters, digits, - and ., other scripts in their xn-- form`,
 			`uimgate.yaml:6: services[0].hosts[5]: host "a" belongs to services[0] already: no two services share one`,
 		},
 	},
@@ -39,9 +39,9 @@ var serviceProblems = map[string]problemCase{
 `,
 		[]string{
 			"uimgate.yaml:2: services[0].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
-			"uimgate.yaml:2: services[0].hosts: is required where there are several services: requests are told apart by host",
+			"uimgate.yaml:2: services[0].hosts: is required with several services: the host of a request selects one",
 			"uimgate.yaml:6: services[1].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
-			"uimgate.yaml:6: services[1].hosts: is required where there are several services: requests are told apart by host",
+			"uimgate.yaml:6: services[1].hosts: is required with several services: the host of a request selects one",
 			`uimgate.yaml:8: services[3].id: id "one" belongs to services[2] already: no two services share one`,
 			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" belongs to services[2] already: no two services share one`,
 			`uimgate.yaml:8: services[3].issuer: issuer "i" belongs to services[2] already: no two services share one`,
@@ -50,12 +50,12 @@ var serviceProblems = map[string]problemCase{
 	"service": {
 		"…  id: My Shop\n  issuer: a b\n  assignee: everyone\n  parties: {'urn:a': , 'urn:b': {agent_id: b, key: k}}\n  intents: {buy: {}, 'a:b:c': {agreement: old}}\n",
 		[]string{
-			`uimgate.yaml:6: services[0].id: "My Shop" is no service id: want lower-case letters, digits, and . _ - between them, at most 63`,
-			"uimgate.yaml:7: services[0].issuer: is no issuer: want a name or URL without spaces, at most 253 characters",
+			`uimgate.yaml:6: services[0].id: "My Shop" is not a service id: want lower-case letters, digits, and . _ - between them, at most 63`,
+			"uimgate.yaml:7: services[0].issuer: is not an issuer: want a name or URL without spaces, at most 253 characters",
 			`uimgate.yaml:8: services[0].assignee: "everyone" is not valid: want mapped or anyone`,
 			`uimgate.yaml:9: services[0].parties["urn:a"].agent_id: is required: 1 to 200 visible ASCII characters. Reserved for this party.`,
-			`uimgate.yaml:9: services[0].parties["urn:b"].key: is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them`,
-			`uimgate.yaml:10: services[0].intents["buy"]: the key is no intent uid: want namespace:name:version`,
+			`uimgate.yaml:9: services[0].parties["urn:b"].key: is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them`,
+			`uimgate.yaml:10: services[0].intents["buy"]: the key is not an intent uid: want namespace:name:version`,
 			`uimgate.yaml:10: services[0].intents["a:b:c"].agreement: "old" is not valid: want any or fresh`,
 		},
 	},
@@ -79,7 +79,7 @@ var serviceProblems = map[string]problemCase{
 `,
 		[]string{
 			"uimgate.yaml:5: services[0].upstream.url: the value is not valid: want an http:// or https:// URL without user, query and fragment",
-			`uimgate.yaml:6: services[0].upstream.execute: "run" is no path: want one such as /execute, without query`,
+			`uimgate.yaml:6: services[0].upstream.execute: "run" is not a path: want one such as /execute, without query`,
 			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than 1ms, the least allowed`,
 			"uimgate.yaml:8: services[0].upstream.idempotency_header: holds no header name: want letters, digits and -",
 			"uimgate.yaml:9: services[0].upstream.auth: has two values for the header Authorization: give one",
@@ -103,7 +103,7 @@ var serviceProblems = map[string]problemCase{
 	},
 	"credential without name": {
 		"…    auth: {header: 'hunter 2: x'}\n",
-		[]string{`uimgate.yaml:6: services[0].upstream.auth.header: want "Name: value": what stands before the colon is no header name`},
+		[]string{`uimgate.yaml:6: services[0].upstream.auth.header: want "Name: value": the text before the colon is not a header name`},
 	},
 	"credential in our header": {
 		"…    auth: {header: 'uim-agent-id: x'}\n    idempotency_header: content-length\n",
@@ -126,14 +126,14 @@ var serviceProblems = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:6: services[0].upstream.auth: has two values for the header X-Key: give one",
 			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the header Host is set by the gateway itself: use another`,
-			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot stand in a header: want text or a number, on one line`,
-			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot stand in a query: want text, a number, true or false, or a list of them`,
+			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot be in a header: want text or a number, on one line`,
+			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot be in a query: want text, a number, true or false, or a list of them`,
 			`uimgate.yaml:9: services[0].upstream.auth.query[""]: names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
 			`uimgate.yaml:10: services[0].upstream.auth.body["/list/0"]: points into a list: write the whole list as the value of the member that holds it`,
 			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_id: is required with token_url",
 			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_secret: is required with token_url",
 			"uimgate.yaml:11: services[0].upstream.auth.oauth2.token_url: must be https: the client's secret is sent to it",
-			`uimgate.yaml:11: services[0].upstream.auth.oauth2.scopes[0]: is no scope: want visible ASCII without " and \`,
+			`uimgate.yaml:11: services[0].upstream.auth.oauth2.scopes[0]: is not a scope: want visible ASCII without " and \`,
 		},
 	},
 	"a bearer token beside another credential": {

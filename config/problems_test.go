@@ -156,15 +156,15 @@ var problemCases = map[string]problemCase{
 	},
 	"admission": {
 		"…pat:\n  admission: allowlist\n",
-		[]string{"uimgate.yaml:7: pat.admission: allowlist with an empty pat.allow admits nobody: list the keys of the agents"},
+		[]string{"uimgate.yaml:7: pat.admission: allowlist with an empty pat.allow admits no agent: list the keys of the agents"},
 	},
 	"allow": {
 		"…pat:\n  allow:\n  - short\n  - " + jkt + "\n  - {id: a, key: " + jkt + "}\n  - {id: 'a b', key: x}\n  - {id: b}\n  - 5\n",
 		[]string{
-			"uimgate.yaml:8: pat.allow[0]: is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
+			"uimgate.yaml:8: pat.allow[0]: is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
 			"uimgate.yaml:10: pat.allow[2]: the key is in pat.allow[1] already: one key has one agent id",
-			"uimgate.yaml:11: pat.allow[3].id: is no agent id: want 1 to 200 visible ASCII characters",
-			"uimgate.yaml:11: pat.allow[3].key: is no key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
+			"uimgate.yaml:11: pat.allow[3].id: is not an agent id: want 1 to 200 visible ASCII characters",
+			"uimgate.yaml:11: pat.allow[3].key: is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
 			"uimgate.yaml:12: pat.allow[4].key: is required: RFC 7638 thumbprint: 43 characters.",
 			"uimgate.yaml:13: pat.allow[5]: want keys and values, got a number",
 		},
@@ -197,8 +197,8 @@ var problemCases = map[string]problemCase{
 	"listener without port": {
 		"…server: {listen: localhost}\nadmin: {listen: 'a b:70000'}\n",
 		[]string{
-			"uimgate.yaml:6: server.listen: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
-			"uimgate.yaml:7: admin.listen: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
+			"uimgate.yaml:6: server.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
+			"uimgate.yaml:7: admin.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
 		},
 	},
 	"reachable from outside": {
@@ -236,7 +236,7 @@ var problemCases = map[string]problemCase{
 	},
 	"admin host with a port": {
 		"…admin: {hosts: [metrics.example, 'metrics.example:8081']}\n",
-		[]string{"uimgate.yaml:6: admin.hosts[1]: is no host name: want a name such as uimgate.internal, without port"},
+		[]string{"uimgate.yaml:6: admin.hosts[1]: is not a host name: want a name such as uimgate.internal, without port"},
 	},
 	"number where a secret belongs": {
 		"…admin: {token: 4711}\n", []string{"uimgate.yaml:6: admin.token: want text, got a number: put it in quotes"},
@@ -270,9 +270,9 @@ func TestProblems(t *testing.T) {
 func TestProblemsOfFlagsNameTheFlag(t *testing.T) {
 	dir := directory(t)
 	for want, o := range map[string]config.Overrides{
-		"--listen: server.listen: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address":            {Listen: "x"},
-		"UIMGATE_ADMIN_LISTEN: admin.listen: is no address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address": {Env: environment(map[string]string{"UIMGATE_ADMIN_LISTEN": "x"})},
-		"UIMGATE_ADMIN_TOKEN: admin.token: cannot be sent in a header: want at most 1024 visible ASCII characters without spaces":           {Env: environment(map[string]string{"UIMGATE_ADMIN_TOKEN": "a b"})},
+		"--listen: server.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address":            {Listen: "x"},
+		"UIMGATE_ADMIN_LISTEN: admin.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address": {Env: environment(map[string]string{"UIMGATE_ADMIN_LISTEN": "x"})},
+		"UIMGATE_ADMIN_TOKEN: admin.token: cannot be sent in a header: want at most 1024 visible ASCII characters without spaces":               {Env: environment(map[string]string{"UIMGATE_ADMIN_TOKEN": "a b"})},
 	} {
 		_, problems := load(t, dir, five, o)
 		if diff := cmp.Diff([]string{want}, texts(dir, problems)); diff != "" {

@@ -20,7 +20,7 @@ billing: {mode: prepaid, credit: 1 EUR}
 	want := []string{
 		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
 		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission`,
-		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once used up, nobody can call the intent again`,
+		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once it is used up, no agent can call the intent again`,
 		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: leave it out",
 	}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrDomain means that a text is not a domain name that can be looked up.
-var ErrDomain = errors.New("this is no domain name")
+var ErrDomain = errors.New("this is not a domain name")
 
 // maxDomain leaves room for the label _uim within the 253 characters of a name. RFC 1035 3.1.
 const maxDomain = 253 - len(draftLabel)

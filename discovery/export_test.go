@@ -21,7 +21,7 @@ func ReadZoneLine(line string) (string, error) {
 	}
 	txt, ok := rr.(*dns.TXT)
 	if !ok {
-		return "", errors.New("this is no TXT record")
+		return "", errors.New("this is not a TXT record")
 	}
 	var b strings.Builder
 	for _, s := range txt.Txt {

@@ -77,7 +77,7 @@ func TestLookup(t *testing.T) {
 				`"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"keys for the registry of MCP are no contradiction": {
+		"keys for the registry of MCP are not contradiction": {
 			zone: apex(`"v=MCPv1; k=ed25519; p=AAAA"`, `"v=MCPv1; k=ed25519; p=BBBB"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},

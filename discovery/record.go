@@ -41,7 +41,7 @@ const MCPRegistry Field = "v"
 const proofPrefix = "MCPv1;"
 
 // ErrRecord means that a record, or a value for one, is malformed.
-var ErrRecord = errors.New("this is no UIM record")
+var ErrRecord = errors.New("this is not a UIM record")
 
 // A Record is one TXT record. The zero Record means that there is none.
 type Record struct {
@@ -123,7 +123,7 @@ func (r Record) check() error {
 	u, err := url.Parse(r.Value)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" ||
 		strings.Contains(r.Value, " ") {
-		return fmt.Errorf("%w: %s at %s is no https URL", ErrRecord, r.Key, r.Name)
+		return fmt.Errorf("%w: %s at %s is not an https URL", ErrRecord, r.Key, r.Name)
 	}
 	return nil
 }

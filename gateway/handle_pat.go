@@ -44,7 +44,7 @@ func (s *Server) issue(c echo.Context) error {
 // confidential refuses a request whose answer, a PAT, others than who asks could read.
 func (x *exchange) confidential() error {
 	if x.origin != nil && !x.origin.Confidential {
-		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")
+		return reason.InsufficientPermissions.Refusal("PATs are not sent over a connection that others can read.")
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestOpenAPIPerIntentHasAnOperationForEach(t *testing.T) {
 	ids := map[string]bool{}
 	for at, o := range operations(g, doc) {
 		if ids[o.ID] || !regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`).MatchString(o.ID) {
-			t.Errorf("%s: the operationId %q is used twice, or is no name", at, o.ID)
+			t.Errorf("%s: the operationId %q is used twice, or is not a name", at, o.ID)
 		}
 		ids[o.ID] = true
 	}

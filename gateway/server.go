@@ -206,7 +206,7 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 		return err
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
-		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
+		return reason.MalformedRequest.Refusal("The header " + name + " occurs more than once.")
 	}
 	if x.origin == nil && s.enter(c, x) {
 		return nil

@@ -87,7 +87,7 @@ func FuzzCanonicalNumber(f *testing.F) {
 			return
 		}
 		if !json.Valid([]byte(a)) {
-			t.Fatalf("%q is no JSON number", a)
+			t.Fatalf("%q is not a JSON number", a)
 		}
 		x, _ := new(big.Rat).SetString(a)
 		y, _ := new(big.Rat).SetString(b)

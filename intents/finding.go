@@ -68,7 +68,7 @@ func (f *findings) unknown(at string, m strictjson.Object, known []string) {
 		if slices.Contains(known, name) || strings.HasPrefix(name, "x-") {
 			continue
 		}
-		f.soft("unknown-member", at+pointer(name), "%s is no member known here%s", excerpt(name), suggestion(name, known))
+		f.soft("unknown-member", at+pointer(name), "%s is not a member known here%s", excerpt(name), suggestion(name, known))
 	}
 }
 

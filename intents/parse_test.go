@@ -182,7 +182,7 @@ func TestStrictErrors(t *testing.T) {
 		{"wrong case in an intent", one(`"Tags": []`), "/intents/0/Tags", "did you mean tags?"},
 		{"mistyped member", one(`"tags": "a"`), "/intents/0/tags", "must be a list"},
 		{"no intents", `{"service-info": {"name": "S"}}`, "/intents", "missing"},
-		{"intents is no list", `{"service-info": {"name": "S"}, "intents": {}}`, "/intents", "list"},
+		{"intents is not a list", `{"service-info": {"name": "S"}, "intents": {}}`, "/intents", "list"},
 		{"bad uid", strings.Replace(one(`"tags": []`), ":v1", ":1", 1), "/intents/0/intent_uid", "version"},
 		{"truncated", shop[:900], "/intents/0/endpoint/url", "ends too early"},
 		{"empty", "", "", "ends too early"},

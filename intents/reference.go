@@ -39,7 +39,7 @@ func (b *builder) confirm(at string, p *Parameter, schema any) {
 	}
 	compiled, err := reference(schema)
 	if err != nil {
-		b.hard("schema", at, "the schema is no valid JSON Schema 2020-12: %v", err)
+		b.hard("schema", at, "the schema is not a valid JSON Schema 2020-12: %v", err)
 		return
 	}
 	if p.HasDefault && compiled.Validate(p.Default) != nil {

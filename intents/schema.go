@@ -76,7 +76,7 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 		case !ok && strings.HasPrefix(name, "x-"):
 		case !ok && !w.strict:
 		case !ok:
-			w.soft("unknown-keyword", there, "%s is no JSON Schema keyword%s", excerpt(name), suggestKeyword(name))
+			w.soft("unknown-keyword", there, "%s is not a JSON Schema keyword%s", excerpt(name), suggestKeyword(name))
 		default:
 			if fresh, ok := w.keyword(name, kind, v, here, there, depth); ok {
 				out[name] = fresh
@@ -191,7 +191,7 @@ func (w *walker) pattern(s, at string) bool {
 	if err == nil {
 		return true
 	}
-	reason := "it is no regular expression"
+	reason := "it is not a regular expression"
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		reason = string(bad.Code)
 		if bad.Code == syntax.ErrInvalidPerlOp || bad.Code == syntax.ErrInvalidEscape {

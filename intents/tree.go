@@ -62,7 +62,7 @@ func treeFault(v any, depth, names int, m *meter) string {
 		}
 		return ""
 	default:
-		return "is no JSON value"
+		return "is not a JSON value"
 	}
 }
 

@@ -43,7 +43,7 @@ func ParseUID(s string) (UID, error) {
 	u := UID{parts[0], parts[1], parts[2]}
 	switch {
 	case len(u.Namespace) > 253 || !namespaceForm().MatchString(u.Namespace):
-		return UID{}, fmt.Errorf("the namespace of %q is no DNS name in lower case: %w", s, ErrUID)
+		return UID{}, fmt.Errorf("the namespace of %q is not a DNS name in lower case: %w", s, ErrUID)
 	case !nameForm().MatchString(u.Name):
 		return UID{}, fmt.Errorf("the name in %q may hold letters, digits and hyphens, at most 100: %w", s, ErrUID)
 	case !versionForm().MatchString(u.Version):

@@ -105,13 +105,13 @@ func (i *Intent) undeclared(params strictjson.Object, r *report) {
 func unknownMember(at, name string, known []string, r *report) Violation {
 	v := Violation{
 		Pointer: at, Keyword: "additionalProperties", Reason: reason.UnknownParameter,
-		Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is no parameter",
+		Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is not a parameter",
 	}
 	if len(name) > maxNameSent {
 		return v
 	}
 	v.Pointer = at + pointer(name)
-	v.Message = excerpt(name) + " is no parameter here"
+	v.Message = excerpt(name) + " is not a parameter here"
 	if r.mayGuess(name, known) {
 		v.Nearest = suggest.Name(name, known)
 	}

@@ -68,8 +68,8 @@ func attackRows() []row {
 			"two nodes of one IRI", "What stands twice says the same, or is refused.",
 			doc("Set", `"permission":[{"uid":"ex:r","target":"ex:x","action":"use"},{"uid":"ex:r","target":"ex:y","action":"sell"}]`), "duplicate",
 		},
-		{"NaN", "What is no JSON is refused.", under(one("percentage", "lt", `NaN`)), "json"},
-		{"no UTF-8", "So is what is no UTF-8.", doc("Set", rule, "\"dc:title\":\"\xff\xfe\""), "json"},
+		{"NaN", "What is not JSON is refused.", under(one("percentage", "lt", `NaN`)), "json"},
+		{"no UTF-8", "So is what is not UTF-8.", doc("Set", rule, "\"dc:title\":\"\xff\xfe\""), "json"},
 	} {
 		list = append(list, row{name: x.name, from: "uimgate", says: x.says, try: func(t *testing.T) string {
 			t.Helper()
@@ -108,12 +108,12 @@ func attackRows() []row {
 			},
 		},
 		row{
-			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are no numbers, on either side.",
+			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are not numbers, on either side.",
 			fault: "warning datatype /permission/0/constraint/rightOperand", doc: under(one("percentage", "neq", `"NaN"`)),
 			asks: []ask{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
 		},
 		row{
-			name: "a huge number", from: "uimgate", says: "An exponent beyond reason is no number and costs no time.", lenient: true,
+			name: "a huge number", from: "uimgate", says: "An exponent beyond reason is not a number and costs no time.", lenient: true,
 			doc: under(one("percentage", "lt", `"5"`)), asks: []ask{
 				on("ann use x", none).with(`"percentage":"1e999999999"`),
 				on("ann use x", none).with(`"percentage":"1e-999999999999"`),

@@ -116,7 +116,7 @@ func profileRows() []row {
 		limit(`{"leftOperand":"rateLimit","operator":"gt","rightOperand":5,"unit":"hour"}`), nil, "error `limit`")
 	add("limit as a prohibition", "UIM mock service", "To prohibit more than a count is to permit up to it.",
 		`{`+head+`,"permission":{`+intents+`,"action":"use"},"prohibition":{`+intents+`,"action":[{"rdf:value":{"@id":"odrl:execute"},"refinement":{"leftOperand":"count","operator":"gt","rightOperand":3,"unit":"day"}}]}}`, nil, ok+" limit:3/day")
-	add("exceedRateLimit", "UIM 6.2", "Prohibiting it is no prohibition of execute.",
+	add("exceedRateLimit", "UIM 6.2", "Prohibiting it is not a prohibition of execute.",
 		`{`+head+`,"permission":{`+intents+`,"action":"execute"},"prohibition":{`+intents+`,"action":"exceedRateLimit"}}`, nil, ok)
 	for _, x := range [][2]string{
 		{`{"action":"pay","amount":0.01,"unit":"http://example.com/vocab/USD"}`, "0.01 USD"},
@@ -164,7 +164,7 @@ func profileRows() []row {
 	}
 	add("a size", "V 4.5, uimgate", "A number of a call is compared exactly.", limit(one("absoluteSize", "lteq", `"0.3"`)),
 		given("absoluteSize", json.Number("0.30")), ok)
-	add("no size", "V 4.5, uimgate", "What is no size opens nothing: neither a word nor less than nothing.",
+	add("no size", "V 4.5, uimgate", "What is not a size opens nothing: neither a word nor less than nothing.",
 		limit(one("absoluteSize", "lteq", `"0.3"`)), given("absoluteSize", json.Number("-1")), none)
 	add("a length of time", "V 4.5, XSD 1.0 3.2.6.2", "Durations compare where months tell.", limit(one("elapsedTime", "lt", `"P32D"`)),
 		given("elapsedTime", "P1M"), ok)

@@ -96,7 +96,7 @@ func readingRows() []row {
 				one("industry", "eq", `"b"`) + `]}`), asks: []ask{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
 		},
 		{
-			name: "a text among operands", says: "A text is no reference to a constraint.",
+			name: "a text among operands", says: "A text is not a reference to a constraint.",
 			fault: "error reference /permission/0/constraint/or/0",
 			doc:   permitting(`"target":"ex:x","action":"print","constraint":{"or":["ex:c",` + one("media", "eq", `"a"`) + `]}`),
 		},
@@ -133,11 +133,11 @@ func readingRows() []row {
 			doc: permitting(`"@context":{"play":"odrl:print"},"target":"ex:x","action":"play"`),
 		},
 		{
-			name: "a relative IRI", says: "A name that is no IRI names nothing.", fault: "error iri /uid",
+			name: "a relative IRI", says: "A name that is not an IRI names nothing.", fault: "error iri /uid",
 			doc: ctx(odrlContext, strings.Replace(plain, `"http://example.com/policy/1"`, `"policy/1"`, 1)),
 		},
 		{
-			name: "a blank node", says: "A policy is no blank node.", fault: "error iri /uid",
+			name: "a blank node", says: "A policy is not a blank node.", fault: "error iri /uid",
 			doc: ctx(odrlContext, strings.Replace(plain, `"http://example.com/policy/1"`, `"_:p"`, 1)),
 		},
 	}

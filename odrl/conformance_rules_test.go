@@ -180,7 +180,7 @@ func evaluationRows() []row {
 			},
 		},
 		{
-			name: "refinements are no constraints", from: "FS B1",
+			name: "refinements are not constraints", from: "FS B1",
 			says: "A refinement that does not fit leaves the rule active and the request denied. The working group's evaluator (E14-2) calls the rule inactive; *here it differs on purpose*, and decides the same.", doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":[{"rdf:value":{"@id":"odrl:print"},"refinement":{"leftOperand":"resolution","operator":"lteq","rightOperand":600}}]}]`),
 			asks: []ask{on("ann print x", ok+" p:Active").with(`"resolution":300`), on("ann print x", none+" p:Active").with(`"resolution":900`)},
 		},

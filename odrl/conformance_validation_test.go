@@ -149,7 +149,7 @@ func validationRows() []row {
 			doc: under(`{"leftOperand":"media","operator":"eq","rightOperand":"a","dataType":"odrl:play"}`),
 		},
 		{
-			name: "V22 one kind of rule", says: "A prohibition is no permission or obligation as well.",
+			name: "V22 one kind of rule", says: "A prohibition is not a permission or obligation as well.",
 			fault: "error duplicate /@graph/0/prohibition",
 			doc:   graphOf(`{"uid":"ex:a","permission":{"@id":"ex:r"},"prohibition":{"@id":"ex:r"}}`, `{"@id":"ex:r","action":"use","target":"ex:x"}`),
 		},
@@ -163,7 +163,7 @@ func validationRows() []row {
 				`{"uid":"ex:c","inheritFrom":"ex:a",`+rule+`}`),
 		},
 		{
-			name: "blank right operand", says: "A right operand is no blank node.", fault: "error value " + at + "/rightOperand",
+			name: "blank right operand", says: "A right operand is not a blank node.", fault: "error value " + at + "/rightOperand",
 			doc: under(one("purpose", "eq", `{"@id":"_:b"}`)),
 		},
 		{

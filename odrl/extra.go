@@ -174,7 +174,7 @@ func extraInput(r *Request, d *Decision) (ast.Value, error) {
 	}
 	v, err := ast.InterfaceToValue(in)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a fact is no JSON value", errExtra)
+		return nil, fmt.Errorf("%w: a fact is not a JSON value", errExtra)
 	}
 	return v, nil
 }

@@ -90,7 +90,7 @@ func FuzzPublish(f *testing.F) {
 		}
 		tree, err := strictjson.DecodeObject(doc)
 		if err != nil {
-			t.Fatal("a document that is no JSON was published")
+			t.Fatal("a document that is not JSON was published")
 		}
 		for _, a := range w.Intents {
 			for _, facts := range []map[string]any{nil, {"purpose": "a", "spatial": "US-CA"}} {

@@ -49,14 +49,14 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		}
 	}
 	for name, doc := range map[string]string{
-		"two actions in one node":  set(`"permission":{"action":{"@id":"odrl:print","rdf:value":{"@id":"odrl:read"}},` + to + `}`),
-		"a type that is no action": set(`"permission":{"action":{"type":"USED"},` + to + `}`),
-		"a hierarchy rearranged":   graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:sell","includedIn":"use"}`),
-		"a hierarchy upside down":  graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:use","includedIn":"odrl:read"}`),
-		"what ODRL does not imply": graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","implies":"odrl:use"}`),
-		"exactly one of one":       of("xone"),
-		"one that cannot be read":  set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
-		"one, another unreadable":  set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
+		"two actions in one node":      set(`"permission":{"action":{"@id":"odrl:print","rdf:value":{"@id":"odrl:read"}},` + to + `}`),
+		"a type that is not an action": set(`"permission":{"action":{"type":"USED"},` + to + `}`),
+		"a hierarchy rearranged":       graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:sell","includedIn":"use"}`),
+		"a hierarchy upside down":      graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:use","includedIn":"odrl:read"}`),
+		"what ODRL does not imply":     graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","implies":"odrl:use"}`),
+		"exactly one of one":           of("xone"),
+		"one that cannot be read":      set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
+		"one, another unreadable":      set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
 	} {
 		if p, _ := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{}); p != nil {
 			t.Errorf("%s is not refused", name)

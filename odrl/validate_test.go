@@ -110,7 +110,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			"/permission/0/constraint",
 		},
 		"two kinds of right operand": {use(`"constraint":{"leftOperand":"count","operator":"eq","rightOperand":5,"rightOperandReference":"http://a.example/x"}`), problem.Error, "constraint", "/permission/0/constraint"},
-		"a reference that is no IRI": {
+		"a reference that is not an IRI": {
 			use(`"constraint":{"leftOperand":"count","operator":"eq","rightOperandReference":"five"}`),
 			problem.Error, "iri", "/permission/0/constraint/rightOperandReference",
 		},
@@ -132,9 +132,9 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			use(`"constraint":{"or":["http://a.example/c1","http://a.example/c2"]}`), problem.Error,
 			"reference", "/permission/0/constraint/or/0",
 		},
-		"a missing parent":        {setOf(`"inheritFrom":"http://a.example/parent"`, good), problem.Error, "inherit", "/inheritFrom"},
-		"a parent that is no IRI": {setOf(`"inheritFrom":"parent"`, good), problem.Error, "iri", "/inheritFrom"},
-		"an unused key":           {use(`"price":5`), problem.Error, "unknown-key", "/permission/0/price"},
+		"a missing parent":            {setOf(`"inheritFrom":"http://a.example/parent"`, good), problem.Error, "inherit", "/inheritFrom"},
+		"a parent that is not an IRI": {setOf(`"inheritFrom":"parent"`, good), problem.Error, "iri", "/inheritFrom"},
+		"an unused key":               {use(`"price":5`), problem.Error, "unknown-key", "/permission/0/price"},
 		"an unknown context": {strings.Replace(use(`"uid":"http://a.example/r"`), `"http://www.w3.org/ns/odrl.jsonld"`,
 			`["http://www.w3.org/ns/odrl.jsonld","https://other.example/c.jsonld"]`, 1), problem.Error, "remote-context", "/@context/1"},
 		"an operator that does not fit": {

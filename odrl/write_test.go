@@ -122,7 +122,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("loaded %v, problems %v", p != nil, problems)
 		}
 		if judged := odrl.Validate(t.Context(), doc, odrl.ValidateOptions{Lenient: lenient}); find(judged, "json") != nil && p != nil {
-			t.Fatalf("loaded what is no JSON: %v", judged)
+			t.Fatalf("loaded what is not JSON: %v", judged)
 		}
 	})
 }

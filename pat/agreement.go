@@ -135,7 +135,7 @@ func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, err
 		return a, nil
 	}
 	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is never accepted as an agreement
-		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is no agreement")
+		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is not an agreement")
 	}
 	if resemblesAgreement(j.payload) {
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.typ)}
@@ -175,7 +175,7 @@ func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, 
 	if j.jwk != nil {
 		jwk, isObject := j.publicKey()
 		if !isObject {
-			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is no object")
+			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not an object")
 		}
 		if key, err := fromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
 			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not agent_public_key")

@@ -260,7 +260,7 @@ func verifyConsent(a Agreement, key Key) error {
 		record.Policy.Digest != a.PolicyDigest || !slices.Equal(record.Scope, a.Scope):
 		return errorOfKind(ErrBadExport, "the consent is not the one that was recorded")
 	case a.CreatedAt.Sub(time.Unix(record.IssuedAt, 0)).Abs() > agreementWindow:
-		return errorOfKind(ErrBadExport, "the consent was not given when the bundle says")
+		return errorOfKind(ErrBadExport, "the consent was not given at the time in the bundle")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (d Declared) Check() error {
 		}
 		for _, v := range d[name] {
 			if v == "" || len(v) > maxDeclaredValue || !utf8.ValidString(v) || containsUnprintable(v) {
-				return fmt.Errorf("%s has a value that is no text of 1 to %d bytes", name, maxDeclaredValue)
+				return fmt.Errorf("%s has a value that is not a text of 1 to %d bytes", name, maxDeclaredValue)
 			}
 			size += len(v)
 		}

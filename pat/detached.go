@@ -37,7 +37,7 @@ func detachedSignature(k Key, text string) ([]byte, error) {
 	}
 	signature, err := decode(text)
 	if err != nil {
-		return nil, errorOfKind(ErrBadSignature, "the signature is no hex, base64 or base64url text of the key's signature size")
+		return nil, errorOfKind(ErrBadSignature, "the signature is not a hex, base64 or base64url text of the key's signature size")
 	}
 	if len(signature) != size && (!curve || len(signature) < minDER || len(signature) > maxDER) {
 		return nil, errorOfKind(ErrBadSignature, "the signature has %d bytes; one by this key has %d", len(signature), size)

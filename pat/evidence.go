@@ -92,7 +92,7 @@ func verifyKept(a Agreement, p PolicyDocument, form Form) error {
 		!bytes.Equal(accepted.Signed, a.Signed):
 		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
 	case !accepted.Expires.IsZero() && accepted.stale(a.CreatedAt):
-		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
+		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope):
 		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
 	case accepted.stale(a.CreatedAt):
-		return errorOfKind(ErrBadExport, "the agreement was not made when the bundle says")
+		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ type IssueRequest struct {
 func IssueRequestOf(agreement string) (IssueRequest, error) {
 	j, err := parseJWS(strings.TrimSpace(agreement), maxFresh)
 	if err != nil || j.typ != TypeAgreement {
-		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is no compact JWS of typ %s", TypeAgreement)
+		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is not a compact JWS of typ %s", TypeAgreement)
 	}
 	jwk, isObject := j.publicKey()
 	payload, err := strictjson.DecodeObject(j.payload)

@@ -26,7 +26,7 @@ func TestAnswersThatAreNotAsDeclared(t *testing.T) {
 		"as declared":         {`{"total": 7, "more": [1]}`, ""},
 		"of another type":     {`{"total": "7"}`, "total has another form"},
 		"missing":             {`{}`, "total is missing"},
-		"no object":           {`[7]`, "it is no object"},
+		"no object":           {`[7]`, "it is not an object"},
 		"a number is exact":   {`{"total": 12345678901234567890}`, ""},
 		"white space is JSON": {"{\n \"total\": 7 }", ""},
 	} {

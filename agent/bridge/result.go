@@ -41,7 +41,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 // undeclared describes the parts of an answer that do not fit the output parameters; empty: all fit.
 func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	if !isObject {
-		return "it is no object"
+		return "it is not an object"
 	}
 	for _, p := range t.intent.Outputs {
 		value, there := output[p.Name]

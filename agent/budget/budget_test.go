@@ -111,7 +111,7 @@ func TestReserveAndSettle(t *testing.T) {
 					var exceeded *ExceededError
 					var currency *CurrencyError
 					if !errors.As(err, &exceeded) && !errors.As(err, &currency) {
-						t.Errorf("step %d: %v is no refusal", i, err)
+						t.Errorf("step %d: %v is not a refusal", i, err)
 					}
 					continue
 				}

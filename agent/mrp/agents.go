@@ -45,7 +45,7 @@ func (c *Client) Profile(ctx context.Context, k wire.Key) (p wire.Profile, err e
 		return wire.Profile{}, err
 	}
 	if p.PublicKey != k || !fit(p.DisplayName, p.Capabilities) {
-		return wire.Profile{}, fmt.Errorf("%w: it is no profile of that agent", ErrAnswer)
+		return wire.Profile{}, fmt.Errorf("%w: it is not a profile of that agent", ErrAnswer)
 	}
 	return p, nil
 }
@@ -189,7 +189,7 @@ func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, stri
 	}
 	for _, t := range page.Capabilities {
 		if !wire.Shown(t.Name) {
-			return nil, "", fmt.Errorf("%w: these are no tags", ErrAnswer)
+			return nil, "", fmt.Errorf("%w: these are not tags", ErrAnswer)
 		}
 	}
 	return page.Capabilities, cursorOf(page.HasMore, page.NextCursor), nil

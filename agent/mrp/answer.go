@@ -63,7 +63,7 @@ func shown(text string, most int) string {
 // decode reads a document strictly and then into v. The error wraps ErrAnswer and quotes nothing.
 func decode(document []byte, v any) error {
 	if !strictjson.Valid(document) {
-		return fmt.Errorf("%w: it is no JSON", ErrAnswer)
+		return fmt.Errorf("%w: it is not JSON", ErrAnswer)
 	}
 	return unpack(document, v)
 }
@@ -72,10 +72,10 @@ func decode(document []byte, v any) error {
 // for example by nested brackets.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
-		return fmt.Errorf("%w: it is no JSON object", ErrAnswer)
+		return fmt.Errorf("%w: it is not a JSON object", ErrAnswer)
 	}
 	if err := json.Unmarshal(document, v); err != nil {
-		return fmt.Errorf("%w: it is no JSON, or a member is of another kind", ErrAnswer)
+		return fmt.Errorf("%w: it is not JSON, or a member is of another kind", ErrAnswer)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message,
 func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o Asking) (wire.Response, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return wire.Response{}, fmt.Errorf("%w: the parameters are no JSON", ErrOptions)
+		return wire.Response{}, fmt.Errorf("%w: the parameters are not JSON", ErrOptions)
 	}
 	m, err := c.Call(ctx, wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: body}, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o Asking)
 // ReadResponse reads a message that answers a request. The error wraps ErrAnswer.
 func ReadResponse(m wire.Message) (r wire.Response, err error) {
 	if m.ContentType != wire.TypeResponse && m.ContentType != wire.TypeJSON {
-		return wire.Response{}, fmt.Errorf("%w: it is no response", ErrAnswer)
+		return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
 	}
 	if err := decode(m.Body, &r); err != nil {
 		return wire.Response{}, err
@@ -83,7 +83,7 @@ func ReadResponse(m wire.Message) (r wire.Response, err error) {
 		r.Result, r.Fault.Message = nil, shown(r.Fault.Message, maxText)
 		return r, nil
 	}
-	return wire.Response{}, fmt.Errorf("%w: it is no response", ErrAnswer)
+	return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
 }
 
 // Reply sends what answers a message, as it came, in its thread; encrypted if that was. s has neither recipient nor thread.

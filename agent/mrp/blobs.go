@@ -89,7 +89,7 @@ func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b 
 func readBlob(id string, h http.Header) (wire.Blob, error) {
 	b := wire.Blob{ID: id, Hash: h.Get(wire.HeaderHash), ContentType: shown(h.Get("Content-Type"), wire.MaxContentType)}
 	if raw, err := hex.DecodeString(b.Hash); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != b.Hash {
-		return wire.Blob{}, fmt.Errorf("%w: %s is no SHA-256 in lower hex", ErrAnswer, wire.HeaderHash)
+		return wire.Blob{}, fmt.Errorf("%w: %s is not a SHA-256 in lower hex", ErrAnswer, wire.HeaderHash)
 	}
 	return b, nil
 }
@@ -126,7 +126,7 @@ func (c *Client) DeleteBlob(ctx context.Context, id string) error {
 
 func blobPath(id string) (string, error) {
 	if !isID(id) {
-		return "", fmt.Errorf("%w: this is no id of a blob", ErrOptions)
+		return "", fmt.Errorf("%w: this is not an id of a blob", ErrOptions)
 	}
 	return "/v1/blobs/" + url.PathEscape(id), nil
 }

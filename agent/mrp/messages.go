@@ -110,7 +110,7 @@ func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
 // heeded.
 func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
 	if !isID(id) {
-		return Page{}, fmt.Errorf("%w: this is no id of a thread", ErrOptions)
+		return Page{}, fmt.Errorf("%w: this is not an id of a thread", ErrOptions)
 	}
 	q := url.Values{"limit": {strconv.Itoa(f.limit())}}
 	if f.Cursor != "" {
@@ -175,7 +175,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 // messagePath returns the path of a message. A relay would confuse the id "threads" with another path.
 func messagePath(id string) (string, error) {
 	if !isID(id) || id == "threads" {
-		return "", fmt.Errorf("%w: this is no id of a message", ErrOptions)
+		return "", fmt.Errorf("%w: this is not an id of a message", ErrOptions)
 	}
 	return "/v1/messages/" + url.PathEscape(id), nil
 }

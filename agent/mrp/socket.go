@@ -107,7 +107,7 @@ func (s *socket) read(ctx context.Context) (frame, error) {
 	}
 	var f frame
 	if kind != websocket.MessageText {
-		return frame{}, fmt.Errorf("%w: a frame is no text", ErrAnswer)
+		return frame{}, fmt.Errorf("%w: a frame is not a text", ErrAnswer)
 	}
 	err = unpack(document, &f)
 	return f, err

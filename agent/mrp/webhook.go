@@ -24,7 +24,7 @@ func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Sec
 // Webhook returns what is set. The error is of code not_found where nothing is.
 func (c *Client) Webhook(ctx context.Context) (w wire.Webhook, err error) {
 	if err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/webhook", maxAnswer, &w); err == nil && !wire.Shown(w.URL) {
-		return wire.Webhook{}, fmt.Errorf("%w: it is no webhook", ErrAnswer)
+		return wire.Webhook{}, fmt.Errorf("%w: it is not a webhook", ErrAnswer)
 	}
 	return w, err
 }

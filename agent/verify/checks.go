@@ -120,7 +120,7 @@ var beforeDoors = []check{
 	{"search-pages", "UIM core 5.4", Should, "the second page goes on after the first", "search-page-size", (*verification).searchPages},
 	{"search-bound", "UIM core 5.4", Should, "a huge page_size is cut to 100 or refused", "search-shape", (*verification).searchBound},
 	{
-		"search-bad-page-size", "UIM core 3.3", Should, "a page_size that is no number is refused",
+		"search-bad-page-size", "UIM core 3.3", Should, "a page_size that is not a number is refused",
 		"search-page-size", (*verification).searchBadPageSize,
 	},
 	{"search-uid", "UIM core 5.4", Must, "search by uid finds that intent alone", "search-shape", (*verification).searchUID},
@@ -140,7 +140,7 @@ var beforeDoors = []check{
 		"error-405", "RFC 9110 15.5.6", Should, "a method that a path does not take is 405, with Allow",
 		"agents-readable", (*verification).error405,
 	},
-	{"error-400", "UIM core 3.3", Must, "a body that is no JSON is 400", "agents-readable", (*verification).error400},
+	{"error-400", "UIM core 3.3", Must, "a body that is not JSON is 400", "agents-readable", (*verification).error400},
 	{"error-415", "RFC 9110 15.5.16", Should, "a body of another media type is 415", "error-400", (*verification).error415},
 	{"error-401", "UIM core 4.3", Must, "executing without a PAT is 401", "agents-readable", (*verification).error401},
 	{
@@ -202,7 +202,7 @@ var beforeDoors = []check{
 		"execute-answers", (*verification).executeConstraint,
 	},
 	{"execute-no-intent", "UIM core 3.3", Must, "an intent that is not there is not executed", "pat-jwt", (*verification).executeNoIntent},
-	{"execute-malformed", "UIM core 3.3", Must, "a call that is no JSON is 400", "execute-answers", (*verification).executeMalformed},
+	{"execute-malformed", "UIM core 3.3", Must, "a call that is not JSON is 400", "execute-answers", (*verification).executeMalformed},
 	{
 		"execute-suggestion", "UIM core 3.1.4", Should, "a refused parameter comes with a suggestion",
 		"execute-answers", (*verification).executeSuggestion,

@@ -51,7 +51,7 @@ func (v *verification) patJWT(context.Context) finding {
 			return wrong("part %d is not base64url", i+1)
 		}
 		if *to, err = strictjson.DecodeObject(raw); err != nil {
-			return wrong("part %d is no JSON object", i+1)
+			return wrong("part %d is not a JSON object", i+1)
 		}
 	}
 	return pass
@@ -98,14 +98,14 @@ func (v *verification) patClaims(context.Context) finding {
 		case v.token.payload[name] == nil:
 			bad = append(bad, "there is no "+name)
 		case !ok || text == "":
-			bad = append(bad, name+" is no text")
+			bad = append(bad, name+" is not a text")
 		}
 	}
 	for _, name := range []string{"exp", "nbf"} {
 		if v.token.payload[name] == nil {
 			bad = append(bad, "there is no "+name)
 		} else if _, ok := v.token.numericDate(name); !ok {
-			bad = append(bad, name+" is no time in seconds")
+			bad = append(bad, name+" is not a time in seconds")
 		}
 	}
 	if v.token.payload["scope"] == nil {
@@ -150,7 +150,7 @@ func (v *verification) patTimes(context.Context) finding {
 func (v *verification) patScope(context.Context) finding {
 	list, ok := v.token.payload["scope"].([]any)
 	if !ok {
-		return wrong("scope is no list")
+		return wrong("scope is not a list")
 	}
 	if len(list) == 0 {
 		return wrong("scope is empty")

@@ -36,7 +36,7 @@ func (v *verification) locate(context.Context, string) ([]string, error) {
 func (v *verification) dnsAgentsFile(context.Context) finding {
 	switch {
 	case v.domain == "":
-		return skipped("the target is no domain, so that DNS has no say")
+		return skipped("the target is not a domain, so that DNS has no say")
 	case v.options.Lookup == nil:
 		return skipped("DNS is not asked")
 	case v.dnsErr != nil:
@@ -56,7 +56,7 @@ func (v *verification) dnsPolicyFile(context.Context) finding {
 
 func (v *verification) recordURL(s string) finding {
 	if u, ok := v.address(s); !ok {
-		return wrong("%s is no URL that an agent would ask", s)
+		return wrong("%s is not a URL that an agent would ask", s)
 	} else if !v.sameSite(u.Hostname(), v.domain) {
 		return wrong("%s is at another site than %s", s, v.domain)
 	}

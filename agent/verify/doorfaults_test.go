@@ -30,8 +30,8 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			onBoth(func(m map[string]any) { m["uim-mcp"] = "https://other.example/mcp" }),
 			[]string{"mcp-url", "server-card"},
 		},
-		"MCP is no text":   {onBoth(func(m map[string]any) { m["uim-mcp"] = 7 }), []string{"mcp-url"}},
-		"MCP is not there": {absent(mcpPath), []string{"mcp-endpoint"}},
+		"MCP is not a text": {onBoth(func(m map[string]any) { m["uim-mcp"] = 7 }), []string{"mcp-url"}},
+		"MCP is not there":  {absent(mcpPath), []string{"mcp-endpoint"}},
 		"MCP redirects": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == mcpPath {
 				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
@@ -143,13 +143,13 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			}),
 			[]string{"mcp-intents"},
 		},
-		"an intent that is no tool": {
+		"an intent that is not a tool": {
 			results(mcpPath, "tools/list", func(m map[string]any) {
 				m["tools"] = slices.DeleteFunc(m["tools"].([]any), func(v any) bool { return v.(map[string]any)["name"] == "report_v1" })
 			}),
 			[]string{"mcp-intents"},
 		},
-		"a tool that is no intent": {
+		"a tool that is not an intent": {
 			results(mcpPath, "tools/list", func(m map[string]any) {
 				m["tools"] = append(m["tools"].([]any), map[string]any{"name": "other", "inputSchema": map[string]any{"type": "object"}})
 			}),
@@ -204,7 +204,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			}),
 			[]string{"a2a-interfaces", "a2a-signatures"},
 		},
-		"a skill that is no intent": {
+		"a skill that is not an intent": {
 			document(cardPath, func(m map[string]any) { m["skills"].([]any)[0].(map[string]any)["id"] = "shop.example:other:v1" }),
 			[]string{"a2a-skills", "a2a-signatures"},
 		},

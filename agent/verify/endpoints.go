@@ -99,7 +99,7 @@ func (v *verification) secure(u *url.URL) bool {
 func (v *verification) ownURL(name, s string) finding {
 	u, ok := v.address(s)
 	if !ok {
-		return wrong("%s is no URL that an agent would ask", name)
+		return wrong("%s is not a URL that an agent would ask", name)
 	}
 	if !v.sameSite(u.Hostname(), v.agentsURL().Hostname()) {
 		return wrong("%s is at %s, agents.json at %s", name, u.Hostname(), v.agentsURL().Hostname())

@@ -23,7 +23,7 @@ func envelope(e exchange) (map[string]any, string) {
 	}
 	tree, err := strictjson.DecodeObject(e.body())
 	if err != nil {
-		return nil, "is no JSON object"
+		return nil, "is not a JSON object"
 	}
 	inner, ok := tree["error"].(map[string]any)
 	if !ok {
@@ -33,7 +33,7 @@ func envelope(e exchange) (map[string]any, string) {
 		return nil, "has no code and message"
 	}
 	if details, isObject := inner["details"].(map[string]any); inner["details"] != nil && !isObject || details == nil && isObject {
-		return nil, "has details that are no object"
+		return nil, "has details that are not an object"
 	}
 	return inner, ""
 }
@@ -93,7 +93,7 @@ func (v *verification) errorCodes(context.Context) finding {
 		}
 		code, _ := inner["code"].(string)
 		if fits, known := statuses[reason.Code(code)]; !symbol().MatchString(code) {
-			bad = append(bad, fmt.Sprintf("%s: %.40q is no symbol", e.name(), code))
+			bad = append(bad, fmt.Sprintf("%s: %.40q is not a symbol", e.name(), code))
 		} else if known && !slices.Contains(fits, e.status) {
 			bad = append(bad, fmt.Sprintf("%s: %s is answered %d", e.name(), code, e.status))
 		}

@@ -105,7 +105,7 @@ func (v *verification) policyUID(context.Context) finding {
 		return missing("it has no uid")
 	}
 	if u, err := url.Parse(uid); err != nil || u.Scheme == "" {
-		return wrong("its uid is no IRI")
+		return wrong("its uid is not an IRI")
 	}
 	return holds("%s", uid)
 }

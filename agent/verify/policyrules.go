@@ -27,7 +27,7 @@ func (v *verification) policyRules(context.Context) finding {
 			at := fmt.Sprintf("/%s/%d", kind, i)
 			switch {
 			case !ok:
-				bad = append(bad, at+" is no object")
+				bad = append(bad, at+" is not an object")
 			case memberOf(rule, "action") == nil && memberOf(v.policyTree, "action") == nil:
 				bad = append(bad, at+" has no action")
 			case kind == "permission" && len(v.targets(rule)) == 0:
@@ -120,7 +120,7 @@ func (v *verification) policyKind(context.Context) finding {
 			return pass
 		}
 	}
-	return wrong("%.80q is no type of a policy", termOf(kind))
+	return wrong("%.80q is not a type of a policy", termOf(kind))
 }
 
 func (v *verification) policyProfile(context.Context) finding {
@@ -130,7 +130,7 @@ func (v *verification) policyProfile(context.Context) finding {
 	}
 	for _, one := range strictjson.AsList(profile) {
 		if u, err := url.Parse(termOf(one)); err != nil || u.Scheme == "" {
-			return wrong("a profile is no IRI")
+			return wrong("a profile is not an IRI")
 		}
 	}
 	return pass

@@ -90,24 +90,24 @@ func (v *verification) compliance(context.Context) finding {
 	}
 	m, ok := v.tree[name].(map[string]any)
 	if !ok {
-		return wrong("it is no object")
+		return wrong("it is not an object")
 	}
 	var bad []string
 	if list, ok := m["standards"].([]any); m["standards"] != nil && (!ok || slices.ContainsFunc(list, isNoText)) {
-		bad = append(bad, "standards is no list of strings")
+		bad = append(bad, "standards is not a list of strings")
 	}
 	if regions, ok := m["regional-compliance"].(map[string]any); m["regional-compliance"] != nil && !ok {
-		bad = append(bad, "regional-compliance is no object")
+		bad = append(bad, "regional-compliance is not an object")
 	} else {
 		for _, rule := range regions {
 			if isNoText(rule) {
-				bad = append(bad, "regional-compliance has a member that is no string")
+				bad = append(bad, "regional-compliance has a member that is not a string")
 				break
 			}
 		}
 	}
 	if m["notes"] != nil && isNoText(m["notes"]) {
-		bad = append(bad, "notes is no string")
+		bad = append(bad, "notes is not a string")
 	}
 	return point.WrongIfAny(bad)
 }
@@ -131,7 +131,7 @@ func (v *verification) license(context.Context) finding {
 	name := text
 	if strings.Contains(text, "://") {
 		if _, ok := v.address(text); !ok {
-			return wrong("it is no https URL")
+			return wrong("it is not an https URL")
 		}
 		name = strings.TrimSuffix(name, "/")
 		name = name[strings.LastIndexByte(name, '/')+1:]
@@ -142,7 +142,7 @@ func (v *verification) license(context.Context) finding {
 	}
 	for element := range strings.SplitSeq(strings.TrimPrefix(m[3], "-"), "-") {
 		if !slices.Contains(licenseElements, strings.ToUpper(element)) {
-			return wrong("%q is no element of a UIM license", element)
+			return wrong("%q is not an element of a UIM license", element)
 		}
 	}
 	return pass

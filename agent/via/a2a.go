@@ -130,7 +130,7 @@ func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.A
 func readTask(a fetch.Answer, document []byte, at string, result strictjson.Object) (fetch.Answer, error) {
 	task := result.Object("task")
 	if _, both := result["message"]; both || task == nil {
-		return fetch.Answer{}, wrong("it is no task")
+		return fetch.Answer{}, wrong("it is not a task")
 	}
 	state, isState := strings.CutPrefix(task.Object("status").Text("state"), "TASK_STATE_")
 	if !isState {

@@ -13,7 +13,7 @@ import (
 func ReadCard(card []byte, named *url.URL) (A2A, error) {
 	tree, err := strictjson.DecodeObject(card)
 	if err != nil {
-		return A2A{}, wrong("the agent card is no JSON object")
+		return A2A{}, wrong("the agent card is not a JSON object")
 	}
 	list := tree.List("supportedInterfaces")
 	for _, v := range list[:min(len(list), maxBlocks)] {

@@ -11,7 +11,7 @@ func responseAmong(stream []byte) (found []byte, err error) {
 	for _, event := range fetch.Events(stream) {
 		message, decodeErr := strictjson.DecodeObject(event)
 		if decodeErr != nil {
-			return nil, wrong("an event of the stream is no message")
+			return nil, wrong("an event of the stream is not a message")
 		}
 		if _, asks := message["method"]; asks {
 			continue

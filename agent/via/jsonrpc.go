@@ -52,7 +52,7 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 // is read by its status and its form.
 func foreign(a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 2 {
-		return fetch.Answer{}, wrong("it is no message")
+		return fetch.Answer{}, wrong("it is not a message")
 	}
 	return a, nil
 }

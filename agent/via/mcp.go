@@ -115,7 +115,7 @@ func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
 	}
 	failed, isFlag := r.result["isError"].(bool)
 	if r.result["isError"] != nil && !isFlag {
-		return fetch.Answer{}, wrong("isError is no flag")
+		return fetch.Answer{}, wrong("isError is not a flag")
 	}
 	texts := textBlocks(r.result)
 	if failed {

@@ -29,7 +29,7 @@ func (MRP) Request(action string, header http.Header, body []byte) (json.RawMess
 	if len(body) > 0 {
 		tree, err := strictjson.DecodeObject(body)
 		if err != nil {
-			return nil, wrong("the body of the call is no JSON object")
+			return nil, wrong("the body of the call is not a JSON object")
 		}
 		params = tree
 	}
@@ -56,7 +56,7 @@ func (MRP) Read(action string, m wire.Message) (fetch.Answer, error) {
 	a := fetch.Answer{Status: http.StatusOK, Header: http.Header{}}
 	tree, err := strictjson.DecodeObject(m.Body)
 	if err != nil || m.ContentType != wire.TypeResponse {
-		return fetch.Answer{}, wrong("it is no response")
+		return fetch.Answer{}, wrong("it is not a response")
 	}
 	switch result := tree.Object("result"); {
 	case tree.Text("status") == wire.ResponseError && isError(tree):

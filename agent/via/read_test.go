@@ -64,7 +64,7 @@ var readings = []reading{
 		body: tool(`"structuredContent":{"a":1},"content":[{"type":"text","text":"{\"a\":2}"}]`),
 	},
 	{name: "text alone", door: mcp, body: tool(`"content":[{"type":"text","text":"[1, 2]"}]`), want: 200, says: `[1, 2]`},
-	{name: "text that is no JSON", door: mcp, body: tool(`"content":[{"type":"text","text":"Done!"}]`), says: "no output that is JSON"},
+	{name: "text that is not JSON", door: mcp, body: tool(`"content":[{"type":"text","text":"Done!"}]`), says: "no output that is JSON"},
 	{name: "two texts", door: mcp, body: tool(`"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]`), says: "no output"},
 	{name: "nothing", door: mcp, body: tool(`"content":[]`), says: "no output"},
 	{
@@ -91,7 +91,7 @@ var readings = []reading{
 		says: `{"error":{"code":"INVALID_PARAMETER","details":{"pointer":"/parameters/a",` +
 			`"violations":[{"pointer":"/parameters/b"},{"pointer":"/x"},7]},"message":"m"}}`,
 	},
-	{name: "isError is a text", door: mcp, body: tool(`"isError":"false","structuredContent":{}`), says: "isError is no flag"},
+	{name: "isError is a text", door: mcp, body: tool(`"isError":"false","structuredContent":{}`), says: "isError is not a flag"},
 	{
 		name: "a question instead", door: mcp,
 		body: result(`{"resultType":"input_required","structuredContent":{}}`),
@@ -155,7 +155,7 @@ var readings = []reading{
 		name: "two responses", door: mcp, kind: stream, says: "several responses",
 		body: strings.Repeat("data: "+tool(`"structuredContent":{}`)+"\n\n", 2),
 	},
-	{name: "an event that is no message", door: mcp, kind: stream, body: "data: hello\n\n", says: "no message"},
+	{name: "an event that is not a message", door: mcp, kind: stream, body: "data: hello\n\n", says: "no message"},
 	{
 		name: "a stream of another's answer", door: mcp, kind: stream, says: "another request",
 		body: `data: {"jsonrpc":"2.0","id":9,"result":{}}` + "\n\n",

@@ -88,7 +88,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	e, err := envelope.Parse(a.Body)
 	switch {
 	case err != nil:
-		return fetch.Answer{}, wrong("it is no envelope")
+		return fetch.Answer{}, wrong("it is not an envelope")
 	case e.Verify() != nil:
 		return fetch.Answer{}, wrong("no agent's key signed it")
 	case e.Sender != d.Service || e.Target != d.Key.Address() || string(e.Session) != id:
@@ -102,7 +102,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	}
 	tree, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return fetch.Answer{}, wrong("its message is no JSON object")
+		return fetch.Answer{}, wrong("its message is not a JSON object")
 	}
 	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
 	case "UIMResult":

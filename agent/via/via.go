@@ -14,7 +14,7 @@ import (
 
 // ErrAnswer means that the response is not an answer of the protocol to the message: the outcome of the call is unknown. Its text quotes
 // nothing of the response.
-var ErrAnswer = errors.New("it is no answer of the protocol to this call")
+var ErrAnswer = errors.New("it is not an answer of the protocol to this call")
 
 // A Call is one attempt of a call, as the execute endpoint takes it.
 type Call struct {

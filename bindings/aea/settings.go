@@ -89,7 +89,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	for _, id := range slices.Sorted(maps.Keys(s.DefaultRouting)) {
 		entry := "default_routing[" + strconv.Quote(id) + "]"
 		if !protocolID().MatchString(id) {
-			b.Errorf(entry, "is no specification id of a protocol, such as fetchai/default:1.0.0")
+			b.Errorf(entry, "is not a specification id of a protocol, such as fetchai/default:1.0.0")
 		}
 		if !slices.Contains(open, ConnectionName(s.DefaultRouting[id])) {
 			b.Errorf(entry, "want a connection that is open: tcp, delegate, mailbox or stub")

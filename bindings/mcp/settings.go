@@ -43,7 +43,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	for i, origin := range s.Origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") || origin != u.Scheme+"://"+u.Host {
-			b.Errorf("origins["+strconv.Itoa(i)+"]", "%s is no origin: want scheme and host, as in https://inspector.example.com",
+			b.Errorf("origins["+strconv.Itoa(i)+"]", "%s is not an origin: want scheme and host, as in https://inspector.example.com",
 				yamlconf.Quote(origin))
 		}
 	}

@@ -29,7 +29,7 @@ func FuzzReadRequest(f *testing.F) {
 		}
 		var members map[string]json.RawMessage
 		if json.Unmarshal(body, &members) != nil {
-			t.Fatalf("%q is no object", body)
+			t.Fatalf("%q is not an object", body)
 		}
 		same.Params = members["params"]
 		if err := json.Unmarshal(members["action"], &same.Action); err != nil || same.Action != action {

@@ -37,7 +37,7 @@ func TestRequestsAreReadInMemory(t *testing.T) {
 	} {
 		expect(t, name, string(a.Say(t, wire.TypeRequest, body).Body), `"code":"overloaded"`)
 	}
-	expect(t, "what is no text", string(a.Say(t, wire.TypeJSON, `{"text":`+values+`}`).Body), `"code":"overloaded"`)
+	expect(t, "what is not a text", string(a.Say(t, wire.TypeJSON, `{"text":`+values+`}`).Body), `"code":"overloaded"`)
 	few := strings.Replace(call(gatetest.Searching, token), `"lamp"`, `"`+strings.Repeat("x", 4<<10)+`"`, 1)
 	for range 20 {
 		expect(t, "a call", a.Ask(t, "uim:execute", few), `"output":{"ok":true}`)

@@ -65,7 +65,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 	s.checkRelay(b)
 	if utf8.RuneCountInString(s.AgentName) > longName || !b.Printable(s.AgentName) {
-		b.Errorf("name", "is no name: want at most %d characters in one line", longName)
+		b.Errorf("name", "is not a name: want at most %d characters in one line", longName)
 	}
 	b.OwnKey(s.KeyFile)
 	seed, read := b.Secret("key_file", &s.KeyFile)
@@ -96,13 +96,13 @@ func (s *Settings) checkRelay(b *config.BlockCheck) {
 	}
 	u, err := config.ParseURL(s.Relay)
 	if err != nil {
-		b.Errorf("relay", "%s is no relay: want local, or a URL such as https://relay.mrphub.io", yamlconf.Quote(s.Relay))
+		b.Errorf("relay", "%s is not a relay: want local, or a URL such as https://relay.mrphub.io", yamlconf.Quote(s.Relay))
 		return
 	}
 	s.Relay = strings.TrimRight((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), "/")
 	s.PublicRelay = s.Relay
 	if u.Scheme != "https" && !b.Loopback(u.Hostname()) {
-		b.Warnf("relay", "is no https URL: everybody on the way reads the PATs of agents that do not encrypt their messages")
+		b.Warnf("relay", "is not an https URL: everybody on the way reads the PATs of agents that do not encrypt their messages")
 	}
 }
 

@@ -55,10 +55,10 @@ func TestSettingsThatCannotHold(t *testing.T) {
 		"  doors: {mrp: {relay: local, key_file: agents.json, name: " + strings.Repeat("n", 257) + "}}\n": {
 			"uimgate.yaml:6: services[0].doors.mrp.relay: is local, but this gateway runs no relay: add a block mrp_relay",
 			"uimgate.yaml:6: services[0].doors.mrp.key_file: agents.json holds no key: want the 32 bytes of a seed, or 64 hexadecimal digits",
-			"uimgate.yaml:6: services[0].doors.mrp.name: is no name: want at most 256 characters in one line",
+			"uimgate.yaml:6: services[0].doors.mrp.name: is not a name: want at most 256 characters in one line",
 		},
 		"  doors: {mrp: {relay: relay.mrphub.io}}\n": {
-			`uimgate.yaml:6: services[0].doors.mrp.relay: "relay.mrphub.io" is no relay: want local, or a URL such as https://relay.mrphub.io`,
+			`uimgate.yaml:6: services[0].doors.mrp.relay: "relay.mrphub.io" is not a relay: want local, or a URL such as https://relay.mrphub.io`,
 		},
 	} {
 		c, problems := dir.Load(t, (&mrp.Door{}).Blocks(), configtest.Service+doors)
@@ -68,7 +68,7 @@ func TestSettingsThatCannotHold(t *testing.T) {
 	}
 	for doors, want := range map[string][]string{
 		"  doors: {mrp: {relay: 'http://relay.example'}}\n": {
-			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is no https URL: everybody on the way reads the PATs of agents that do not encrypt their messages",
+			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is not an https URL: everybody on the way reads the PATs of agents that do not encrypt their messages",
 		},
 		"  doors: {mrp: {relay: 'https://relay.example'}}\nstore: postgres://u:p@127.0.0.1/x\n": {
 			"uimgate.yaml:6: warning: services[0].doors.mrp: its key_file is empty: each gateway on this store would be another agent; " +

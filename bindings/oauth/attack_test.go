@@ -79,9 +79,9 @@ func TestAProgramOfTheSameMachineIsWarnedOf(t *testing.T) {
 func TestTextsThatNoStoreHolds(t *testing.T) {
 	g := newGate(t, "")
 	for name, change := range map[string]func(url.Values){
-		"a NUL in state":          func(v url.Values) { v.Set("state", "a\x00") },
-		"a state that is no text": func(v url.Values) { v.Set("state", "\xff\xfe") },
-		"a NUL as client":         func(v url.Values) { v.Set("client_id", "\x00") },
+		"a NUL in state":             func(v url.Values) { v.Set("state", "a\x00") },
+		"a state that is not a text": func(v url.Values) { v.Set("state", "\xff\xfe") },
+		"a NUL as client":            func(v url.Values) { v.Set("client_id", "\x00") },
 	} {
 		a := g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE(), change).Encode(), nil)
 		if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || strings.Contains(string(a.Body), "<form") {

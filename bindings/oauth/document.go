@@ -19,7 +19,7 @@ const (
 	documentTime = 5 * time.Second
 )
 
-var errDocument = errors.New("the answer is no document")
+var errDocument = errors.New("the answer is not a document")
 
 // fetcher fetches client-ID metadata documents. The URL comes from a stranger, so it may lead to this machine only where the
 // service itself does.

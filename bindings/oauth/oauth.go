@@ -210,7 +210,7 @@ func readForm(q *request) (url.Values, error) {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, reason.MalformedRequest.Refusal("The body is no form.")
+		return nil, reason.MalformedRequest.Refusal("The body is not a form.")
 	}
 	return form, nil
 }

@@ -402,7 +402,7 @@ func TestAConsentIsRevoked(t *testing.T) {
 	good := g.tokens()
 	for _, token := range []string{"nonsense", good.Refresh[:len(good.Refresh)-4] + "AAAA"} {
 		if a := g.post("/oauth/revoke", url.Values{"token": {token}}); a.Status != http.StatusOK {
-			t.Errorf("what is no token: %+v", a)
+			t.Errorf("what is not a token: %+v", a)
 		}
 	}
 	if !g.works(good.Access) {

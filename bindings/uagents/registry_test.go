@@ -148,7 +148,7 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 		"a manifest":                   {"POST", "manifests", string(manifest), 200},
 		"a manifest that is none":      {"POST", "manifests", `{}`, 400},
 		"a search without end":         {"POST", "search", `{"text": "", "limit": 1000}`, 400},
-		"what is no address":           {"GET", "agents/shop", "", 404},
+		"what is not an address":       {"GET", "agents/shop", "", 404},
 		"what no store takes":          {"GET", "agents/%00", "", 404},
 		"a search from no address on":  {"POST", "search", `{"text": "` + string(protocol.UIM().Digest) + `", "after": "\u0000"}`, 400},
 		"a domain":                     {"GET", "domains/shop.agent", "", 404},

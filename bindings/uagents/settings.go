@@ -95,7 +95,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 	for _, address := range slices.Sorted(maps.Keys(s.Rules)) {
 		if !agentAddress().MatchString(address) {
-			b.Errorf("rules["+strconv.Quote(address)+"]", "is no address of an agent: want agent1 and 59 characters more")
+			b.Errorf("rules["+strconv.Quote(address)+"]", "is not an address of an agent: want agent1 and 59 characters more")
 		}
 	}
 	if a, own := s.Almanac, b.Service.PublicURL; a != nil && own != nil && b.Loopback(own.Hostname()) && !b.Loopback(a.Hostname()) {

@@ -101,7 +101,7 @@ func TestSettingsThatCannotHold(t *testing.T) {
 			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
 			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
 			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
-			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is no address of an agent: want agent1 and 59 characters more`,
+			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is not an address of an agent: want agent1 and 59 characters more`,
 		},
 		"  doors: {mcp: {path: /agent_info}}\n": {
 			`uimgate.yaml:6: services[0].doors.mcp.path: "/agent_info" is a path of the gateway itself`,

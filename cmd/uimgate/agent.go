@@ -60,7 +60,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	f.StringVar(&s.via, "via", "",
 		"the way that calls take: mcp, a2a; uagents[:agent1…] or mrp://relay/key for all that is signed (default: UIM's own)")
 	f.StringVar(&s.endpoint, "uagents-endpoint", "",
-		"URL to which envelopes for the service are sent (default: what --almanac or agents.json says)")
+		"URL of the service for envelopes (default: that of --almanac or agents.json)")
 	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
 	f.BoolVar(&s.encrypt, "encrypt", false, "with --via mrp://relay/key, encrypt for the service: the relay reads no call, answer or PAT")
 	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
@@ -198,7 +198,7 @@ func explain(w io.Writer, err error) {
 		fmt.Fprintf(w, "  %s\n", v)
 	}
 	if refusal.Upstream != "" {
-		fmt.Fprintf(w, "  The service's API says: %s\n", refusal.Upstream)
+		fmt.Fprintf(w, "  Message of the service's API: %s\n", refusal.Upstream)
 	}
 	if refusal.Suggestion != "" {
 		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)

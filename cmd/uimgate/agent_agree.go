@@ -73,10 +73,10 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
-		Long: `Agree to the policy a service offers: sign it and get a Policy Adherence Token, which is
-kept for execute. Its terms are told first in plain words, on stderr, as "policy explain" does.
-What is signed is named by its digest: without --digest or --yes you are asked on a terminal, and
-nowhere else.`,
+		Long: `Agree to the policy of a service: sign it and get a Policy Adherence Token, which is stored for
+execute. The command first explains the terms in plain words on stderr, as "policy explain" does.
+--digest names the policy to sign, --yes signs the one offered now. Without either, the command asks
+on a terminal, and fails if there is none.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
@@ -120,7 +120,7 @@ nowhere else.`,
 	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
 	f.StringArrayVar(&acceptance.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,
-		"what the agent says of itself under its signature, name=value, such as purpose=research (repeat for several)")
+		"claim of the agent about itself, which it signs: name=value, such as purpose=research (repeat for several)")
 	f.StringVar(&acceptance.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
 	return c
 }
@@ -186,7 +186,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 func printTerms(c *cobra.Command, policy agent.Policy) error {
 	known, err := tellTerms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy)
 	if err == nil && !known {
-		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: what this policy means cannot be said in plain words: read the document itself")
+		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain words: read the document itself")
 	}
 	return err
 }
@@ -222,7 +222,7 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 		s.printNote(c, "%s", what)
 	}
 	if !a.Form.Fresh() {
-		s.printNote(c, "warning: the service takes no fresh agreement; this one (%s) can be replayed by whoever sees it", a.Form)
+		s.printNote(c, "warning: the service accepts no fresh agreement; anyone who sees this one (%s) can replay it", a.Form)
 	}
 	if len(a.ScopeOmitted) > 0 {
 		data["scope_omitted"] = a.ScopeOmitted

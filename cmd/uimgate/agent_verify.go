@@ -29,15 +29,14 @@ func agentVerifyCommand(s *agentSettings) *cobra.Command {
 	c := &cobra.Command{
 		Use: "verify SERVICE", Short: "Check whether a service keeps to UIM",
 		Long: `Check any UIM service against the specification: DNS, agents.json, the policy, search, errors,
-and, with --allow-agree, agreement, tokens, execution, renewal and revocation. Endpoints of MCP
-and A2A that agents.json names are checked as well, and the catalogs that announce them. It prints
-a table of what holds, what is missing and what is wrong, each with its section.
+and, with --allow-agree, agreement, tokens, execution, renewal and revocation. It also checks the
+endpoints of MCP and A2A that agents.json names, and the catalogs that announce them. It prints a
+table of the points that hold, are missing or are wrong, each with its section.
 
-Without --allow-agree nothing is signed. With it the policy is signed as it is, by your key
-if you have one and else by one made for this run, and the token is revoked in the end. Only
-intents that are marked safe and cost nothing are called, once through each door, with
-parameters from their defaults, examples and enums, or from --params. The exit code is 0
-where nothing that must be is missing or wrong, else 1.`,
+Without --allow-agree it signs nothing. With it, it signs the policy as it is, with your key or one
+made for this run, and revokes the token at the end. It calls only intents that are marked safe and
+cost nothing, once through each door, with parameters from their defaults, examples and enums, or
+from --params. The exit code is 0 if nothing that is required is missing or wrong, and 1 otherwise.`,
 		Example: `  uimgate agent verify shop.example
   uimgate agent verify https://shop.example --allow-agree -o json
   uimgate agent verify http://127.0.0.1:8080 --allow-agree --params 'shop.example:search:v1={"query":"tea"}'`,

@@ -49,8 +49,8 @@ func (o *operator) agentsInvite() *cobra.Command {
 	var i admin.Invite
 	c := &cobra.Command{
 		Use: "invite", Short: "Let one person consent once, for a client without a key", Args: usageArgs(cobra.NoArgs),
-		Long: `Invite prints a code that one person types on the consent page, where pat.admission is allowlist, or approval and
-nobody should have to wait. It is good once, and until the time beside it. The name is kept in the signed record of the consent.`,
+		Long: `Invite prints a code for one person to type on the consent page. With pat.admission: allowlist a person needs one; with
+approval it saves the wait. It is valid once, until the time beside it. The signed record of the consent keeps the name.`,
 		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (admin.Invitation, error) {
@@ -135,8 +135,8 @@ func (o *operator) agentsName() *cobra.Command {
 	var none bool
 	c := &cobra.Command{
 		Use: "name AGENT NAME", Short: "Say who an agent is, such as the customer it acts for", Args: usageArgs(cobra.RangeArgs(1, 2)),
-		Long: `Name sets what lists, statements and invoices call an agent, beside its id: at most 200 characters, none of which
-steers the text around it. Agents never see it, and it decides nothing. --clear takes it away.`,
+		Long: `Name sets the name of an agent for lists, statements and invoices, beside its id: at most 200 characters, without
+control characters. Agents never see it, and it decides nothing. --clear removes it.`,
 		Example: "  uimgate agents name agent-1 \"Corner Shop Ltd\"\n  uimgate agents name agent-1 --clear",
 		RunE: func(c *cobra.Command, args []string) error {
 			if none == (len(args) == 2) || !none && args[1] == "" {
@@ -160,7 +160,7 @@ func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *clien
 		return err
 	}
 	if len(a.Keys) == 0 && !pat.Consented(a.AgentID) {
-		fmt.Fprintln(c.ErrOrStderr(), "Nobody has claimed this agent id: is it spelt as it should be?")
+		fmt.Fprintln(c.ErrOrStderr(), "No agent has claimed this agent id: check the spelling.")
 	}
 	return printOne(c, o, a, agentColumns)
 }
@@ -168,8 +168,8 @@ func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *clien
 func (o *operator) agentsAddKey() *cobra.Command {
 	return &cobra.Command{
 		Use: "add-key AGENT THUMBPRINT|FILE", Short: "Give an agent one more key", Args: usageArgs(cobra.ExactArgs(2)),
-		Long: `Add-key lets a further key speak for an agent, such as before the agent changes its key. The key is told by
-its thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
+		Long: `Add-key lets a further key act for an agent, such as before the agent changes its key. Give the key by its
+thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 		Example: "  uimgate agents add-key agent-1 new-key.pem",
 		RunE: func(c *cobra.Command, args []string) error {
 			thumbprint, err := thumbprintOf(args[1])

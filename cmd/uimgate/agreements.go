@@ -112,7 +112,7 @@ func (o *operator) agreementsExport() *cobra.Command {
 	return &cobra.Command{
 		Use: "export ID", Short: "Print the bundle that proves an agreement to anybody", Args: usageArgs(cobra.ExactArgs(1)),
 		Long: `Export prints one JSON document with the policy as it was served, what the agent signed, its signature and its
-public key. Whoever has it can verify it without this gateway; see verify.`,
+public key. Anyone who has it can verify it without this gateway; see verify.`,
 		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
@@ -172,7 +172,7 @@ func provedBy(a pat.Agreement) string {
 		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
 	}
 	return fmt.Sprintf("Proved: the gateway's own key signed a record that somebody consented to this policy on its page, for the client %q "+
-		"(%q), and was sent to %q.%s It says what the gateway saw, and proves nothing about that person or client.",
+		"(%q), and was sent to %q.%s It records what the gateway saw, and proves nothing about that person or client.",
 		record.ClientName, record.ClientID, record.RedirectHost, invited)
 }
 

@@ -15,9 +15,9 @@ func demoCommand() *cobra.Command {
 		Long: `Demo starts the example shop and a gateway in front of it on free ports, and walks an agent through
 everything: discover, policy, agree, execute, the same order through MCP and A2A, an assistant with
 a budget, a person without a key, the ledger, a refused call, a limit, renew, revoke. It prints each
-exchange, and then stays up to be tried until it is interrupted. Nothing is left behind. With --doors
-it shows agents of other networks instead: one of uAgents, one of the AEA framework and one of MRP,
-each of which agrees with the key it has, executes, meets a limit and is revoked.`,
+exchange, and then stays up for you to try until it is interrupted. It leaves nothing behind. With
+--doors it shows agents of other networks instead: one of uAgents, one of the AEA framework and one
+of MRP. Each agrees with its own key, executes, meets a limit and is revoked.`,
 		Example: `  uimgate demo
   uimgate demo --doors
   uimgate demo --once   # ends after the walk: exit code 0 if every step did what it should`,

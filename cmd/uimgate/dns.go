@@ -37,12 +37,12 @@ func dnsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "dns", Short: "Print the DNS records agents find a service by, or check that they are there",
 		Long: `Dns prints the TXT records that lead agents from a domain to its agents.json and policy, as lines of a
-zone file or as JSON. They go into the zone of the domain, which by default is the service's issuer if
-that is a domain, else the host of its public_url. With --verify it asks DNS for them instead, and says
-what is missing, different or surplus; then the exit code is 1.
+zone file or as JSON. They go into the zone of the domain: by default the service's issuer if that is
+a domain, or the host of its public_url. With --verify it asks DNS for them instead, and reports records
+that are missing, different or surplus; the exit code is then 1.
 
-With --mcp-registry it also prints the record by which the registry of MCP knows whose servers a domain
-lists: that of the Ed25519 key in a file (PEM), which is made where there is none. See uimgate server-json.`,
+With --mcp-registry it also prints the record that proves to the registry of MCP who may list servers of a
+domain: that of the Ed25519 key in a file (PEM), which it makes if there is none. See uimgate server-json.`,
 		Example: `  uimgate dns -c uimgate.yaml >> shop.example.zone
   uimgate dns -c uimgate.yaml --service shop -o json
   uimgate dns -c uimgate.yaml --verify --server 127.0.0.1:5353
@@ -305,7 +305,7 @@ func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, 
 			err = agent.SaveKey(s.registry, key)
 		}
 		if err == nil {
-			fmt.Fprintf(c.ErrOrStderr(), "made the key %s: whoever has it can list servers in the name of %s\n", s.registry, domain)
+			fmt.Fprintf(c.ErrOrStderr(), "made the key %s: anyone who has it can list servers in the name of %s\n", s.registry, domain)
 		}
 	}
 	if err != nil {

@@ -88,10 +88,10 @@ func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "uimgate",
 		Short: "A gateway that makes a web service's API usable by AI agents, on the service's terms",
-		Long: `uimgate stands in front of a web service's API. It publishes what the service offers
-(agents.json), on which terms (an ODRL policy), takes an agent's signed agreement, issues
-a Policy Adherence Token, and from then on lets each call through as far as the agreed
-policy allows: validated, limited, metered, forwarded and accounted for.`,
+		Long: `uimgate is a gateway in front of a web service's API. It publishes what the service offers
+(agents.json) and the terms (an ODRL policy), verifies an agent's signed agreement, issues a
+Policy Adherence Token, and then forwards each call as far as the agreed policy allows:
+validated, limited, metered and accounted for.`,
 		Example: `  uimgate demo                    # see all of it happen
   uimgate check -c uimgate.yaml   # what serve would refuse
   uimgate serve -c uimgate.yaml   # the gateway`,

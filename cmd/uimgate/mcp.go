@@ -38,16 +38,16 @@ func mcpCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "mcp SERVICE...", Short: "Give an assistant the tools of UIM services: an MCP server on stdin and stdout",
 		Long: `Mcp is started by an assistant (Claude Desktop, an IDE, an agent framework) and gives it a tool
-for each intent of the services named: by URL, origin or domain. It agrees to a service's terms only
-where its owner has said so, by --agree or uimgate agent agree: until then each tool answers with the
-terms and the command to run. It spends nothing without --budget, and within it never more than that
-in an hour, day or month (UTC): all bridges of one directory share what is spent.
+for each intent of the given services: by URL, origin or domain. It agrees to a service's terms only
+if its owner has accepted them, by --agree or uimgate agent agree: until then each tool answers with the
+terms and the command to run. It spends nothing without --budget, and with it never more than that in an
+hour, day or month (UTC): all bridges of one directory share what is spent.
 
---print-config prints what goes into the settings of an assistant. Key, agreements and what was spent
-are kept where uimgate agent keeps them, or in --data.
+--print-config prints the settings for an assistant. Key, agreements and spending are stored where
+uimgate agent stores them, or in --data.
 
---listen serves programs that do not start one of their own, over streamable HTTP on an address of this
-machine alone; its URL is printed. Every program of this machine may use it, and spend the budget.`,
+--listen serves programs that do not start a process, over streamable HTTP on an address of this machine
+only; it prints the URL. Every program of this machine may use it, and spend the budget.`,
 		Example: `  uimgate mcp shop.example --print-config claude
   uimgate mcp shop.example --agree sha-256:Jx1… --budget "5 EUR/day"
   uimgate mcp shop.example --listen 127.0.0.1:8765`,
@@ -95,7 +95,7 @@ func (s *bridgeSettings) limits() ([]budget.Limit, error) {
 func (s *bridgeSettings) check() error {
 	for _, digest := range s.accept {
 		if !agent.IsDigest(digest) {
-			return fmt.Errorf("--agree %.60q: want the digest of a policy, such as sha-256:…; uimgate agent policy tells it", digest)
+			return fmt.Errorf("--agree %.60q: want the digest of a policy, such as sha-256:…; uimgate agent policy prints it", digest)
 		}
 	}
 	if s.listen != "" {

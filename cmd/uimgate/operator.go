@@ -65,7 +65,7 @@ func (o *operator) flags(c *cobra.Command) {
 // paging adds the flags of listings.
 func (o *operator) paging(c *cobra.Command) *cobra.Command {
 	c.Flags().IntVar(&o.limit, "limit", 100, "how many at most, up to 1000")
-	c.Flags().StringVar(&o.after, "after", "", "go on after the page before, as it said")
+	c.Flags().StringVar(&o.after, "after", "", "continue after this page, with the value that it printed")
 	c.Flags().BoolVar(&o.all, "all", false, "all pages, however many")
 	c.MarkFlagsMutuallyExclusive("all", "limit")
 	return c

@@ -132,8 +132,8 @@ func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
 func (o *operator) patsIntrospect() *cobra.Command {
 	return &cobra.Command{
 		Use: "introspect [FILE]", Short: "Say what a PAT is worth", Args: usageArgs(cobra.MaximumNArgs(1)),
-		Long: `Introspect reads a PAT from FILE, or from standard input, and says whether it works and what it says. It is
-never taken from the command line, which others on the machine can read.`,
+		Long: `Introspect reads a PAT from FILE, or from standard input, and prints whether it is valid, and its claims. It does
+not accept a PAT on the command line, which others on the machine can read.`,
 		Example: "  uimgate pats introspect < pat.txt",
 		RunE: func(c *cobra.Command, args []string) error {
 			const most = 64 << 10

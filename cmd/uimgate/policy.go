@@ -24,8 +24,8 @@ func policyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "policy", Short: "Check, explain, try and compare ODRL policies",
 		Long: `Policy works on ODRL 2.2 policies by themselves, with or without the terms of UIM: no gateway and no
-configuration is needed. Names are compared as they stand: what they stand for in your gateway, and
-whether it can enforce all of a policy, is what "uimgate check" says.`,
+configuration is needed. Names are compared as they are: "uimgate check" resolves them in your gateway, and
+reports whether it can enforce all of a policy.`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy explain policy.json
   uimgate policy decide --policy policy.json --request '{"party":"https://a.example/1","action":"execute","target":"shop.example:search:v1"}'
@@ -59,7 +59,7 @@ func alternatives(words []string) string {
 }
 
 func lenientFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "lenient", false, "go on where the policy is not quite valid: what it leaves out stands for everything")
+	c.Flags().BoolVar(into, "lenient", false, "accept a policy that lacks required members: a missing member means everything")
 }
 
 // uidFlag adds --policy-uid, which loadPolicy reads.
@@ -130,7 +130,7 @@ func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	}
 	o.Lenient = true
 	if p, _ := odrl.Load(c.Context(), src.data, o); p != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: --lenient goes on nevertheless: what the policy leaves out stands for everything\n", src.name)
+		fmt.Fprintf(c.ErrOrStderr(), "%s: --lenient accepts it nevertheless: a missing member means everything\n", src.name)
 	}
 }
 

@@ -22,14 +22,14 @@ func policyDecideCommand() *cobra.Command {
 	var lenient, batched bool
 	c := &cobra.Command{
 		Use: "decide --policy FILE --request FILE", Short: "Decide one request under a policy, and say why",
-		Long: `Decide says whether a policy permits a request, by which rule, under which limits, at what charge and
+		Long: `Decide prints whether a policy permits a request, by which rule, under which limits, at what charge and
 with which duties, and reports on every rule of the policy.
 
 The request is {"party", "action", "target", "context": {left operand: value}}, or an ODRL document of
 type Request with one permission. The world is {"currentTime", "partOf": [{"member", "collection"}],
 "performed": [{"party", "action", "target", "time"}], "dutyReports": [{"rule", "performanceState",
 "deonticState"}]}; without it only the time is known, and it is the present. Each is a file, - for
-stdin, or the JSON itself. The exit code is 0 where a decision was reached, whichever it is.
+stdin, or the JSON itself. The exit code is 0 if a decision was reached, whichever it is.
 
 With --batch, FILE (stdin if there is none) holds one {"policy", "request", "world", "dutyMode",
 "lenient"} a line, the documents inline. One answer a line is written, in order, as soon as it is
@@ -45,7 +45,7 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 			}
 			switch {
 			case batched && (policy != "" || request != "" || world != ""):
-				return usageError{errors.New("with --batch the documents stand in the lines")}
+				return usageError{errors.New("with --batch the lines have the documents")}
 			case batched:
 				known, err := vocabularies(c)
 				if err != nil {
@@ -159,7 +159,7 @@ func policyTestCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
 		Use: "test CASES", Short: "Try a policy on a table of requests",
-		Long: `Test asks a policy each request of a table, and compares what it answers with what the table expects.
+		Long: `Test decides each request of a table, and compares the answer with the one that the table expects.
 The table is YAML:
 
   policy: policy.json              # from the directory of the table; or the policy itself
@@ -171,8 +171,8 @@ The table is YAML:
     request: {target: shop.example:search:v1}
     expect: {decision: permit, limits: [{max: 30, period_s: 60}], charges: []}
 
-Beside decision, expect may name code, rule, limits, charges and duties; what it leaves out may be
-anything, and null stands for nothing. A case may have a policy, world, duty_mode and lenient of its own.
+Beside decision, expect may have code, rule, limits, charges and duties; a key that it leaves out may have
+any value, and null means that it is absent. A case may have a policy, world, duty_mode and lenient of its own.
 Each case that fails is shown with its line and its differences, and the exit code is 1.`,
 		Example: `  uimgate policy test cases.yaml
   uimgate policy test cases.yaml -o json`,

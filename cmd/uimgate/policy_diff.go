@@ -26,13 +26,12 @@ func policyDiffCommand() *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use: "diff OLD NEW", Short: "Say what changes for agents from one policy to another",
-		Long: `Diff compares two policies by what they mean, not by how they are written, and says what changes for
-the agents that act under them: rules that come and go, limits, prices, conditions and duties that get
-tighter or looser, and whether each change is better or worse for the agent. Then it asks both policies the
-same requests, those at the bounds of their conditions, and says whether what is decided is wider, narrower
-or both, with an example. It also says whether agents must agree anew, which is so whenever the digest of
-the document changes. One of the two may be - for stdin. The exit code is 0 whether or not there are
-changes.`,
+		Long: `Diff compares two policies by meaning, not by spelling, and reports what changes for the agents under
+them: rules that come and go, limits, prices, conditions and duties that get tighter or looser, and
+whether each change is better or worse for the agent. Then it decides the same requests under both
+policies, those at the bounds of their conditions, and reports whether the decisions are wider, narrower
+or both, with an example. It also reports whether agents must agree again, which is so whenever the digest
+of the document changes. One of the two may be - for stdin. The exit code is 0 with and without changes.`,
 		Example: `  uimgate policy diff policy.json new-policy.json
   git show HEAD:policy.json | uimgate policy diff - policy.json -o json`,
 		Args: usageArgs(cobra.ExactArgs(2)),
@@ -79,7 +78,7 @@ func digestOf(src source) string {
 // verdicts word the sum of the changes.
 var verdicts = map[words.Effect]string{
 	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
-	words.Mixed: "Better for agents in parts and worse in others, or not to be told.",
+	words.Mixed: "Better for agents in parts and worse in others, or uncertain.",
 }
 
 func (d *difference) print(w io.Writer) error {
@@ -122,7 +121,7 @@ func (d *difference) print(w io.Writer) error {
 
 // shifts word which way decisions go; each has the number of requests.
 var shifts = map[words.Shift]string{
-	words.None: "No request is decided otherwise (%s at the bounds of both policies): the new policy says the same otherwise.\n",
+	words.None: "No request is decided differently (%s at the bounds of both policies): the new policy has the same meaning.\n",
 	words.Wider: "Decisions are wider (%s at the bounds of both policies): some are in favour of agents that were not, and none the " +
 		"other way.\n",
 	words.Narrower: "Decisions are narrower (%s at the bounds of both policies): some are against agents that were not, and none the " +

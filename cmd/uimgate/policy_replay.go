@@ -18,13 +18,13 @@ func policyReplayCommand() *cobra.Command {
 	var policy string
 	c := &cobra.Command{
 		Use: "replay --policy FILE [AUDIT]", Short: "Decide again what a gateway decided, by its audit records",
-		Long: `Replay takes the audit records of a gateway (audit.jsonl in its data directory, or stdin) and decides each
-again, by the policy alone. One line of JSON is written for each record that was decided under this policy:
-what the gateway decided and what the policy says now, by which rule, and whether that is the same. Records
-of other policies, and of calls that never came to be decided, are passed over.
+		Long: `Replay reads the audit records of a gateway (audit.jsonl in its data directory, or stdin) and decides each
+again, by the policy alone. It writes one line of JSON for each record that was decided under this policy:
+the gateway's decision and the one now, with their rules, and whether they are the same. It skips records
+of other policies, and of calls without a decision.
 
-A record whose facts came from parameters holds digests of them, unless audit.parameters is set: it can be
-followed, but not decided again. The exit code is 1 where a decision differs.`,
+A record whose facts came from parameters has digests of them, unless audit.parameters is set: it can be
+followed, but not decided again. The exit code is 1 if a decision differs.`,
 		Example: `  uimgate policy replay --policy policy.json data/audit.jsonl
   grep '"request_id":"r-17"' data/audit.jsonl | uimgate policy replay --policy policy.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
@@ -59,7 +59,7 @@ followed, but not decided again. The exit code is 1 where a decision differs.`,
 			case r.differ > 0:
 				return errors.New("the policy does not say what the gateway decided")
 			case r.broken > 0:
-				return fmt.Errorf("%d lines are no audit records that can be read", r.broken)
+				return fmt.Errorf("%d lines are not audit records that can be read", r.broken)
 			default:
 				return nil
 			}

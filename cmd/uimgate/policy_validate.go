@@ -23,13 +23,13 @@ func policyValidateCommand() *cobra.Command {
 	var lenient, strict, batched bool
 	c := &cobra.Command{
 		Use: "validate FILE", Short: "Say everything that is wrong with a policy",
-		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the profiles that are known, and
-says everything that is wrong with it: errors, which make it invalid, and warnings about what is
-doubtful, such as rules that contradict each other or can never apply. FILE is - for stdin. The exit
-code is 1 where the policy is invalid.
+		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the known profiles, and reports
+every problem: errors, which make it invalid, and warnings about doubtful parts, such as rules that
+contradict each other or can never apply. FILE is - for stdin. The exit code is 1 if the policy is
+invalid.
 
-With --batch, FILE (stdin if there is none) holds one document a line, and one answer a line is
-written, in order; the exit code is 1 where any of them is invalid.`,
+With --batch, FILE (stdin if there is none) has one document a line, and the command writes one answer
+a line, in order; the exit code is 1 if any of them is invalid.`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy validate policy.json --strict -o json
   uimgate policy validate policy.json --profile catena-x --profile our-terms.ttl

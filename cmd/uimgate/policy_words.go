@@ -17,9 +17,9 @@ func policyExplainCommand() *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use: "explain FILE", Short: "Say in plain words what a policy means",
-		Long: `Explain says in plain English what a policy means: who may do what, how often, at what price, when and
-where; what is forbidden; what is owed, and what follows where it is not done; how the rules work
-together; and what is doubtful about it. Each sentence names the rule it comes from, by its uid or its
+		Long: `Explain prints in plain English what a policy means: who may do what, how often, at what price, when and
+where; what is forbidden; what is owed, and what follows if it is not done; how the rules work together;
+and what is doubtful about it. Each sentence names the rule it comes from, by its uid or its
 place in the document. FILE is - for stdin.`,
 		Example: `  uimgate policy explain policy.json
   uimgate policy explain policy.json -o markdown > terms.md`,

@@ -209,9 +209,9 @@ func configDump() *cobra.Command {
 	var path, format string
 	c := &cobra.Command{
 		Use: "dump", Short: "Print the configuration that holds, with defaults and without secrets", Args: usageArgs(cobra.NoArgs),
-		Long: `Dump prints the configuration as a gateway started with the same file and environment takes it: with defaults,
-each marked, and what the environment says in place of the file. Secrets, and whatever comes from a ${file:…}, read ***.
-It asks no gateway and opens no database.`,
+		Long: `Dump prints the configuration as a gateway with the same file and environment reads it: with defaults, each marked,
+and with values of the environment instead of those of the file. Secrets, and values of ${file:…}, are printed as ***.
+It needs neither a gateway nor a database.`,
 		Example: "  uimgate config dump -c uimgate.yaml\n  uimgate config dump -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if format != "yaml" && format != "json" {

@@ -112,9 +112,9 @@ func (o *operator) usageStatements() *cobra.Command {
 	var from, to, month string
 	c := &cobra.Command{
 		Use: "statements", Short: "Sum up what agents paid in, used and owe over a period", Args: usageArgs(cobra.NoArgs),
-		Long: `Statements prints, for each account, how it stood when the period began, what was topped up, the charges of each
-intent under each rule, and how it stood at the end. A charge counts where it moved: held when the call began,
-captured or released when it ended, unresolved when nobody knew. Balance is topped up less held and captured.
+		Long: `Statements prints, for each account, the balance at the beginning of the period, the top-ups, the charges of each
+intent under each rule, and the balance at the end. A charge counts when it changes: held when the call begins,
+captured or released when it ends, unresolved if the outcome is unknown. Balance is topped up less held and captured.
 
 Tables and JSON (totals) end with sums by currency over the accounts printed: what the period added, and the balance.
 
@@ -168,7 +168,7 @@ when the month ended, such as for calls of unknown outcome, is named apart and i
 An invoice has at most 1,000 rows, and one more in each currency that sums up the rest; the agreements named are the
 1,000 with the most calls. The ledger has every charge.
 
-The number is the same whenever the invoice is made anew; it is no running number of your books.`,
+The number is the same whenever the invoice is made anew; it is not a running number of your books.`,
 		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html
   uimgate usage invoice agent-1 --month 2026-11 -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -207,7 +207,7 @@ func period(from, to, month string) (begins, ends time.Time, err error) {
 			return begins, ends, errors.New("--month is instead of --from and --to")
 		}
 		if begins, err = time.Parse("2006-01", month); err != nil {
-			return begins, ends, fmt.Errorf("--month %q is none such as 2026-11", month)
+			return begins, ends, fmt.Errorf("--month %q is not a month such as 2026-11", month)
 		}
 		return begins, begins.AddDate(0, 1, 0), nil
 	}
@@ -233,5 +233,5 @@ func moment(flag, text string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s %q is no time: want 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z", flag, text)
+	return time.Time{}, fmt.Errorf("%s %q is not a time: want 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z", flag, text)
 }

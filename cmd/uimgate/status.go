@@ -168,8 +168,8 @@ func doorsCommand() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
 		Use: "doors", Short: "Show where agents of other protocols come in", Args: usageArgs(cobra.NoArgs),
-		Long: `Doors shows the protocols by which agents may come to the services of a running gateway, beside UIM over HTTP, with
-the addresses that agents use. -o json adds what each door is busy with: connections, queues and its last error.`,
+		Long: `Doors shows the protocols by which agents can call the services of a running gateway, beside UIM over HTTP, with
+the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
 		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })

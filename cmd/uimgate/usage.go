@@ -170,11 +170,11 @@ func (o *operator) usageResolve() *cobra.Command {
 			}
 			return cobra.ExactArgs(2)(c, args)
 		}),
-		Long: `Resolve settles a call of which the gateway does not know whether it took effect: ask the service behind by
-the execution id it was sent, then charge the agent (captured) or do not (released).
+		Long: `Resolve settles a call of unknown outcome: find out from the service by the execution id that it received, then
+charge the agent (captured) or do not (released).
 
-After a crash many calls may be left that never reached the service. Where you know, such as by its log, that none of
-those begun before a moment did, --not-sent-before releases all of them and lists what it released. Look first at
+After a crash many calls may be left that never reached the service. If you know, such as by its log, that none that
+began before a time did, --not-sent-before releases all of them and lists them. Look first at
 uimgate usage executions --state unresolved: calls that the service broke off are among them.
 With upstream.reconcile in the configuration the gateway asks the service itself.`,
 		Example: `  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released

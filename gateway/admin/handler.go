@@ -164,7 +164,7 @@ func (a *listener) admit(r *http.Request) error {
 			ShedFor(reason.ShedAdminTokens)
 	}
 	if name := wire.RepeatedHeader(r.Header); name != "" {
-		return reason.MalformedRequest.Refusal("The header " + name + " stands more than once.")
+		return reason.MalformedRequest.Refusal("The header " + name + " occurs more than once.")
 	}
 	token, err := wire.Bearer(r.Header)
 	if err != nil {

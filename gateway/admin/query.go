@@ -32,7 +32,7 @@ func readQuery(raw string) (url.Values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
-			return nil, reason.MalformedRequest.Refusal("A query parameter stands more than once.")
+			return nil, reason.MalformedRequest.Refusal("A query parameter occurs more than once.")
 		}
 		if v := values.Get(name); len(v) > maxText || !printableText(v) {
 			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxText))

@@ -64,7 +64,7 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 		t.Errorf("after its revocation: got %+v, %v; want a PAT that is not active", found, err)
 	}
 	if err := d.Desk.Revoke(d.Context(), d.call(), "canary"); err != nil {
-		t.Errorf("what is no PAT is ended already: got %v", err)
+		t.Errorf("what is not a PAT is ended already: got %v", err)
 	}
 }
 

@@ -71,7 +71,7 @@ var refusals = []refusalCase{
 		}),
 		message: `The key is not accepted: the JWK is a private key: it holds "d": send the public key alone, and of a new key, because this one was sent.`,
 		details: `{"pointer":"/agent_public_key","suggestion":"Make a new key pair, and send only the public members of its JWK, or its ` +
-			`public key as PEM; whoever has seen the private key can sign as you."}`,
+			`public key as PEM; anyone who has seen the private key can sign as you."}`,
 	},
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
@@ -410,7 +410,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "revocations that are not known", want: reason.StoreUnavailable, after: time.Second,
-		message: "The gateway cannot tell at the moment which tokens were revoked.",
+		message: "The gateway does not know at the moment which tokens were revoked.",
 		do: func(d *desk) error {
 			a := d.agreed("s-7")
 			d.Pass(time.Minute)

@@ -189,7 +189,7 @@ func documentURL(id string) bool {
 func readDocument(id string, body []byte) (Client, error) {
 	tree, err := strictjson.DecodeObject(body)
 	if err != nil {
-		return Client{}, failed(InvalidClient, "The client-ID metadata document is no JSON object.")
+		return Client{}, failed(InvalidClient, "The client-ID metadata document is not a JSON object.")
 	}
 	if tree["client_id"] != id {
 		return Client{}, failed(InvalidClient, "The client-ID metadata document does not name its own URL as client_id.")

@@ -141,9 +141,9 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "unknown", call: call{intent: find, parameters: `{"q":"lamp","knd":"lamp"}`}, want: reason.UnknownParameter,
-		message: `The parameter at /parameters/knd does not fit the intent: "knd" is no parameter here: did you mean "kind"?.`,
+		message: `The parameter at /parameters/knd does not fit the intent: "knd" is not a parameter here: did you mean "kind"?.`,
 		details: `{"violations":[{"pointer":"/parameters/knd","keyword":"additionalProperties","reason":"UNKNOWN_PARAMETER",` +
-			`"message":"\"knd\" is no parameter here: did you mean \"kind\"?","nearest":"kind","known":["q","kind","price","day","page"]}]}`,
+			`"message":"\"knd\" is not a parameter here: did you mean \"kind\"?","nearest":"kind","known":["q","kind","price","day","page"]}]}`,
 	},
 	{
 		name: "several at once", call: call{intent: find, parameters: `{"q":"l","price":-1}`}, want: reason.ParameterTooShort,
@@ -320,7 +320,7 @@ var refusals = []refusalCase{
 		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{
-		name: "the answer is no JSON", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "text/html", `<p>canary</p>`) },
+		name: "the answer is not JSON", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "text/html", `<p>canary</p>`) },
 		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.ResponseInvalid, details: `{"outcome":"done"}`,
 		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},

@@ -39,7 +39,7 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 		Start: []string{
 			"Find an intent: GET search with query=words. GET intent has its parameters; GET agents has all intents.",
 			"Read the policy, and sign an agreement to it: POST issue answers with a token (PAT).",
-			"POST execute with Authorization: Bearer and the token. Each refusal says what is wrong and what to do.",
+			"POST execute with Authorization: Bearer and the token. Each refusal has what is wrong and what to do.",
 		},
 	})
 }

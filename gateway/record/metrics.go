@@ -83,7 +83,7 @@ func NewMetrics() *Metrics {
 		unsettled: count("unsettled_total", "Calls whose end could not be stored when they ended."),
 		late:      counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
 		delivered: counter("answers_delivered_total",
-			"Answers that were sent to agents after their requests, by what became of them: delivered, or why not.", "door", "became"),
+			"Answers that were sent to agents after their requests, by outcome: delivered, or why not.", "door", "became"),
 		answersLost: count("answers_not_kept_total",
 			"Answers that are not returned again under their idempotency key, because of the bounds of what is kept."),
 		undeclared: counter("undeclared_members_total",

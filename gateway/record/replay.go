@@ -14,7 +14,7 @@ import (
 // Errors of Replay.
 var (
 	// ErrNoLine means that a text is no line of the audit stream.
-	ErrNoLine = errors.New("the line is no audit record")
+	ErrNoLine = errors.New("the line is not an audit record")
 	// ErrOtherPolicy means that a call was decided under another policy, or was never decided by a policy.
 	ErrOtherPolicy = errors.New("the call was not decided under this policy")
 	// ErrWithheld means that a line holds digests in place of facts: see NewAudit.

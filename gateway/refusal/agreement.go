@@ -59,7 +59,7 @@ func key(err error, misfit *pat.KeyError) *reason.Refusal {
 	f := why.Refusal("The key is not accepted: "+misfit.Reason+".").With("pointer", "/agent_public_key")
 	if misfit.Private {
 		f.With("suggestion", "Make a new key pair, and send only the public members of its JWK, or its public key as PEM; "+
-			"whoever has seen the private key can sign as you.")
+			"anyone who has seen the private key can sign as you.")
 	}
 	return f
 }

@@ -28,7 +28,7 @@ var causes = []struct {
 	{pat.ErrBlocked, reason.AgentBlocked, "", ""},
 	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock.", ""},
 	{pat.ErrInvalid, reason.InvalidToken, "", ""},
-	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot tell at the moment which tokens were revoked.", reason.ShedRevocations},
+	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway does not know at the moment which tokens were revoked.", reason.ShedRevocations},
 	{pat.ErrWeakKey, reason.WeakKey, "", ""},
 	{pat.ErrUnsupportedKey, reason.UnsupportedKey, "", ""},
 	{pat.ErrBadSignature, reason.BadSignature, "", ""},

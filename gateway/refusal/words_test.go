@@ -56,7 +56,7 @@ func TestRefusalsInWords(t *testing.T) {
 			reason.InvalidParameter.Refusal("No.").With("pointer", "/scope"), "No. At /scope. Correct what the message names.", "No. At /scope.",
 		},
 		"the words of the service": {
-			rejected, `The service rejected the call. The service says: "sold out". The service itself refused the call; its message says why.`,
+			rejected, `The service rejected the call. The service says: "sold out". The service itself refused the call; its message has the reason.`,
 			`The service rejected the call. The service says: "sold out".`,
 		},
 		"an outcome": {

@@ -52,12 +52,12 @@ func (l *loading) advise(s *Definition, at int) {
 		for _, c := range terms.Candidates {
 			for _, limit := range c.Limits {
 				if limit.Max == 0 {
-					once(c.Rule + " permits 0 calls per " + string(limit.Period) + ": nobody can call " + uid + " under it")
+					once(c.Rule + " permits 0 calls per " + string(limit.Period) + ": no agent can call " + uid + " under it")
 				}
 			}
 			most := s.Credit.Newcomers
 			if s.OpenAdmission && !s.Credit.Prepaid && c.Charge.Currency == most.Currency && c.Charge.Nano > most.Nano {
-				once("one call of " + uid + " costs " + c.Charge.String() + ", more than an agent may owe that nobody approved (billing.newcomers, " +
+				once("one call of " + uid + " costs " + c.Charge.String() + ", more than an unapproved agent may owe (billing.newcomers, " +
 					most.String() + "): only approved agents can call it")
 			}
 		}

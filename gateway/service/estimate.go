@@ -35,7 +35,7 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 	}
 	within, refused := in.Allowed(pat.Fresh, false, asked.Candidates)
 	if asked.NeedsProof || refused != "" || len(within) == 0 {
-		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Calls of this intent have to be proved with the agent's key.")
+		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Calls of this intent need a proof with the agent's key.")
 	}
 	return Estimate{Charge: within[0].Charge, Rate: scope.Limit}, nil
 }

@@ -129,7 +129,7 @@ func placeIn(in *intents.Intent, place config.Place) (found config.Place, why st
 		for _, p := range in.Inputs {
 			names = append(names, p.Name)
 		}
-		return place, "is no parameter of this intent" + didYouMean(suggest.Name(place.Name, names)) +
+		return place, "is not a parameter of this intent" + didYouMean(suggest.Name(place.Name, names)) +
 			"; what is none is written header:NAME, query:NAME or body:/pointer"
 	}
 }

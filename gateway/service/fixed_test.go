@@ -71,7 +71,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a parameter":      {own("read", `account: 7`), ""},
 		"a number as text": {own("read", `account: "7"`), ""},
 		"a parameter that is none": {own("read", `acount: 7`), "uimgate.yaml:6: " +
-			`services[0].intents["shop.example:read:v1"].fixed["acount"]: is no parameter of this intent; perhaps "account" is meant`},
+			`services[0].intents["shop.example:read:v1"].fixed["acount"]: is not a parameter of this intent; perhaps "account" is meant`},
 		"a value that does not fit":        {own("read", `account: hushhush`), `the value must be of type "integer"`},
 		"a value out of range":             {own("read", `account: 123456`), "the value must be at most 99"},
 		"nothing":                          {own("read", `account: `), "is empty"},
@@ -83,10 +83,10 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a query that is a parameter":      {own("read", `"query:n": hushhush`), ""},
 		"a query member that is an object": {own("read", `"query:x": {a: hushhush}`), "cannot stand in a query"},
 		"a body where there is none":       {own("read", `"body:/x": hushhush`), "calls of this intent have no body: it is called by GET"},
-		"a body pointer that is none":      {own("write", `"body:x": hushhush`), "is no place in a body"},
+		"a body pointer that is none":      {own("write", `"body:x": hushhush`), "is not a place in a body"},
 		"a body pointer into a list":       {own("write", `"body:/x/0": hushhush`), "points into a list"},
 		"a member inside a parameter":      {own("write", `"body:/options/secret": hushhush`), `lies inside the parameter "options", which agents give`},
-		"a member inside another":          {own("write", `"body:/a": hushhush, "body:/a/b": hushhush`), "another value stands there already"},
+		"a member inside another":          {own("write", `"body:/a": hushhush, "body:/a/b": hushhush`), "another value has that place already"},
 		"a whole parameter of the body":    {own("write", `"body:/options": {secret: hushhush}`), ""},
 		"an object in a form":              {own("form", `"body:/a/b": hushhush`), "a form has no members inside others"},
 		"a form":                           {own("form", `"body:/a": [hushhush, 2]`), ""},
@@ -104,7 +104,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"the intent's own wins":              {wide(`"query:account": 123456`) + own("read", `account: 7`), ""},
 		"too much":                           {wide(`"body:/x": "` + strings.Repeat("hush", 16<<10) + `"`), "has more than the 65536 bytes allowed"},
 		"too deep":                           {wide(`"body:` + strings.Repeat("/x", 17) + `": hushhush`), "is deeper than the 16 members allowed"},
-		"no number of JSON":                  {wide(`"body:/x": 0x68757368`), "the value is no number in JSON"},
+		"no number of JSON":                  {wide(`"body:/x": 0x68757368`), "the value is not a number in JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded, problems := load(t, tt.keys)

@@ -32,12 +32,12 @@ func (l *loading) policy(s *Definition, at int) bool {
 			continue
 		}
 		if fixed(operand) {
-			l.wrong(at, "policy_file", "the policy makes something depend on %s, which is no fact of a call: a price is set by a duty to pay",
+			l.wrong(at, "policy_file", "the policy depends on %s, which is not a fact of a call: a duty to pay sets a price",
 				operand)
 			return false
 		}
 		l.wrong(at, "policy_file",
-			"the policy makes something depend on %s, of which the gateway knows nothing: say where it comes from in services[%d].facts, "+
+			"the policy depends on %s, which the gateway has no source for: name one in services[%d].facts, "+
 				"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
 		return false
 	}
@@ -135,7 +135,7 @@ func (l *loading) payable(s *Definition, at int, currencies []string) bool {
 	}
 	for _, currency := range currencies {
 		if currency != s.Credit.Credit.Currency {
-			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: nobody could pay", currency, s.Credit.Credit.Currency)
+			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: no agent could pay", currency, s.Credit.Credit.Currency)
 			return false
 		}
 	}

@@ -85,7 +85,7 @@ func (c *call) content(kinds []string, certain bool) error {
 	content := map[string]any{"type": "string"}
 	switch {
 	case isText:
-		words = "The text; where content_encoding says base64, it is no UTF-8 and stands here as base64 (RFC 4648)."
+		words = "The text; where content_encoding says base64, it is not UTF-8 and stands here as base64 (RFC 4648)."
 	case isFile:
 		content["contentEncoding"] = "base64"
 	default:

@@ -73,9 +73,9 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !nameable(name) {
 			if slices.Contains(needed, any(name)) {
-				return nil, fmt.Errorf("its body has the member %s, which is no name for a parameter", excerpt(name))
+				return nil, fmt.Errorf("its body has the member %s, which is not a name for a parameter", excerpt(name))
 			}
-			c.report("the member " + excerpt(name) + " of its body is left out: it is no name for a parameter")
+			c.report("the member " + excerpt(name) + " of its body is left out: it is not a name for a parameter")
 			continue
 		}
 		sub := object(properties[name])

@@ -281,7 +281,7 @@ func fixedPath(s string) (string, error) {
 	}
 	plain, err := url.PathUnescape(s)
 	if err != nil || strings.ContainsFunc(plain, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", errors.New("its path holds what is no text of an address")
+		return "", errors.New("its path holds what is not a text of an address")
 	}
 	for segment := range strings.SplitSeq(plain, "/") {
 		if segment == "." || segment == ".." {

@@ -40,7 +40,7 @@ func newSelection(s curation.Selection) (*selection, error) {
 			pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
 			compiled, err := regexp.Compile(`(?s)\A` + pattern + `\z`)
 			if err != nil || glob == "" {
-				return nil, fmt.Errorf("%w: %.100q is no pattern", ErrOptions, glob)
+				return nil, fmt.Errorf("%w: %.100q is not a pattern", ErrOptions, glob)
 			}
 			*list.into = append(*list.into, compiled)
 		}

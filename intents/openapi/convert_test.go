@@ -200,7 +200,7 @@ func TestServersAndCredentials(t *testing.T) {
 	}
 	secured := convert(t, document(t, "secured.json"), openapi.Options{})
 	if len(secured.Intents) != 1 || len(secured.Intents[0].Tree["input_parameters"].([]any)) != 0 {
-		t.Errorf("the header that carries the credential is no parameter: %v, %v", secured.Intents, secured.Unmapped)
+		t.Errorf("the header that carries the credential is not a parameter: %v, %v", secured.Intents, secured.Unmapped)
 	}
 	text := string(update(t, secured, nil).Write[openapi.ConfigFile])
 	for _, want := range []string{

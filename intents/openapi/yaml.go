@@ -86,7 +86,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	case yaml.ScalarNode:
 		return scalar(n)
 	default:
-		return nil, fmt.Errorf("line %d: this is no YAML value", n.Line)
+		return nil, fmt.Errorf("line %d: this is not a YAML value", n.Line)
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode || strings.IndexByte(key.Value, 0) >= 0 {
-			return nil, fmt.Errorf("line %d: a key is no text", key.Line)
+			return nil, fmt.Errorf("line %d: a key is not a text", key.Line)
 		}
 		if key.ShortTag() == "!!merge" {
 			merged = append(merged, value)

@@ -86,7 +86,7 @@ func TestBadCalls(t *testing.T) {
 		},
 		{name: "NUL", body: call(`{"query":"la\u0000mp"}`), status: 400, reason: "MALFORMED_REQUEST"},
 		{name: "invalid UTF-8", body: call("{\"query\":\"la\xffmp\"}"), status: 400, reason: "MALFORMED_REQUEST", contains: "UTF-8"},
-		{name: "parameters that are no object", body: call(`[]`), status: 400, reason: "MALFORMED_REQUEST"},
+		{name: "parameters that are not an object", body: call(`[]`), status: 400, reason: "MALFORMED_REQUEST"},
 		{
 			name: "unknown intent", body: `{"intent_uid":"shop.example:serch-products:v1","parameters":{}}`, status: 404, reason: "INTENT_NOT_FOUND",
 			contains: search,
@@ -228,7 +228,7 @@ func TestBadTokens(t *testing.T) {
 		{"signed by another", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, kid, nil), "INVALID_TOKEN"},
 		{"kid is a path", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, "../../keys.pem", nil), "INVALID_TOKEN"},
 		{"kid is a URL", "Bearer " + forge(jwt.SigningMethodEdDSA, foreign, "https://evil.example/jwks", nil), "INVALID_TOKEN"},
-		{"an agreement is no PAT", "Bearer " + a.agreement(nil), "INVALID_TOKEN"},
+		{"an agreement is not a PAT", "Bearer " + a.agreement(nil), "INVALID_TOKEN"},
 		{"huge", "Bearer " + strings.Repeat("a", 50_000), "INVALID_TOKEN"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

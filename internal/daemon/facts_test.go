@@ -143,7 +143,7 @@ func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
 			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
 			"want exactly one of",
 		},
-		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is no JSON pointer"},
+		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is not a JSON pointer"},
 		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has a meaning of its own"},
 	} {
 		if got := refusal(t, setup{policy: factsPolicy, config: test.config}); !strings.Contains(got, test.want) {

@@ -160,7 +160,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 func (c *Client) send(ctx context.Context, client *http.Client, r Request, body io.Reader, size int64) (*http.Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: this is no URL", ErrRefused)
+		return nil, fmt.Errorf("%w: this is not a URL", ErrRefused)
 	}
 	if err := c.Check(u, r.From); err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), io.NopCloser(body))
 	if err != nil {
-		return nil, fmt.Errorf("%w: this is no request that can be sent", ErrRefused)
+		return nil, fmt.Errorf("%w: this is not a request that can be sent", ErrRefused)
 	}
 	// Without GetBody net/http does not repeat a request itself, which it would do for one with an Idempotency-Key: only
 	// the caller can judge whether that is safe.
@@ -260,7 +260,7 @@ func (d *dialer) check(host, resolved string) error {
 	at, err := netip.ParseAddrPort(resolved)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: %s is no address", ErrRefused, host)
+		return fmt.Errorf("%w: %s is not an address", ErrRefused, host)
 	case d.insecure:
 		return nil
 	case LoopbackHost(host):

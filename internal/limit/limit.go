@@ -61,7 +61,7 @@ func ParsePeriod(s string) (Period, error) {
 		if p.Rolling() || p.Calendar() || p == Lifetime {
 			return p, nil
 		}
-		return "", fmt.Errorf("%q is no period: use second, minute, hour, day, week, month, year or lifetime", s)
+		return "", fmt.Errorf("%q is not a period: use second, minute, hour, day, week, month, year or lifetime", s)
 	}
 }
 

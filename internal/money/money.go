@@ -39,14 +39,14 @@ var (
 // a currency that is not three capital letters.
 func New(text, code string) (Amount, error) {
 	if !currency.MatchString(code) {
-		return Amount{}, fmt.Errorf("%q is no currency code: %w", code, ErrAmount)
+		return Amount{}, fmt.Errorf("%q is not a currency code: %w", code, ErrAmount)
 	}
 	if len(text) > maxText || !number.MatchString(text) {
-		return Amount{}, fmt.Errorf("%.40q is no decimal number: %w", text, ErrAmount)
+		return Amount{}, fmt.Errorf("%.40q is not a decimal number: %w", text, ErrAmount)
 	}
 	d, err := decimal.NewFromString(text)
 	if err != nil {
-		return Amount{}, fmt.Errorf("%q is no decimal number: %w", text, ErrAmount)
+		return Amount{}, fmt.Errorf("%q is not a decimal number: %w", text, ErrAmount)
 	}
 	if d.GreaterThan(decimal.NewFromInt(MaxUnits)) {
 		return Amount{}, fmt.Errorf("%s is above %d: %w", text, MaxUnits, ErrAmount)

@@ -11,7 +11,7 @@ func (r Reason) ForOperators() bool { return help[r] == "" }
 var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	MissingToken: "Every call of an intent, a renewal and an introspection needs the token (PAT) that the service gave for a signed " +
 		"agreement, in the header Authorization: Bearer <PAT>.",
-	InvalidToken: "The token is damaged, was cut, belongs to another service, is not valid yet, or is no PAT at all. Each service " +
+	InvalidToken: "The token is damaged, was cut, belongs to another service, is not valid yet, or is not a PAT. Each service " +
 		"takes only the tokens it issued itself; aud and iss of the PAT are its issuer.",
 	ExpiredToken: "The time in exp has passed. Renew a token while it is still valid; afterwards only a new agreement helps.",
 	RevokedToken: "The token, its agreement, its agent or all tokens of its policy were ended, by the agent itself or by the " +
@@ -19,7 +19,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 
 	InsufficientPermissions: "The policy permits this agent nothing of what was asked for, or the operator admits agents by name and this " +
 		"one is not among them. details.scope_omitted lists what was asked for and why it was left out.",
-	ScopeExceeded: "The PAT was issued for other intents. Its scope stands in the answer of /api/pat/issue. Agree again with a scope " +
+	ScopeExceeded: "The PAT was issued for other intents. The answer of /api/pat/issue has its scope. Agree again with a scope " +
 		"that holds details.scope_needed, or without one for everything the policy permits.",
 	PolicyViolation: "A prohibition of the policy covers this call. details.rule names it; it is a uid, or a JSON pointer into the " +
 		"policy. Sending the same call again does not help.",
@@ -28,7 +28,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 		"purpose declared. None does.",
 	PolicyRequiresAgreement: "The service offers another policy than the one agreed to. Tokens of the earlier one end at that moment. " +
 		"Fetch " +
-		"/api/policy, compare it, and agree again only if it suits whoever answers for the agent. details.policy names the new one.",
+		"/api/policy, compare it, and agree again only if it suits the people responsible for the agent. details.policy names the new one.",
 	PolicyRequiresVerification: "The call needs a proof that it comes from the holder of the agreed key, and there was none, or the one sent " +
 		"was " +
 		"not made for it. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof: kid is the RFC 7638 thumbprint of the key, and " +
@@ -39,7 +39,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	ProofReplayed: "The jti of a proof counts once. A repeated call needs a proof of its own; its Idempotency-Key stays the same.",
 	AgentBlocked: "The operator blocked the agent, or the gateway did after too many attempts beyond a limit that the policy " +
 		"forbids to exceed.",
-	FreshAgreementRequired: "The agreement was a signature that whoever has seen it could send again (a JWS over the policy, or a " +
+	FreshAgreementRequired: "The agreement was a signature that anyone who has seen it could send again (a JWS over the policy, or a " +
 		"detached " +
 		"signature). This intent, or this service, takes only a uim-agreement+jwt, or calls with a proof of key.",
 
@@ -55,7 +55,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	BadSignature: "The signature does not verify with the key that came with it (agent_public_key), or with the key agreed to (a " +
 		"proof). Usual causes: the bytes signed are not those sent (of a JWS: header, a dot and payload, both in base64url), an ECDSA " +
 		"signature in DER where a JWS takes r and s side by side, a kid that is not the thumbprint of the key, or another key.",
-	WeakKey: "Keys that others could break are no evidence of an agreement.",
+	WeakKey: "Keys that others could break are not evidence of an agreement.",
 	UnsupportedKey: "agent_public_key takes PEM, a JWK, base64 of the DER SubjectPublicKeyInfo, or the 32 bytes of an Ed25519 key in " +
 		"base64url. A private key, a certificate or another curve is refused.",
 
@@ -74,16 +74,16 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is one that is free for " +
 		"your key.",
 	KeyTaken: "One key has one agent_id at each service: the one it first agreed under.",
-	IdempotencyKeyReused: "An Idempotency-Key stands for one request, with exactly the same intent and parameters, for 24 hours. Repeat " +
+	IdempotencyKeyReused: "An Idempotency-Key identifies one request, with exactly the same intent and parameters, for 24 hours. Repeat " +
 		"the " +
 		"request as it was, or take a new key for a new one.",
 	IdempotencyInProgress: "The first call under this key has not been answered yet. Send the same request with the same key after " +
-		"Retry-After; the answer of the first is told then.",
+		"Retry-After; you then get the answer of the first.",
 	OutcomeUnknown: "The connection to the service behind broke while the call was under way. Until somebody finds out, the key stays " +
 		"bound, so that nothing is done twice. Repeat the same request with the same key later, or ask the operator; a new key might do " +
 		"it twice.",
-	UpstreamRejected: "The call was permitted and sent, and the service itself said no: details.upstream has its status and its words. " +
-		"It was not charged. error.code says which kind: INVALID_PARAMETER, NOT_FOUND or CONFLICT.",
+	UpstreamRejected: "The call was permitted and sent, and the service itself refused it: details.upstream has its status and its message. " +
+		"It was not charged. error.code has the kind: INVALID_PARAMETER, NOT_FOUND or CONFLICT.",
 
 	MissingParameter: "A parameter that the intent requires was not sent. Each entry of details.violations has a pointer (RFC 6901, " +
 		"into the whole body), the keyword, a message and the limit. Nothing was done, counted or charged.",
@@ -95,9 +95,9 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	ParameterTooLong:    "A text has too many characters, or a list or object too many entries.",
 	ParameterTooShort:   "A text has too few characters, or a list or object too few entries.",
 	ParameterOutOfRange: "A number is below or above what the intent takes, or no multiple of what it asks for.",
-	InvalidEnumValue:    "The value is none of those the intent lists; details.violations repeats them.",
+	InvalidEnumValue:    "The intent does not list the value; details.violations has those that it lists.",
 	UnknownParameter: "The intent has no parameter of this name: details.violations lists those it has and the nearest one. Or a " +
-		"parameter stands beside parameters in the body; it belongs inside that object.",
+		"parameter is beside parameters in the body; it belongs inside that object.",
 
 	IntentNotFound: "The uid (namespace:name:version) is of no intent of this service. A host may offer several services: each has " +
 		"its own agents.json.",
@@ -116,7 +116,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 		"With an Idempotency-Key repeat the same request with the same key: what was done is not done again.",
 	UpstreamUnreachable: "No connection to the service behind could be made. details.outcome is usually not_sent: nothing was done or " +
 		"charged.",
-	UpstreamError: "The service behind answered with an error of its own, or broke off. details.outcome says whether the call may " +
+	UpstreamError: "The service behind answered with an error of its own, or broke off. details.outcome shows whether the call may " +
 		"have taken effect: not_sent, failed, done or unknown.",
 	ResponseInvalid: "The service behind did the call, but its answer lacks an output that the intent requires. Do not repeat it: it " +
 		"would be done twice.",
@@ -127,7 +127,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	UnsupportedMediaType: "Bodies are JSON in UTF-8, not compressed, and labelled so: Content-Type: application/json.",
 	MethodNotAllowed:     "The path exists; the method does not. Calls and agreements are POST, documents GET.",
 	NoSuchPath:           "agents.json names every endpoint of the service; openapi.json describes them.",
-	OriginNotAllowed: "A browser said that a page of another site sent the request (the header Origin), or the request came to this machine " +
+	OriginNotAllowed: "According to the browser (the header Origin), a page of another site sent the request, or the request came to this machine " +
 		"under a name that is not the service's. A page that somebody happens to open must not use what the browser can reach. The " +
 		"operator lists further origins in services[].doors.mcp.origins.",
 	UnknownHost: "The gateway chooses the service by the Host header alone, and none answers to this one. Use the address that " +
@@ -135,5 +135,5 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	TooManyConnections: "The address of the sender asked more often than the operator allows, before anything was looked at.",
 	RequestTimeout:     "The header came, the body did not, not all of it.",
 	Internal: "Something went wrong that should not. The request id (UIM-Request-ID, details.request_id) finds it in the " +
-		"operator's log. details.outcome, where it is there, says whether a call may have taken effect.",
+		"operator's log. details.outcome, if present, shows whether a call may have taken effect.",
 }

@@ -105,7 +105,7 @@ func (f *Refusal) Suggestion() string {
 		wait = f.Wait()
 		in = "in " + wait
 	}
-	return strings.NewReplacer("as long as Retry-After says", wait, "after Retry-After", in).Replace(suggestion)
+	return strings.NewReplacer("for the time in Retry-After", wait, "after Retry-After", in).Replace(suggestion)
 }
 
 // pointed finds the details that a suggestion of the table points to.

@@ -76,7 +76,7 @@ func TestCausesAreLabels(t *testing.T) {
 	seen := map[reason.Cause]bool{}
 	for _, c := range reason.Causes() {
 		if seen[c] || c == "" || strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_") != "" {
-			t.Errorf("%q is no label of its own", c)
+			t.Errorf("%q is not a label of its own", c)
 		}
 		seen[c] = true
 	}

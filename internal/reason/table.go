@@ -62,7 +62,7 @@ var table = map[Reason]row{
 	PolicyNotApplicable: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-005",
 		message:    "The policy does not permit this call.",
-		suggestion: "No permission of the policy covers this call as it stands; details say what was not met.",
+		suggestion: "No permission of the policy covers this call; details have the conditions that it does not meet.",
 	},
 	PolicyRequiresAgreement: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-007",
@@ -131,7 +131,7 @@ var table = map[Reason]row{
 	RateLimitExceeded: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests, number: "AUZ-004",
 		message:    "The limit is used up.",
-		suggestion: "Wait as long as Retry-After says.",
+		suggestion: "Wait for the time in Retry-After.",
 	},
 	QuotaExceeded: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests, number: "AUZ-005",
@@ -141,7 +141,7 @@ var table = map[Reason]row{
 	ServiceCeiling: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
 		message:    "All agents together have used up what the service takes.",
-		suggestion: "All agents together reached what the service takes; wait as long as Retry-After says.",
+		suggestion: "All agents together have reached the limit of the service; wait for the time in Retry-After.",
 	},
 
 	PolicyRequiresPayment: {
@@ -153,7 +153,7 @@ var table = map[Reason]row{
 	PolicyConflict: {
 		code: CodeConflict, status: http.StatusConflict, number: "POL-006",
 		message:    "The policy does not permit this call.",
-		suggestion: "The policy permits and prohibits this call at once; tell the operator.",
+		suggestion: "The policy permits and prohibits this call at once; report it to the operator.",
 	},
 	AgentIDTaken: {
 		code: CodeConflict, status: http.StatusConflict,
@@ -178,12 +178,12 @@ var table = map[Reason]row{
 	OutcomeUnknown: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "It is not known how the call under this Idempotency-Key ended.",
-		suggestion: "Nobody knows yet whether the first call took effect; the operator will resolve it.",
+		suggestion: "It is unknown whether the first call took effect; the operator will resolve it.",
 	},
 	UpstreamRejected: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "The service rejected the call.",
-		suggestion: "The service itself refused the call; its message says why.",
+		suggestion: "The service itself refused the call; its message has the reason.",
 	},
 
 	MissingParameter: {
@@ -286,7 +286,7 @@ var table = map[Reason]row{
 	ResponseInvalid: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway,
 		message:    "The service's answer cannot be used.",
-		suggestion: "The call took effect, but its answer does not fit the intent; tell the operator. Nothing was charged.",
+		suggestion: "The call took effect, but its answer does not fit the intent; report it to the operator. Nothing was charged.",
 	},
 
 	MalformedRequest: {
@@ -328,7 +328,7 @@ var table = map[Reason]row{
 	TooManyConnections: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
 		message:    "Too many requests from this address.",
-		suggestion: "Too many requests from this address. Wait as long as Retry-After says.",
+		suggestion: "Too many requests from this address. Wait for the time in Retry-After.",
 	},
 	RequestTimeout: {
 		code: CodeRequestTimeout, status: http.StatusRequestTimeout,
@@ -338,7 +338,7 @@ var table = map[Reason]row{
 	Internal: {
 		code: CodeInternalServerError, status: http.StatusInternalServerError,
 		message:    "The gateway failed.",
-		suggestion: "This is our fault; tell the operator the UIM-Request-ID.",
+		suggestion: "This is a fault of the gateway; report the UIM-Request-ID to the operator.",
 	},
 
 	HostNotAllowed: {
@@ -374,7 +374,7 @@ var table = map[Reason]row{
 	PeriodForgotten: {
 		code: CodeInvalidParameter, status: http.StatusUnprocessableEntity,
 		message:    "The ledger no longer holds this period.",
-		suggestion: "Begin at details.kept or later; what was before is in the opening balance. billing.retain says how long entries are kept.",
+		suggestion: "Begin at details.kept or later; what was before is in the opening balance. billing.retain is how long entries are kept.",
 	},
 	EvidenceInvalid: {
 		code: CodeInternalServerError, status: http.StatusInternalServerError,

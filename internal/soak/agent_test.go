@@ -137,7 +137,7 @@ func (a *agent) take(status int, _ http.Header, body []byte, err error) error {
 func tokenID(text string) (string, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 3 {
-		return "", errors.New("the PAT is no JWT")
+		return "", errors.New("the PAT is not a JWT")
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {

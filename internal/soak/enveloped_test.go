@@ -74,7 +74,7 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e, err := envelope.Parse(body)
 	if err != nil {
-		http.Error(w, "it is no envelope", http.StatusBadRequest)
+		http.Error(w, "it is not an envelope", http.StatusBadRequest)
 		return
 	}
 	select {

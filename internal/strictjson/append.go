@@ -38,7 +38,7 @@ func appendValue(out []byte, v any, html bool) ([]byte, error) {
 	case Object:
 		return appendObject(out, v, html)
 	default:
-		return out, fmt.Errorf("%T is no value that Decode makes", v)
+		return out, fmt.Errorf("%T is not a value that Decode makes", v)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestDecodeProblems(t *testing.T) {
 		"name: a\nkeys: [x, y, z]\n":    {"f:2: keys: has 3 entries: at most 2"},
 		"name: a\nkeys: [{owner: o}]\n": {"f:2: keys[0].text: is required: The key itself."},
 		"name: a\nkind: ${NONE}\n":      {"f:2: kind: the environment variable NONE is not set: set it, or write ${NONE:-default}"},
-		"name: a\nextra: {x: .inf}\n":   {`f:2: extra.x: ".inf" is no number in JSON: write it in full, or in quotes`},
+		"name: a\nextra: {x: .inf}\n":   {`f:2: extra.x: ".inf" is not a number in JSON: write it in full, or in quotes`},
 		"name: a\nopen: 0s\nname: b\nx: 1": {
 			`f:2: open: "0s" is less than 1h, the least allowed`,
 			"f:3: this key is there twice, first on line 1",

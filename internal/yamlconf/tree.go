@@ -83,7 +83,7 @@ func (d treeReader) scalar(path string, node ast.Node) (any, bool) {
 		if d.hidden {
 			shown = "the value"
 		}
-		d.Errorf(path, "%s is no number in JSON: write it in full, or in quotes", shown)
+		d.Errorf(path, "%s is not a number in JSON: write it in full, or in quotes", shown)
 		return nil, false
 	case d.hidden && d.env != nil:
 		expanded, err := expand(text, d.env, d.readFile)

@@ -97,7 +97,7 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 		one + "  expect: {decision: deny, limits: [{maximum: 3}]}\n":      {`cases.yaml:4: cases[0].expect.limits[0]: unknown key "maximum": known are max, period_s, calendar, key`},
 		one + "  expect: {decision: deny}\n  decision: deny\n":            {`cases.yaml:5: cases[0]: unknown key "decision": it belongs under cases[].expect`},
 		one + "  expect: {decision: deny}\n  request: [1]\n":              {"cases.yaml:5: cases[0].request: want keys and values"},
-		one + "  expect: {decision: deny}\n  request: {a: 0x10}\n":        {`cases.yaml:5: cases[0].request.a: "0x10" is no number in JSON: write it in full, or in quotes`},
+		one + "  expect: {decision: deny}\n  request: {a: 0x10}\n":        {`cases.yaml:5: cases[0].request.a: "0x10" is not a number in JSON: write it in full, or in quotes`},
 		one + "  expect: {decision: deny}\n  request: {a: 1, a: 2}\n":     {"cases.yaml:5: cases[0].request: this key is there twice, first on line 5"},
 		one + "  expect: {decision: deny}\n  request: {a: *b}\n":          {"cases.yaml:5: cases[0].request.a: the alias *b has no anchor before it"},
 		one + "  expect: {decision: deny}\n  duty_mode: never\n":          {`cases.yaml:5: cases[0].duty_mode: "never" is not valid: want fulfilled or notViolated`},

@@ -17,7 +17,7 @@ var (
 	ErrOverQuota  = errors.New("the agent has as much as it may")
 	ErrReferenced = errors.New("a message that has not expired has the blob attached")
 	ErrKeyReused  = errors.New("the idempotency key was used for another message")
-	ErrNoBlob     = errors.New("an attachment is no blob that the sender can read")
+	ErrNoBlob     = errors.New("an attachment is not a blob that the sender can read")
 )
 
 // The states of a message.

@@ -42,16 +42,16 @@ func (d *Doors) a2aCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "description", "version"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is no text")
+			bad = append(bad, name+" is not a text")
 		}
 	}
 	for _, name := range []string{"supportedInterfaces", "defaultInputModes", "defaultOutputModes", "skills"} {
 		if list := card.List(name); len(list) == 0 || len(list) > maxList {
-			bad = append(bad, fmt.Sprintf("%s is no list of 1 to %d", name, maxList))
+			bad = append(bad, fmt.Sprintf("%s is not a list of 1 to %d", name, maxList))
 		}
 	}
 	if card.Object("capabilities") == nil {
-		bad = append(bad, "capabilities is no object")
+		bad = append(bad, "capabilities is not an object")
 	}
 	for i, item := range card.List("skills") {
 		skill, _ := strictjson.AsObject(item)
@@ -98,13 +98,13 @@ func (d *Doors) a2aSkills(context.Context) point.Finding {
 		id := skill.Text("id")
 		have[id] = true
 		if uid, err := intents.ParseUID(id); len(offered) > 0 && (err != nil || offered[uid] == nil) {
-			bad = append(bad, fmt.Sprintf("%.128q is no intent", id))
+			bad = append(bad, fmt.Sprintf("%.128q is not an intent", id))
 		}
 	}
 	if len(skills) < manySkills {
 		missing := slices.DeleteFunc(permitted, func(uid intents.UID) bool { return have[uid.String()] })
 		for _, uid := range missing {
-			bad = append(bad, uid.String()+" is no skill")
+			bad = append(bad, uid.String()+" is not a skill")
 		}
 	}
 	return point.WrongIfAny(bad)

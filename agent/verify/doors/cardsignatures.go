@@ -95,7 +95,7 @@ func (d *Doors) signatureFault(ctx context.Context, signature strictjson.Object,
 	}
 	head, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return "has a protected header that is no JSON object"
+		return "has a protected header that is not a JSON object"
 	}
 	given, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(signature.Text("signature"), "="))
 	if err != nil {

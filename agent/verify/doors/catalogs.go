@@ -37,7 +37,7 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	case m.Text("specVersion") == "":
 		return point.Wrong.Because("there is no specVersion")
 	case !isList || len(entries) > maxList:
-		return point.Wrong.Because("entries is no list of at most %d", maxList)
+		return point.Wrong.Because("entries is not a list of at most %d", maxList)
 	}
 	var bad, named, cards []string
 	for i, item := range entries {
@@ -71,7 +71,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	}
 	contexts, isList := m["linkset"].([]any)
 	if !isList || len(contexts) > maxList {
-		return point.Wrong.Because("linkset is no list of at most %d", maxList)
+		return point.Wrong.Because("linkset is not a list of at most %d", maxList)
 	}
 	base := *d.Agents
 	base.Path, base.RawPath, base.RawQuery, base.Fragment = path, "", "", ""
@@ -79,7 +79,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	for i, item := range contexts {
 		one, _ := strictjson.AsObject(item)
 		if one == nil || one["anchor"] != nil && one.Text("anchor") == "" {
-			return point.Wrong.Because("/linkset/%d is no object with an anchor that is a URL", i)
+			return point.Wrong.Because("/linkset/%d is not an object with an anchor that is a URL", i)
 		}
 		for _, relation := range one.Names() {
 			if relation == "anchor" {
@@ -89,7 +89,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 				link, _ := strictjson.AsObject(target)
 				to, err := base.Parse(link.Text("href"))
 				if _, isList := one[relation].([]any); !isList || link.Text("href") == "" || err != nil {
-					return point.Wrong.Because("/linkset/%d: %.64q is no list of links with href", i, relation)
+					return point.Wrong.Because("/linkset/%d: %.64q is not a list of links with href", i, relation)
 				}
 				named = append(named, to.String())
 			}
@@ -106,7 +106,7 @@ func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	looked := 0
 	for _, address := range named {
 		if !d.client.Secure(address) {
-			bad = append(bad, fmt.Sprintf("%.200q is no URL that an agent would ask", address))
+			bad = append(bad, fmt.Sprintf("%.200q is not a URL that an agent would ask", address))
 			continue
 		}
 		if looked == maxLooked || !d.client.OwnURL("", address).Ok() {
@@ -136,7 +136,7 @@ func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "version", "description"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is no text")
+			bad = append(bad, name+" is not a text")
 		}
 	}
 	if utf8.RuneCountInString(card.Text("description")) > longest {

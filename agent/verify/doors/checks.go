@@ -92,7 +92,7 @@ var Checks = []Check{
 	{"a2a-call", "uim-a2a", point.Must, "a task answers what the outputs of the intent say", "a2a-task-unknown", (*Doors).a2aCall},
 	{"a2a-limits", "uim-a2a", point.Should, "its calls count under the limits of the others", "a2a-call", (*Doors).a2aLimits},
 	{
-		"a2a-refused", "uim-a2a", point.Should, "a refused parameter is no task that is done, and has the reason that HTTP gives",
+		"a2a-refused", "uim-a2a", point.Should, "a refused parameter is not a task that is done, and has the reason that HTTP gives",
 		"a2a-task-unknown", (*Doors).a2aRefused,
 	},
 

@@ -84,7 +84,7 @@ func (d *Doors) named(member string) (string, point.Finding) {
 	case string:
 		return address, d.client.OwnURL(member, address)
 	}
-	return "", point.Wrong.Because("%s is no string", member)
+	return "", point.Wrong.Because("%s is not a string", member)
 }
 
 func notOffered(why string) point.Finding { return point.Skipped.Because("not offered: %s", why) }

@@ -89,7 +89,7 @@ func (d *Doors) mcpEndpoint(ctx context.Context) point.Finding {
 	case status >= http.StatusInternalServerError:
 		return point.ServerError(r.Answer)
 	case status/100 == 2:
-		return point.Wrong.Because("what is answered is no message: %s", r.odd)
+		return point.Wrong.Because("what is answered is not a message: %s", r.odd)
 	default:
 		return point.Wrong.Because("POST is answered %d", status)
 	}
@@ -154,7 +154,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	versions, ok := texts(r.result.List("supportedVersions"))
 	switch {
 	case !ok || len(versions) == 0:
-		return point.Wrong.Because("supportedVersions is no list of strings")
+		return point.Wrong.Because("supportedVersions is not a list of strings")
 	case !slices.Contains(versions, revision2026): // it answers, and requires an earlier revision
 		d.mcp.alone = false
 		return d.handshake(ctx)

@@ -81,13 +81,13 @@ func (r *reply) read(id string) {
 func (r *reply) take(data []byte, id string) string {
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
-		return "it is no JSON object"
+		return "it is not a JSON object"
 	}
 	result, is := strictjson.AsObject(tree["result"])
 	inner, failed := strictjson.AsObject(tree["error"])
 	switch {
 	case tree["jsonrpc"] != "2.0":
-		return "it is no message of JSON-RPC 2.0"
+		return "it is not a message of JSON-RPC 2.0"
 	case tree["id"] != id && (tree["id"] != nil || !failed || tree["error"] == nil):
 		return "its id is not the one that was sent"
 	case tree.Has("result") == tree.Has("error"):
@@ -103,7 +103,7 @@ func (r *reply) take(data []byte, id string) string {
 		r.failed = &failure{code, inner}
 		return ""
 	}
-	return "its result or error is no object"
+	return "its result or error is not an object"
 }
 
 // answered is the finding for a reply that should have a result.

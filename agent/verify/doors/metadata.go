@@ -32,9 +32,9 @@ func (d *Doors) mcpResource(ctx context.Context) point.Finding {
 	servers, ok := texts(m.List("authorization_servers"))
 	switch {
 	case !ok || len(servers) == 0 || len(servers) > most:
-		return point.Wrong.Because("authorization_servers is no list of 1 to %d URLs", most)
+		return point.Wrong.Because("authorization_servers is not a list of 1 to %d URLs", most)
 	case !d.client.Secure(servers[0]):
-		return point.Wrong.Because("authorization_servers has what is no https URL")
+		return point.Wrong.Because("authorization_servers has what is not an https URL")
 	}
 	d.mcp.issuer = servers[0]
 	return point.Pass
@@ -44,7 +44,7 @@ func (d *Doors) mcpResource(ctx context.Context) point.Finding {
 func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	u, err := url.Parse(d.mcp.url)
 	if err != nil {
-		return point.Wrong.Because("uim-mcp is no URL")
+		return point.Wrong.Because("uim-mcp is not a URL")
 	}
 	m, f := d.document(ctx, at(d.mcp.url, resourcePath+strings.TrimRight(u.EscapedPath(), "/")))
 	if !f.Ok() {
@@ -109,7 +109,7 @@ func (d *Doors) endpoints() point.Finding {
 	for _, name := range []string{"authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint", "jwks_uri"} {
 		address, isText := d.mcp.server[name].(string)
 		if d.mcp.server[name] != nil && (!isText || !d.client.Secure(address)) {
-			bad = append(bad, name+" is no https URL")
+			bad = append(bad, name+" is not an https URL")
 		}
 	}
 	return point.WrongIfAny(bad)

@@ -81,7 +81,7 @@ func (d *Doors) a2aHTTP(ctx context.Context) point.Finding {
 	}
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
-		return point.Wrong.Because("the 404 is no JSON object: nothing is served there")
+		return point.Wrong.Because("the 404 is not a JSON object: nothing is served there")
 	}
 	if !slices.Contains(reasonsIn(tree.Object("error").List("details")), "TASK_NOT_FOUND") {
 		return point.Wrong.Because("the 404 has no ErrorInfo with the reason TASK_NOT_FOUND")

@@ -96,7 +96,7 @@ func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 	}
 	name := d.mcp.toolOf[d.Refused.Intent.UID]
 	if name == "" {
-		return point.Skipped.Because("%s is no tool", d.Refused.Intent.UID)
+		return point.Skipped.Because("%s is not a tool", d.Refused.Intent.UID)
 	}
 	r, err := d.callTool(ctx, name, d.Refused.Parameters)
 	if err != nil {

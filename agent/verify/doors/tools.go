@@ -52,7 +52,7 @@ func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 		case r.result["nextCursor"] == nil:
 			return point.Holds.Because("%d", len(d.mcp.tools))
 		case !more:
-			return point.Wrong.Because("nextCursor is no string")
+			return point.Wrong.Because("nextCursor is not a string")
 		case seen[cursor]:
 			return point.Wrong.Because("the cursor does not move: a client would ask for ever")
 		}
@@ -65,7 +65,7 @@ func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 func (d *Doors) take(page strictjson.Object, listed map[string]bool) point.Finding {
 	list, isList := page["tools"].([]any)
 	if !isList {
-		return point.Wrong.Because("tools is no list")
+		return point.Wrong.Because("tools is not a list")
 	}
 	if len(d.mcp.tools)+len(list) > maxTools {
 		return point.Wrong.Because("there are more than %d tools", maxTools)
@@ -123,7 +123,7 @@ func schemaFault(v any) string {
 	case v == nil:
 		return "is missing"
 	case !isObject:
-		return "is no object"
+		return "is not an object"
 	case schema["type"] != "object":
 		return `has not the type "object"`
 	}
@@ -136,10 +136,10 @@ func schemaFault(v any) string {
 	compiler.Draft = jsonschema.Draft2020
 	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errors.New("schemas are not loaded from elsewhere") }
 	if err := compiler.AddResource(name, bytes.NewReader(text)); err != nil {
-		return "is no JSON Schema"
+		return "is not a JSON Schema"
 	}
 	if _, err := compiler.Compile(name); err != nil {
-		return "is no valid JSON Schema, or refers to elsewhere"
+		return "is not a valid JSON Schema, or refers to elsewhere"
 	}
 	return ""
 }
@@ -158,7 +158,7 @@ func (d *Doors) mcpIntents(context.Context) point.Finding {
 			ok = err == nil && offered[uid] != nil
 		}
 		if !ok {
-			bad = append(bad, fmt.Sprintf("%.128s is no intent", t.name))
+			bad = append(bad, fmt.Sprintf("%.128s is not an intent", t.name))
 			continue
 		}
 		d.mcp.toolOf[uid] = t.name
@@ -168,7 +168,7 @@ func (d *Doors) mcpIntents(context.Context) point.Finding {
 	}
 	for _, uid := range permitted {
 		if d.mcp.toolOf[uid] == "" {
-			bad = append(bad, uid.String()+" is no tool")
+			bad = append(bad, uid.String()+" is not a tool")
 		}
 	}
 	return point.WrongIfAny(bad)

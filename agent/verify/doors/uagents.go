@@ -41,7 +41,7 @@ func (d *Doors) uagentsURL(context.Context) point.Finding {
 	}
 	address, err := identity.ParseAddress(text)
 	if !isText || err != nil || !address.Agent() {
-		return point.Wrong.Because("uim-uagents is no address of an agent, agent1…")
+		return point.Wrong.Because("uim-uagents is not an address of an agent, agent1…")
 	}
 	d.uagents.address = address
 	var f point.Finding
@@ -115,7 +115,7 @@ func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	e, err := envelope.Parse(a.Body)
 	switch {
 	case err != nil:
-		return point.Wrong.Because("the answer is no envelope")
+		return point.Wrong.Because("the answer is not an envelope")
 	case e.Verify() != nil:
 		return point.Wrong.Because("no key of an agent signed the answer")
 	case e.Sender != d.uagents.address || e.Target != sent.Sender || e.Session != sent.Session:
@@ -129,7 +129,7 @@ func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	}
 	told, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return point.Wrong.Because("the message of the answer is no JSON object")
+		return point.Wrong.Because("the message of the answer is not a JSON object")
 	}
 	if digest, err := pat.PolicyDigest([]byte(told.Text("document"))); err != nil || digest != told.Text("digest") {
 		return point.Wrong.Because("the digest of UIMPolicy is not that of its document")

@@ -19,9 +19,9 @@ type Agreement = identity.Agreement
 // The errors of this package.
 var (
 	// ErrKey means that a text is not a public key in the form of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
-	ErrKey = errors.New("it is no public key as the ledger writes it")
+	ErrKey = errors.New("it is not a public key as the ledger writes it")
 	// ErrSignature is of an agreement that the agent's key has not signed.
-	ErrSignature = errors.New("it is no agreement that the agent's key has signed")
+	ErrSignature = errors.New("it is not an agreement that the agent's key has signed")
 )
 
 // ParseKey reads a public key as agents of a ledger write it. No ledger is fetchai, the default of the framework. The error is ErrKey.

@@ -48,7 +48,7 @@ func newResources() *Resources { return &Resources{changed: make(chan struct{}, 
 // protocol, or whose handlers and behaviours are incomplete.
 func (r *Resources) Add(s Skill) error {
 	if !wire.IsComponent(s.ID.String()) {
-		return fmt.Errorf("%w: its id is no public id", ErrSkill)
+		return fmt.Errorf("%w: its id is not a public id", ErrSkill)
 	}
 	for i, h := range s.Handlers {
 		if h.Protocol == nil || h.Handle == nil {

@@ -254,7 +254,7 @@ func (t *turn) tells(by protocol.Performative, issued pat.Issued) protocol.FIPAM
 // confidential refuses to send a PAT over a connection that others can read.
 func (t *turn) confidential() error {
 	if !t.Confidential && !t.Clear {
-		return reason.InsufficientPermissions.Refusal("No PAT is told over a connection that others can read.")
+		return reason.InsufficientPermissions.Refusal("PATs are not sent over a connection that others can read.")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ var refusals = []struct {
 	{mail.ErrOverQuota, wire.NoRoom, "the agent has as much as it may"},
 	{mail.ErrReferenced, wire.BlobReferenced, "a message that has not expired has the blob attached"},
 	{mail.ErrKeyReused, wire.BadRequest, "idempotency_key was used for another message"},
-	{mail.ErrNoBlob, wire.Unprocessable, "an attachment is no blob that the sender can read"},
+	{mail.ErrNoBlob, wire.Unprocessable, "an attachment is not a blob that the sender can read"},
 }
 
 // refusal is what an error of the store is for an agent; missing is the code where there is no such record.

@@ -93,7 +93,7 @@ func (u *upload) release() {
 // id is the only form a name on disk has.
 var id = regexp.MustCompile(`^blob_[0-9a-f]{24}$`)
 
-var errNoID = errors.New("this is no id of a blob")
+var errNoID = errors.New("this is not an id of a blob")
 
 func (b *blobs) open(name string) (*os.File, error) {
 	if !id.MatchString(name) {

@@ -35,7 +35,7 @@ type socket struct {
 	early  int // pings before the first frame
 }
 
-var errNoise = errors.New("too many frames that are no messages")
+var errNoise = errors.New("too many frames that are not messages")
 
 // socket accepts a WebSocket. The agent identifies itself in the first frame, within ten seconds.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {

@@ -37,7 +37,7 @@ type Agreement struct {
 }
 
 // ErrSignature means that bytes are not an envelope that an agent's key has signed.
-var ErrSignature = errors.New("it is no envelope that the agent's key has signed")
+var ErrSignature = errors.New("it is not an envelope that the agent's key has signed")
 
 // A MemberError names the member of a signed message that is wrong. It holds no value.
 type MemberError struct{ Member, Reason string }

@@ -171,7 +171,7 @@ function parametersFor(intent) {
 function chargeOf(headers) {
   const text = headers.get("uim-charge");
   const found = /^(\S+) (\S+); *id=([^;]+); *state=(\w+)/.exec(text ?? "");
-  expect(found, `this is no charge: ${text}`);
+  expect(found, `this is not a charge: ${text}`);
   return { text, amount: Number(found[1]), currency: found[2], id: found[3], state: found[4] };
 }
 
@@ -248,7 +248,7 @@ async function walk(address) {
   // 4. Renew, introspect, revoke.
   const old = agent.token;
   const renewed = await agent.renew();
-  expect(renewed.agreement_id === agreement_id && agent.token !== old, "the renewal is no new token of the agreement");
+  expect(renewed.agreement_id === agreement_id && agent.token !== old, "the renewal is not a new token of the agreement");
   ok(await agent.call(free.uid, free.parameters), free.uid + " with the renewed token");
   say("renewed", `a new token of the same agreement, until ${renewed.expires_at}`);
 

@@ -25,7 +25,7 @@ var (
 	// ErrFull means that as many calls are under way to the service as may be, and no place came free in time.
 	ErrFull = errors.New("the service behind the gateway has as many calls under way as it may have")
 	// ErrIdentity means that a header cannot hold a member of Identity; nothing was sent.
-	ErrIdentity = errors.New("the identity told to the service holds characters that no header can carry")
+	ErrIdentity = errors.New("the identity for the service has characters that no header can carry")
 )
 
 // A BreakerOpenError means calls are refused because the service failed too often of late.

@@ -35,7 +35,7 @@ func TestErrorWhen(t *testing.T) {
 		"anything: text":             {`{"error":"x"}`, upstream.ErrorWhen{Pointer: "/error"}, true},
 		"anything: 0":                {`{"error":0}`, upstream.ErrorWhen{Pointer: "/error"}, false},
 		"in a list":                  {`[{"error":"x"}]`, upstream.ErrorWhen{Pointer: "/0/error"}, true},
-		"in what is no object":       {`"x"`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"in what is not an object":   {`"x"`, upstream.ErrorWhen{Pointer: "/error"}, false},
 		"anything: false, and empty": {`{"error":false,"e":{}}`, upstream.ErrorWhen{Pointer: "/error"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

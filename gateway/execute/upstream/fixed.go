@@ -142,7 +142,7 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 }
 
 // errPointer means that two values have the same place in a body, or that one lies inside another that is not an object.
-var errPointer = errors.New("another value stands there already")
+var errPointer = errors.New("another value has that place already")
 
 // Put sets the member at a JSON pointer in tree, making the objects on the way. The error is errPointer.
 func Put(tree strictjson.Object, pointer string, value any) error {

@@ -43,7 +43,7 @@ func (r *Route) checkParts() error {
 	for name, part := range r.parts {
 		for _, one := range mediaTypes(part.MediaType) {
 			if _, _, err := mime.ParseMediaType(one); err != nil || !strings.Contains(one, "/") || !isHeaderValue(one) {
-				return fmt.Errorf("%w: the contentMediaType of %q is no media type", ErrEndpoint, name)
+				return fmt.Errorf("%w: the contentMediaType of %q is not a media type", ErrEndpoint, name)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
 	b := builder{route: r, parameters: parameters, target: p.space[:0]}
 	for name := range parameters {
 		if _, fixed := r.fixed.Parameters[name]; fixed || !r.declared[name] {
-			b.violate(name, "is no parameter of this intent")
+			b.violate(name, "is not a parameter of this intent")
 		}
 	}
 	slices.SortFunc(b.violations, func(a, b Violation) int { return strings.Compare(a.Parameter, b.Parameter) })

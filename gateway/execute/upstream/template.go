@@ -76,7 +76,7 @@ func parseQuery(raw string) ([]pair, error) {
 		}
 		key, value, found := strings.Cut(part, "=")
 		if strings.ContainsAny(key, "{}") {
-			return nil, fmt.Errorf("a placeholder stands in the name of a query member (%s): only its value may hold one", key)
+			return nil, fmt.Errorf("the name of a query member has a placeholder (%s): only its value may have one", key)
 		}
 		name, err := url.QueryUnescape(key)
 		if err != nil || name == "" || strings.ContainsAny(part, ";") {
@@ -100,7 +100,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 	for raw != "" {
 		text, rest, open := strings.Cut(raw, "{")
 		if strings.Contains(text, "}") {
-			return nil, fmt.Errorf("a } without { stands in a %s", where)
+			return nil, fmt.Errorf("a %s has a } without {", where)
 		}
 		if text != "" {
 			fixed, err := fix(text)
@@ -114,7 +114,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed || name == "" || strings.Contains(name, "{") {
-			return nil, fmt.Errorf("a placeholder is not closed or has no name: it stands in one %s, as {name}", where)
+			return nil, fmt.Errorf("a placeholder is not closed or has no name: it must be within one %s, as {name}", where)
 		}
 		pieces = append(pieces, piece{param: name})
 		raw = after

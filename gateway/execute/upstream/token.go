@@ -190,7 +190,7 @@ func acceptable(got *oauth2.Token) error {
 	case !strings.EqualFold(got.Type(), "bearer"):
 		return noToken("it gives tokens of another type than Bearer")
 	case len(got.AccessToken) > maxToken || strings.ContainsFunc(got.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return noToken("its token is too long, or cannot stand in a header")
+		return noToken("its token is too long, or has characters that a header cannot have")
 	default:
 		return nil
 	}

@@ -26,7 +26,7 @@ func testBilling(t *testing.T, open Opener) {
 		"the share fades":                         shareFades,
 		"an approved agent leaves the share":      approvedLeave,
 		"the operator's approval leaves it too":   setAgentLeaves,
-		"what is no amount is refused":            invalidAmounts,
+		"what is not an amount is refused":        invalidAmounts,
 		"sums cannot overflow":                    noOverflow,
 		"a charge refused by a limit is not held": limitBeforeCharge,
 	} {

@@ -24,7 +24,7 @@ func testChanges(t *testing.T, open Opener) {
 		"a revocation covers what was issued":  revocationCovers,
 		"signing keys":                         signingKeys,
 		"a number from another life":           changesFromBeyond,
-		"what is no revocation is refused":     invalidRevocation,
+		"what is not a revocation is refused":  invalidRevocation,
 		"two processes see each other's work":  changesAcross,
 		"the end of a renewed token is listed": renewalChanges,
 	})

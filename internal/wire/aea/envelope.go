@@ -85,7 +85,7 @@ func (e Envelope) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("%w: envelope: %s", ErrUnsendable, why)
 	}
 	if _, err := ParsePublicID(e.Protocol.String()); err != nil {
-		return nil, fmt.Errorf("%w: envelope: the protocol is no public id", ErrUnsendable)
+		return nil, fmt.Errorf("%w: envelope: the protocol is not a public id", ErrUnsendable)
 	}
 	out := field.AppendText(nil, 1, e.To)
 	out = field.AppendText(out, 2, e.Sender)
@@ -105,9 +105,9 @@ func (e Envelope) ToComponent() bool { return IsComponent(e.To) }
 func (e Envelope) wrong() string {
 	switch {
 	case !isAddress(e.To):
-		return "to is no address"
+		return "to is not an address"
 	case !isAddress(e.Sender):
-		return "sender is no address"
+		return "sender is not an address"
 	case e.ToComponent() != IsComponent(e.Sender):
 		return "one side is an agent and the other one a component"
 	case len(e.URI) > MaxURI || !utf8.ValidString(e.URI):

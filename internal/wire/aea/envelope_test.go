@@ -126,7 +126,7 @@ func TestPublicID(t *testing.T) {
 			t.Errorf("%q: %v, %v", s, id, err)
 		}
 		if !wire.IsComponent(s) {
-			t.Errorf("%q is no component", s)
+			t.Errorf("%q is not a component", s)
 		}
 	}
 	for _, s := range []string{"gw", "example.com", "did:web:gw", "fetch1x9v67", "0x23377282AC9D363BD4D2aa89dE200B2040da5FDb", "a b"} {

@@ -105,7 +105,7 @@ func AppendMessage(out []byte, m *Message) ([]byte, error) {
 // ReadReply reads a frame of a relay; members that are unknown are ignored.
 func ReadReply(document []byte) (r Reply, err error) {
 	if !strictjson.Valid(document) {
-		return Reply{}, errors.New("the frame is no JSON object")
+		return Reply{}, errors.New("the frame is not a JSON object")
 	}
 	err = json.Unmarshal(document, &r)
 	return r, err

@@ -104,7 +104,7 @@ func (o *object) key(name string) (k Key) {
 	}
 	k, err := ParseKey(text)
 	if err != nil {
-		o.fail(BadRequest, name, "is no key: "+err.Error())
+		o.fail(BadRequest, name, "is not a key: "+err.Error())
 	}
 	return k
 }

@@ -44,7 +44,7 @@ func TestWhatMayNotBeSent(t *testing.T) {
 		"no UTF-8":                  {send(",\"body\":\"\xff\""), "bad_request", "JSON object"},
 		"no recipient":              {`{"body":1}`, "bad_request", "recipient_key is missing"},
 		"a recipient without case":  {`{"Recipient_Key":"` + keyB + `","body":1}`, "bad_request", "recipient_key is missing"},
-		"an alias":                  {`{"recipient_key":"` + alias + `","body":1}`, "bad_request", "recipient_key is no key"},
+		"an alias":                  {`{"recipient_key":"` + alias + `","body":1}`, "bad_request", "recipient_key is not a key"},
 		"a number as recipient":     {`{"recipient_key":1,"body":1}`, "bad_request", "recipient_key has to be a text"},
 		"neither":                   {send(""), "unprocessable_entity", "body is missing"},
 		"no attachment":             {send(`,"attachments":[]`), "unprocessable_entity", "body is missing"},

@@ -64,7 +64,7 @@ func (a *adviser) rule(r *Rule) {
 	a.seen[r] = true
 	for _, ref := range r.References() {
 		if ref.Literal {
-			a.Problems.Warnf("literal", ref.Pointer, "%s is no absolute IRI: others may read it as another name, or not at all", Quote(ref.Name()))
+			a.Problems.Warnf("literal", ref.Pointer, "%s is not an absolute IRI: others may read it as another name, or not at all", Quote(ref.Name()))
 		}
 		a.constraints(ref.Refinements)
 	}
@@ -125,6 +125,6 @@ func (a *adviser) constraint(c *Constraint) {
 		a.Problems.Warnf("unit", c.Pointer, "an amount needs a unit: a currency")
 	}
 	if c.Status != "" && !isNumber(c.Status) && !isDuration(c.Status) {
-		a.Problems.Warnf("status", c.Pointer, "the status %s is no value of %s", Quote(c.Status), c.Operand)
+		a.Problems.Warnf("status", c.Pointer, "the status %s is not a value of %s", Quote(c.Status), c.Operand)
 	}
 }

@@ -24,7 +24,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	}
 	if s, isText := f.Value.(string); isText {
 		if depth > 0 { // and, or, xone and andSequence take texts for literals
-			r.Problems.Doubtf("reference", f.Pointer, "a text is no reference here: write {\"@id\": %s}", Quote(s))
+			r.Problems.Doubtf("reference", f.Pointer, "a text is not a reference here: write {\"@id\": %s}", Quote(s))
 		}
 	}
 	if known, ok := r.readConstraints[id]; ok && id != "" {
@@ -153,7 +153,7 @@ func (r *reader) comparison(o *object, c *Constraint) bool {
 		s, good := r.word(dataType, "a data type")
 		c.DataType = r.Expand(s)
 		if good && !isDatatype(c.DataType) {
-			r.Problems.Doubtf("datatype", dataType.Pointer, "%s is no datatype: write one of XML Schema's such as xsd:decimal", Quote(s))
+			r.Problems.Doubtf("datatype", dataType.Pointer, "%s is not a datatype: write one of XML Schema's such as xsd:decimal", Quote(s))
 		}
 		ok = ok && good
 	}

@@ -128,7 +128,7 @@ func (r *reader) thingTypes(o *object, ref *Reference) {
 		}
 		name, ok := r.Local(s, r.Namespaces)
 		if !ok || !slices.Contains(own, name) {
-			r.Problems.Errorf("type", f.Pointer, "%s is no type of this: use %s", Quote(s), strings.Join(own, ", "))
+			r.Problems.Errorf("type", f.Pointer, "%s is not a type of this: use %s", Quote(s), strings.Join(own, ", "))
 			continue
 		}
 		ref.Collection = ref.Collection || strings.HasSuffix(name, "Collection")
@@ -169,7 +169,7 @@ func (r *reader) nodeType(o *object, own ...string) {
 			continue
 		}
 		if name, ok := r.Local(s, r.Namespaces); !ok || !slices.Contains(own, name) {
-			r.Problems.Errorf("type", f.Pointer, "%s is no type of this: use %s", Quote(s), strings.Join(own, ", "))
+			r.Problems.Errorf("type", f.Pointer, "%s is not a type of this: use %s", Quote(s), strings.Join(own, ", "))
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (k *compiler) term(list []*model.Constraint) term {
 func (k *compiler) endable(list []*model.Constraint) bool {
 	for _, c := range list {
 		if c.Logic == "xone" && hasTime(c) {
-			k.Problems.Errorf("deadline", c.Pointer, "a time under xone is no deadline of a duty: use or, and, or one window from start to end")
+			k.Problems.Errorf("deadline", c.Pointer, "a time under xone is not a deadline of a duty: use or, and, or one window from start to end")
 			return false
 		}
 		if !k.endable(c.Operands) {

@@ -165,7 +165,7 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	if ok && model.IsCurrency(name) {
 		return name, true
 	}
-	k.Problems.Errorf("currency", unit.Pointer, "%s is no currency that is known here: use an ISO 4217 code such as USD or EUR",
+	k.Problems.Errorf("currency", unit.Pointer, "%s is not a currency that is known here: use an ISO 4217 code such as USD or EUR",
 		model.Quote(unit.IRI))
 	return "", false
 }
@@ -189,13 +189,13 @@ func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 		der, ok := ParseKey(r.Text)
 		if !ok {
 			d.Elided = true
-			k.Problems.Warnf("public-key", r.Pointer, "this is no complete public key: the key of each agent's agreement takes its place")
+			k.Problems.Warnf("public-key", r.Pointer, "this is not a complete public key: the key of each agent's agreement takes its place")
 			continue
 		}
 		d.Keys = append(d.Keys, base64.StdEncoding.EncodeToString(der))
 	}
 	if d.Elided && len(d.Keys) > 0 {
-		k.Problems.Errorf("public-key", c.Pointer, "some of these keys are no complete public keys")
+		k.Problems.Errorf("public-key", c.Pointer, "some of these keys are not complete public keys")
 		return false
 	}
 	return true

@@ -27,7 +27,7 @@ func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	at, ok := model.ParseInstant(c.Right[0].Text)
 	if !ok {
-		k.Problems.Errorf("date", c.Right[0].Pointer, "%s is no date or dateTime such as 2026-12-31 or 2026-12-31T23:59:59Z",
+		k.Problems.Errorf("date", c.Right[0].Pointer, "%s is not a date or dateTime such as 2026-12-31 or 2026-12-31T23:59:59Z",
 			model.Quote(c.Right[0].Text))
 		return false
 	}

@@ -90,7 +90,7 @@ func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, boo
 	}
 	count, ok := model.ParseCount(value)
 	if !ok {
-		k.Problems.Errorf("limit", c.Right[0].Pointer, "%s is no whole number", model.Quote(value))
+		k.Problems.Errorf("limit", c.Right[0].Pointer, "%s is not a whole number", model.Quote(value))
 		return 0, "", false
 	}
 	return count, period, true
@@ -111,7 +111,7 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 			return p, true
 		}
 	}
-	k.Problems.Errorf("unit", unit.Pointer, "%s is no period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI),
+	k.Problems.Errorf("unit", unit.Pointer, "%s is not a period%s: use second, minute, hour, day, week, month or year", model.Quote(unit.IRI),
 		model.Suggest(model.LastName(unit.IRI), []string{"second", "minute", "hour", "day", "week", "month", "year"}))
 	return "", false
 }

@@ -47,9 +47,9 @@ func (n *normalizer) agents(ref model.Reference) []string {
 	switch {
 	case len(list) > 0:
 	case n.w.AnyAssignee:
-		n.Problems.Warnf("assignee", ref.Pointer, "the assignee %s is no known agent and read as anyone", model.Quote(name))
+		n.Problems.Warnf("assignee", ref.Pointer, "the assignee %s is not a known agent and read as anyone", model.Quote(name))
 	default:
-		n.Problems.Errorf("assignee", ref.Pointer, "the assignee %s is no known agent: map it under parties, or set assignee: anyone",
+		n.Problems.Errorf("assignee", ref.Pointer, "the assignee %s is not a known agent: map it under parties, or set assignee: anyone",
 			model.Quote(name))
 	}
 	return list

@@ -128,7 +128,7 @@ func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 	unit := k.unitName(c)
 	if k.mode == enforcing && c.Unit.IRI != "" {
 		if _, ok := lengthOf("1", unit); !ok {
-			k.Problems.Errorf("unit", c.Unit.Pointer, "%s is no unit of time", model.Quote(c.Unit.IRI))
+			k.Problems.Errorf("unit", c.Unit.Pointer, "%s is not a unit of time", model.Quote(c.Unit.IRI))
 			return false
 		}
 	}
@@ -159,7 +159,7 @@ func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 			return false
 		}
 		if r := c.Right[0]; r.Window || r.Text == "" || k.isUsage(c) {
-			k.Problems.Errorf("value", r.Pointer, "event compares with the name of an event: the use itself is no event that a call could wait for")
+			k.Problems.Errorf("value", r.Pointer, "event compares with the name of an event: the use itself is not an event that a call could wait for")
 			return false
 		}
 	}
@@ -189,7 +189,7 @@ func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 func (k *compiler) versionLeaf(l *Leaf, c *model.Constraint) bool {
 	how := comparison{kind: "ordered", value: semver, fact: semver}
 	if k.mode == enforcing {
-		how = comparison{kind: "version", value: version, code: "version", fault: "%[2]s is no version such as v1 or 1.2.3"}
+		how = comparison{kind: "version", value: version, code: "version", fault: "%[2]s is not a version such as v1 or 1.2.3"}
 	}
 	return k.compare(l, c, how)
 }

@@ -160,7 +160,7 @@ func (w *Catalog) find(iri string) (string, []int, error) {
 	}
 	u, err := url.Parse(iri)
 	if err != nil || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		return "", nil, fmt.Errorf("%s is no plain URL of an intent", model.Quote(iri))
+		return "", nil, fmt.Errorf("%s is not a plain URL of an intent", model.Quote(iri))
 	}
 	if !w.hosts[strings.ToLower(u.Host)] {
 		return "", nil, fmt.Errorf("%s is at the host %s, which is not one of this service (%s)", model.Quote(iri), model.Quote(u.Host),

@@ -123,7 +123,7 @@ func (t *turtle) setBase() error {
 func (t *turtle) subject() (name string, bracket bool, err error) {
 	term, bracket, err := t.term()
 	if err == nil && term.Literal {
-		err = errors.New("a literal is no subject")
+		err = errors.New("a literal is not a subject")
 	}
 	return term.Value, bracket, err
 }
@@ -206,7 +206,7 @@ func (t *turtle) term() (term Term, bracket bool, err error) {
 		number := strings.TrimSuffix(rest[:n], ".")
 		t.at += len(number)
 		if _, err := strconv.ParseFloat(number, 64); err != nil && !errors.Is(err, strconv.ErrRange) {
-			return Term{}, false, errors.New("this is no number")
+			return Term{}, false, errors.New("this is not a number")
 		}
 		return Term{Value: number, Literal: true}, false, nil
 	default:
@@ -319,7 +319,7 @@ func nameRune(r rune) bool {
 
 func (t *turtle) checked(iri string) (Term, error) {
 	if !absolute(iri) {
-		return Term{}, errors.New("this is no absolute IRI, and the document has no base")
+		return Term{}, errors.New("this is not an absolute IRI, and the document has no base")
 	}
 	return Term{Value: iri}, nil
 }
@@ -340,7 +340,7 @@ func (t *turtle) iriRef() (string, error) {
 	if t.base != nil && !absolute(iri) {
 		u, err := t.base.Parse(iri)
 		if err != nil {
-			return "", errors.New("this is no IRI")
+			return "", errors.New("this is not an IRI")
 		}
 		iri = u.String()
 	}
@@ -421,7 +421,7 @@ func unescape(s string, text bool) (string, error) {
 		}
 		n, err := strconv.ParseUint(s[i+1:i+1+digits], 16, 32)
 		if err != nil || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) {
-			return "", errors.New("this escape is no character")
+			return "", errors.New("this escape is not a character")
 		}
 		b.WriteRune(rune(n))
 		i += digits

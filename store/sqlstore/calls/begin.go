@@ -53,7 +53,7 @@ func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admissio
 
 var (
 	errNoCandidate = errors.New("no candidate permits the call")
-	errCharge      = errors.New("the charge is no amount")
+	errCharge      = errors.New("the charge is not an amount")
 	errHold        = errors.New("a call needs the time it is held for, and its idempotency key the time it is kept for")
 	errNoID        = errors.New("an execution that is recorded needs an id")
 )

@@ -22,7 +22,7 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 	for _, list := range lists {
 		for _, r := range list {
 			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
-				return nil, fmt.Errorf("limit %s: %s is no rate", r.ID, r.Rate)
+				return nil, fmt.Errorf("limit %s: %s is not a rate", r.ID, r.Rate)
 			}
 			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {

@@ -13,7 +13,7 @@ var (
 	// ErrDamaged means that the parts of a database contradict each other.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNotOurs means that a file is not a database of uimgate.
-	ErrNotOurs = errors.New("this is no database of uimgate")
+	ErrNotOurs = errors.New("this is not a database of uimgate")
 	// ErrMisfit means that the tables were changed while what calls changed was not in them yet.
 	ErrMisfit = errors.New("charges that are not yet in their tables do not fit them: " +
 		"undo what somebody changed there by SQL, or take the state back to a backup")

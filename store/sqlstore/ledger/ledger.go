@@ -37,7 +37,7 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 	if f.After != "" {
 		seq, err := strconv.ParseInt(f.After, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("listing the ledger: %q is no entry number", f.After)
+			return nil, fmt.Errorf("listing the ledger: %q is not an entry number", f.After)
 		}
 		if ofAgent { // the entry itself may have been deleted
 			var at int64

@@ -20,7 +20,7 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
 	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
 	default:
-		return fmt.Errorf("revoking %s: %q is no kind of revocation", r.Subject, r.Kind)
+		return fmt.Errorf("revoking %s: %q is not a kind of revocation", r.Subject, r.Kind)
 	}
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var err error

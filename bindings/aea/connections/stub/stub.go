@@ -103,7 +103,7 @@ func (c *Connection) locked(name string, do func(f *os.File) error) error {
 	}
 	defer f.Close() //nolint:errcheck // ends the lock as well
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, errors.New(name+" is no file"))
+		return errors.Join(err, errors.New(name+" is not a file"))
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {

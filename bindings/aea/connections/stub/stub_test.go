@@ -198,7 +198,7 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 		if err := unix.Mkfifo(filepath.Join(f.dir, "output_file"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is no file") })
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is not a file") })
 		if err := os.Remove(filepath.Join(f.dir, "output_file")); err != nil {
 			t.Fatal(err)
 		}

@@ -21,8 +21,8 @@ func (s *settings) profile() *cobra.Command {
 	var name, visibility, inbox, capabilities string
 	c := &cobra.Command{
 		Use: "profile [KEY]", Short: "Show an agent's profile, or change one's own", Args: s.args(cobra.MaximumNArgs(1)),
-		Long: `Profile shows what the relay says of this agent, or of another. With a flag it changes this agent's profile first.
-A private agent is found by nobody, and takes messages of who knows its key.`,
+		Long: `Profile shows the profile of this agent, or of another. With a flag it changes this agent's profile first.
+Others cannot find a private agent; those that know its key can send it messages.`,
 		Example: `  uimgate mrp profile --relay https://relay.mrphub.io
   uimgate mrp profile --name 'Tea shop' --visibility public --capabilities capabilities.json`,
 		RunE: func(c *cobra.Command, args []string) error {

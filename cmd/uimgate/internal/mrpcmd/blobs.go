@@ -82,7 +82,7 @@ with --message, the id of the message that attaches it. No file is written over 
 		Example: "  uimgate mrp blob get blob_0123456789ab --file report.pdf --message msg_1767225600_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			if path == "" {
-				return s.Usage(errors.New("--file says where to"))
+				return s.Usage(errors.New("name the file with --file"))
 			}
 			client, err := s.client()
 			if err != nil {

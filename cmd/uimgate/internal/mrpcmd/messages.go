@@ -29,7 +29,7 @@ func (s *settings) send() *cobra.Command {
 	c := &cobra.Command{
 		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: s.args(cobra.RangeArgs(1, 2)),
 		Long: `Send sends a message with a body in JSON, from the command line or from stdin (-), or a text. With --action it is a request,
-and the JSON its parameters. --wait waits for the message that answers it, prints it, and tells progress on stderr.`,
+and the JSON its parameters. --wait waits for the message that answers it, prints it, and reports progress on stderr.`,
 		Example: `  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text hello
   uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc '{"text":"tea","to":"de"}' --action text:translate --wait 1m --encrypt`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -108,7 +108,7 @@ func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Sen
 		return wire.Send{}, s.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
 	case len(args) > 0:
 		if _, err := strictjson.Decode(body); err != nil {
-			return wire.Send{}, s.Usage(fmt.Errorf("the body is no JSON: %w", err))
+			return wire.Send{}, s.Usage(fmt.Errorf("the body is not JSON: %w", err))
 		}
 		m.Body = body
 	}
@@ -206,7 +206,7 @@ func (s *settings) poll() *cobra.Command {
 	var sender, status string
 	c := &cobra.Command{
 		Use: "poll", Short: "Print the messages that have come", Args: s.args(cobra.NoArgs),
-		Long: `Poll prints the messages to this agent that nobody has read, the oldest first. The relay takes them for delivered then;
+		Long: `Poll prints the unread messages to this agent, the oldest first. The relay then counts them as delivered;
 --status delivered shows those again, for as long as the relay keeps them.`,
 		Example: "  uimgate mrp poll --relay https://relay.mrphub.io\n  uimgate mrp poll --status delivered -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -236,7 +236,7 @@ func (s *settings) poll() *cobra.Command {
 				}
 			}
 			if page.Dropped > 0 {
-				s.note(c, "%d entries were no messages of the protocol to this agent", page.Dropped)
+				s.note(c, "%d entries were not messages of the protocol to this agent", page.Dropped)
 			}
 			if page.Next != "" {
 				s.note(c, "there are more")

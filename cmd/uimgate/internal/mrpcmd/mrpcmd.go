@@ -114,7 +114,7 @@ func (s *settings) client() (*mrp.Client, error) {
 func (s *settings) parseKey(text string) (wire.Key, error) {
 	k, err := wire.ParseKey(text)
 	if err != nil {
-		return k, s.Usage(fmt.Errorf("%.60q is no agent: %w", text, err))
+		return k, s.Usage(fmt.Errorf("%.60q is not an agent: %w", text, err))
 	}
 	return k, nil
 }
@@ -155,8 +155,8 @@ func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 func (s *settings) keygen() *cobra.Command {
 	return &cobra.Command{
 		Use: "keygen", Short: "Make an agent: a key in a file of its own", Args: s.args(cobra.NoArgs),
-		Long: `Keygen writes 32 random bytes to a new file that only its owner can read, and prints the key by which others know
-the agent. The SDKs of the protocol read the same file.`,
+		Long: `Keygen writes 32 random bytes to a new file that only its owner can read, and prints the public key, which is the
+agent's address. The SDKs of the protocol read the same file.`,
 		Example: "  uimgate mrp keygen\n  uimgate mrp keygen --key robot.seed",
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, err := s.keyPath()

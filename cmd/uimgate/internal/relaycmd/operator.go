@@ -47,7 +47,7 @@ const maxList = 10_000
 // open opens the state. What is not there is not made.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
-		return nil, nil, o.Usage(fmt.Errorf("--limit has to be from 1 to %d", maxList))
+		return nil, nil, o.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
 	}
 	if o.output != "text" && o.output != "json" {
 		return nil, nil, o.Usage(fmt.Errorf("--output %q: want text or json", o.output))
@@ -280,7 +280,7 @@ func (o *operator) block(block bool) *cobra.Command {
 	word := map[bool]string{true: "block", false: "unblock"}[block]
 	return &cobra.Command{
 		Use: use, Short: short, Args: o.one,
-		Long:    `A blocked agent is found by nobody, and each of its requests is refused with agent_suspended; what was sent to it waits.`,
+		Long:    `Others cannot find a blocked agent, and the relay refuses each of its requests with agent_suspended. Messages to it wait.`,
 		Example: "  uimgate mrp " + word + " --data ./relay A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {

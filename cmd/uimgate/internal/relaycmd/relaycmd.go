@@ -85,7 +85,7 @@ configuration has the block mrp_relay.`,
 	fs.StringVar(&f.cert, "tls-cert", "", "PEM file of the certificate and its chain; empty: http")
 	fs.StringVar(&f.key, "tls-key", "", "PEM file of its private key")
 	fs.StringVar(&f.metrics, "metrics", "", "address and port of /metrics for Prometheus; empty: none")
-	fs.StringArrayVar(&f.proxies, "trusted-proxy", nil, "network whose X-Forwarded-For is believed, such as 10.0.0.0/8; may stand several times")
+	fs.StringArrayVar(&f.proxies, "trusted-proxy", nil, "network whose X-Forwarded-For is trusted, such as 10.0.0.0/8; may be repeated")
 	fs.StringVar(&f.blobsBytes, "blobs", humanize.IBytes(uint64(s.Blobs)), "bytes of all files together")
 	fs.StringVar(&f.bytes, "message-bytes", humanize.IBytes(uint64(s.Bytes)), "bytes of all messages together")
 	fs.IntVar(&s.Agents, "agents", s.Agents, "agents that may be known")
@@ -165,7 +165,7 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 	for name, into := range map[string]*int64{f.blobsBytes: &f.settings.Blobs, f.bytes: &f.settings.Bytes} {
 		n, err := humanize.ParseBytes(name)
 		if err != nil || n < 1<<20 || n > 1<<50 {
-			return o, f.Usage(fmt.Errorf("%q is no size from 1 MiB to 1 PiB, such as 10GiB", name))
+			return o, f.Usage(fmt.Errorf("%q is not a size from 1 MiB to 1 PiB, such as 10GiB", name))
 		}
 		*into = int64(n)
 	}
@@ -175,13 +175,13 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 		"requests-per-minute": s.Others, "new-agents-per-hour": s.Newcomers,
 	} {
 		if n < 1 || n > 1_000_000_000 {
-			return o, f.Usage(fmt.Errorf("--%s has to be from 1 to 1000000000", name))
+			return o, f.Usage(fmt.Errorf("--%s must be from 1 to 1000000000", name))
 		}
 	}
 	for _, text := range f.proxies {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return o, f.Usage(fmt.Errorf("--trusted-proxy: %q is no network, such as 10.0.0.0/8", text))
+			return o, f.Usage(fmt.Errorf("--trusted-proxy: %q is not a network, such as 10.0.0.0/8", text))
 		}
 		o.Proxies = append(o.Proxies, p)
 	}

@@ -17,7 +17,7 @@ const Version = 2
 
 // The errors of Open. None quotes what was sealed.
 var (
-	ErrBody    = errors.New("this is no encrypted body")
+	ErrBody    = errors.New("this is not an encrypted body")
 	ErrVersion = errors.New("the encrypted body is of another version than 2")
 	ErrOpen    = errors.New("it does not open: the named sender did not seal it for this key, or it was changed on the way")
 	ErrSize    = errors.New("it is larger than a message can be: send an encrypted blob")

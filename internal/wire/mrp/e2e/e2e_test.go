@@ -241,7 +241,7 @@ func TestBlobs(t *testing.T) {
 	}{
 		"not encrypted": {keyA, plain, stored, e2e.ErrBody}, "half a key": {keyA, short, stored, e2e.ErrBody}, "no nonce": {keyA, att, stored[:5], e2e.ErrBody},
 		"another key": {keyA, other, stored, e2e.ErrOpen}, "from another": {keyB, att, stored, e2e.ErrOpen}, "changed": {keyA, att, changed, e2e.ErrOpen},
-		"cut": {keyA, att, stored[:len(stored)-1], e2e.ErrOpen}, "a sender that is no point": {wire.Key{}, att, stored, e2e.ErrKey},
+		"cut": {keyA, att, stored[:len(stored)-1], e2e.ErrOpen}, "a sender that is not a point": {wire.Key{}, att, stored, e2e.ErrKey},
 	} {
 		if got, err := e2e.OpenBlob(b, c.from, c.a, bytes.Clone(c.stored)); !errors.Is(err, c.want) || got != nil {
 			t.Errorf("%s: %q, %v; want %v", name, got, err, c.want)

@@ -23,7 +23,7 @@ const (
 )
 
 // ErrMessage means that bytes are not a ChatMessage. Its text names a member, and no value.
-var ErrMessage = errors.New("it is no ChatMessage")
+var ErrMessage = errors.New("it is not a ChatMessage")
 
 // A Message is one message of a chat.
 type Message struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrPayload is of a payload that holds no message.
-var ErrPayload = errors.New("the payload is no message: want standard base64, with padding, of JSON in UTF-8")
+var ErrPayload = errors.New("the payload is not a message: want standard base64, with padding, of JSON in UTF-8")
 
 // Pack returns the payload of a message: the base64 of its JSON.
 func Pack(message []byte) string { return base64.StdEncoding.EncodeToString(message) }

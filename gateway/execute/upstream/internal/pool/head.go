@@ -13,7 +13,7 @@ import (
 var (
 	errStatusLine = errors.New("the answer does not begin with a status line of HTTP/1")
 	errField      = errors.New("the head of the answer has a malformed field")
-	errLength     = errors.New("the Content-Length of the answer is no length, or there are several")
+	errLength     = errors.New("the Content-Length of the answer is not a length, or there are several")
 	errCoding     = errors.New("the Transfer-Encoding of the answer is not chunked, or not for its version of HTTP")
 )
 

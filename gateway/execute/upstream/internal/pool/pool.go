@@ -58,7 +58,7 @@ func New(cfg Config) (*Pool, error) {
 	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		ascii, err := idna.Lookup.ToASCII(host)
 		if err != nil {
-			return nil, fmt.Errorf("the host is no name: %w", err)
+			return nil, fmt.Errorf("the host is not a name: %w", err)
 		}
 		host = ascii
 	}
