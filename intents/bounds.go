@@ -216,8 +216,8 @@ func (b *bounds) string(s string, c *check, at *path, r *report) {
 	}
 }
 
-// length returns a length of a text that the bounds judge as they do its own, where its bytes say enough: it has at most one character
-// for each, and at least one for every four.
+// length returns a length of a text that the bounds judge as they do its own, if its bytes allow that: it has at most one character for
+// each, and at least one for every four.
 func (b *bounds) length(s string) (n int, known bool) {
 	most, least := len(s), (len(s)+utf8.UTFMax-1)/utf8.UTFMax
 	switch {

@@ -31,7 +31,7 @@ type Agent struct {
 	shown     func(arrow, message string)
 }
 
-// Options say who the agent is, and where the gateway. All but Shown is required.
+// Options are the agent and the gateway. All but Shown is required.
 type Options struct {
 	Key     identity.Key
 	Gateway string // address of the service, fetch1…

@@ -42,7 +42,7 @@ const (
 	settleTime = time.Second
 )
 
-// Options say for whom and towards which services a bridge works.
+// Options are the owner, the services and the limits of a bridge.
 type Options struct {
 	// Agent is the identity and the bounds of the client. A key is required.
 	Agent agent.Options
@@ -58,7 +58,7 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command by which the owner agrees to the policy of a digest. issuer is the name of an issuer that the
+	// AgreeCommand returns the command for the owner to agree to the policy of a digest. issuer is the name of an issuer that the
 	// service's host does not vouch for; empty: the host vouches for it. The issuer is a stranger's text, and must be quoted.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.

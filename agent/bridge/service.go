@@ -119,7 +119,7 @@ func (s *service) introduction() string {
 	return text
 }
 
-// A termsError means that the owner has to read a policy and to say so first.
+// A termsError means that the owner must read a policy and accept it first.
 type termsError struct {
 	service string // its issuer
 	offered agent.Policy

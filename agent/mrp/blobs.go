@@ -85,7 +85,7 @@ func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b 
 	return b, nil
 }
 
-// readBlob reads what headers say of a blob; its size is not among it for a body of unknown length.
+// readBlob reads the headers about a blob. They lack the size if the length of the body is unknown.
 func readBlob(id string, h http.Header) (wire.Blob, error) {
 	b := wire.Blob{ID: id, Hash: h.Get(wire.HeaderHash), ContentType: shown(h.Get("Content-Type"), wire.MaxContentType)}
 	if raw, err := hex.DecodeString(b.Hash); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != b.Hash {

@@ -57,7 +57,7 @@ func foreign(a fetch.Answer) (fetch.Answer, error) {
 	return a, nil
 }
 
-// Codes of errors that say more than that the request is wrong. JSON-RPC 2.0, section 5.1.
+// Codes of errors with a more precise meaning than an invalid request. JSON-RPC 2.0, section 5.1.
 const internalError = "-32603"
 
 // statusOf returns the HTTP status of the execute endpoint for an error of JSON-RPC without a code of UIM.

@@ -67,7 +67,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Open implements door.Opener. Agents of services that say the same as before go on.
+// Open implements door.Opener. Agents of services with the same settings as before go on.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.Opening[*agent]{
 		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {

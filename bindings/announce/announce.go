@@ -1,5 +1,5 @@
-// Package announce tells where a service's doors are, in the documents that the registries and crawlers of other protocols look
-// for: the AI catalog, the API catalog (RFC 9727) and the server card of MCP.
+// Package announce publishes the addresses of a service's doors in the documents that the registries and crawlers of other protocols
+// read: the AI catalog, the API catalog (RFC 9727) and the server card of MCP.
 package announce
 
 import (

@@ -31,9 +31,9 @@ var (
 	ErrVersion    = errors.New("a version is written as in 1.2.3 (semantic versioning)")
 )
 
-// ServerJSON is the server.json by which a service is listed in the registry of MCP, in the name of a domain: the registry takes
-// it from whoever proves the domain. Each version is taken once, so what changes gets a higher one. The error is ErrNoEndpoint,
-// ErrVersion, or says that the name is too long. Registry, server.json 2025-12-11.
+// ServerJSON returns the server.json that lists a service in the registry of MCP under the name of a domain. The registry accepts it from
+// anyone who proves the domain, and each version once, so a change needs a higher version. The error is ErrNoEndpoint or ErrVersion, or
+// reports that the name is too long. Registry, server.json 2025-12-11.
 func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
 	c := card(s, version)
 	c.Schema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"

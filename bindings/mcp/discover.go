@@ -54,7 +54,7 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 	}
 }
 
-// instructions tell a model what the tools do not describe.
+// instructions explain to a model what the tools do not describe.
 func instructions(q *request) string {
 	s := q.Service
 	text := "Tools of " + s.Issuer + ". Each call is bound to the policy at " + s.At("/api/policy") + ", which the token was issued under; " +

@@ -18,7 +18,7 @@ import (
 // A fault is what is wrong with a request that brings no envelope to be answered.
 type fault struct {
 	refusal *reason.Refusal // for the status, and what the listener writes down
-	text    string          // of the member error, by which programs of these agents tell faults apart; may be empty
+	text    string          // of the member error: programs of these agents distinguish faults by it; may be empty
 	detail  string          // what to do about it; empty: nothing beyond text
 }
 

@@ -28,7 +28,7 @@ const (
 	askedAtOnce = 8
 )
 
-// spoken are the protocols that services support, by which agents find them.
+// spoken are the protocols of services, which agents search by.
 func spoken() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }

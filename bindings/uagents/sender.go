@@ -13,7 +13,7 @@ import (
 )
 
 // proved is the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does not
-// expire, so it would have to be remembered for ever.
+// expire, so the gateway would have to remember it for ever.
 func (x *exchange) proved() *pat.Proof {
 	key, ok := x.key()
 	if !ok || x.Expires == nil {

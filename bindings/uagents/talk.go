@@ -89,7 +89,7 @@ func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	return x.reply("ChatMessage", protocol.Chat().Digest, said), nil
 }
 
-// say is what a message is answered with.
+// say is an answer to a message.
 func (x *exchange) say(m chat.Message) string {
 	c := chat.Read(m.Text)
 	text, err := sayings[c.Name](x, m, c)

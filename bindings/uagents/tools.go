@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// maxTools bounds the list of tools in one answer, in bytes. There is no message that asks for more: the search has all.
+// maxTools bounds the list of tools in one answer, in bytes. No message asks for more: the search has all.
 const maxTools = 1 << 20
 
 // listTools answers ListTools with the tools that the endpoint of MCP lists.

@@ -1,6 +1,6 @@
 // Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers signed
 // envelopes at its path: in the response to the request that brought them, or later, at an endpoint of the sender. It supports
-// UIMProtocol, by which an agent finds intents, agrees and executes with signed messages only, and the usual protocol for health.
+// UIMProtocol, with which an agent finds intents, agrees and executes with signed messages only, and the usual protocol for health.
 package uagents
 
 import (

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkVia checks the flags that say which way a command takes.
+// checkVia checks the flags that select the way of a command.
 func (s *agentSettings) checkVia(c *cobra.Command) error {
 	kind, address, _ := strings.Cut(s.via, ":")
 	switch agent.Via(kind) {

@@ -296,8 +296,8 @@ by the record that uimgate dns --mcp-registry prints. The registry takes each ve
 	return c
 }
 
-// proof is the record of the key that speaks for a domain in the registry of MCP. Where there is no key it is made, unless DNS is
-// only compared.
+// proof returns the record of the key that speaks for a domain in the registry of MCP. It makes a missing key, unless the command only
+// compares DNS.
 func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
 	key, err := agent.LoadKey(s.registry)
 	if errors.Is(err, os.ErrNotExist) && !s.verify {

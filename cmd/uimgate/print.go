@@ -176,7 +176,7 @@ func printTable[T any](w io.Writer, records []T, columns []column[T]) error {
 	return out.Flush()
 }
 
-// sanitize replaces characters by which a text of agents and others could control the operator's terminal.
+// sanitize replaces characters with which a text of agents and others could control the operator's terminal.
 func sanitize[S ~string](s S) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -115,7 +115,7 @@ type Decision struct {
 type Step struct {
 	Handle string // of the consent
 	Code   string // to be sent to the client: a secret; empty: the operator has to approve first
-	// RedirectURI and State say where the code goes.
+	// RedirectURI and State are the destination of the code.
 	RedirectURI, State string
 	AgentID            pat.AgentID // that waits for the operator
 }

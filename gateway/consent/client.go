@@ -56,7 +56,7 @@ func (c Client) Host() string {
 // A Document is a client-ID metadata document as fetched.
 type Document struct {
 	Body   []byte
-	MaxAge time.Duration // as its header fields say; 0: nothing
+	MaxAge time.Duration // of its header fields; 0: none
 }
 
 // Fetch gets a document that foreigners name: without redirects, from public addresses alone, bounded in size and time.
@@ -202,7 +202,7 @@ func readDocument(id string, body []byte) (Client, error) {
 	return c, nil
 }
 
-// readMetadata reads what both kinds of clients say of themselves. RFC 7591 2.
+// readMetadata reads the metadata of both kinds of clients. RFC 7591 2.
 func readMetadata(tree map[string]any) (Client, *Error) {
 	if method, ok := tree["token_endpoint_auth_method"]; ok && method != "none" {
 		return Client{}, failed(InvalidClientMetadata, "token_endpoint_auth_method must be none: clients are public here.")

@@ -37,7 +37,7 @@ func Error(s *service.Definition, r reason.Reason) ([]byte, error) {
 	return v.html()
 }
 
-// Errors returns the page that lists the reasons by which an agent can be refused, as HTML.
+// Errors returns the page that lists the reasons of refusals, as HTML.
 func Errors(s *service.Definition) ([]byte, error) {
 	v := newErrorsView(s)
 	for _, r := range reason.All() {
@@ -69,7 +69,7 @@ func ErrorJSON(s *service.Definition, r reason.Reason) ([]byte, error) {
 	return json.Marshal(describedOf(s, r))
 }
 
-// ErrorsJSON is all that the pages of Errors say, as JSON.
+// ErrorsJSON returns the content of the pages of Errors, as JSON.
 func ErrorsJSON(s *service.Definition) ([]byte, error) {
 	all := struct {
 		Errors []described `json:"errors"`

@@ -35,7 +35,7 @@ type Replay struct {
 	Same    bool    `json:"same"`
 }
 
-// denials are the reasons by which a policy itself denies. The policy permitted the call of a line with any other reason.
+// denials are the reasons with which a policy itself denies. The policy permitted the call of a line with any other reason.
 var denials = []reason.Reason{
 	reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification,
 }

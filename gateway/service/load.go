@@ -222,7 +222,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition under which answers to an intent are refusals.
+// errorWhenOf returns the condition that makes answers to an intent refusals.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -265,7 +265,7 @@ func (l *loading) issuers(services []*Definition) {
 	}
 }
 
-// issuanceRules are the rules by which a service issues PATs.
+// issuanceRules are the rules of a service for issuing PATs.
 func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	rules := pat.Rules{
 		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),

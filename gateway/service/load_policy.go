@@ -172,7 +172,7 @@ func (l *loading) world(s *Definition, c *config.Service) odrl.World {
 	return w
 }
 
-// policyUID reads the policy's own name, under which its targets may be written. Package odrl reads the policy itself, strictly.
+// policyUID reads the policy's own name, which its targets may begin with. Package odrl reads the policy itself, strictly.
 func policyUID(document []byte) string {
 	tree, err := strictjson.DecodeObject(document)
 	if err != nil {

@@ -168,7 +168,7 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
-// refusals looks for answers that say in a member whether the call was done, as those of services do that say no with status 200.
+// refusals looks for answers with a member that reports whether the call was done, as services have them that refuse with status 200.
 func (w *work) refusals() {
 	const least = 3           // operations
 	count := map[string]int{} // operations, by such a member

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A Group is all findings that say the same, but for the names in quotation marks.
+// A Group is all findings with the same text, except for the names in quotation marks.
 type Group struct {
 	Message  string // with … in place of names that differ
 	Findings []Finding

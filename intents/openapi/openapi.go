@@ -103,7 +103,7 @@ func (f Finding) String() string {
 	return f.Operation + ": " + f.Message
 }
 
-// decisions prepares what the options and the curation say.
+// decisions prepares the options and the curation.
 func (w *work) decisions() error {
 	c := w.options.Curation
 	if c == nil {

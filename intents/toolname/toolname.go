@@ -1,5 +1,5 @@
-// Package toolname gives intents names under which model APIs can call them as tools. A UID cannot be such a name: it has colons and
-// dots, and may be too long. MCP 2026-07-28, server/tools, Tool Names.
+// Package toolname names intents so that model APIs can call them as tools. A UID cannot be such a name: it has colons and dots, and may
+// be too long. MCP 2026-07-28, server/tools, Tool Names.
 package toolname
 
 import (

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-// openDoors has doors listen that do it by themselves, as the services say it now.
+// openDoors opens the doors that listen by themselves, with the present services.
 func (p *process) openDoors(ctx context.Context) error {
 	var errs []error
 	for _, opener := range door.Of[door.Opener](p.modules) {

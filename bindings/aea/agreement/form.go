@@ -55,8 +55,7 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, e
 	return signer, pat.Accepted{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
-// kept is an agreement that was kept. When it was made it does not say, nor that the gateway whose address it names was the one of this
-// service.
+// kept is a stored agreement. It has neither its time, nor whether the gateway whose address it names was the one of this service.
 type kept struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.

@@ -40,9 +40,9 @@ func New(key identity.Key, now time.Time) (*Node, error) {
 	return of(key, pemData)
 }
 
-// Open makes a node whose certificate and its private key are kept in a file that only its owner can read, so that agents of a
-// mailbox come back after a restart. Where there is no such file it is made, and where the certificate has ended, anew. Errors
-// are those of package privatefile, identity.ErrKey, and ErrCertificate.
+// Open makes a node whose certificate and private key are kept in a file that only its owner can read, so that agents of a mailbox come
+// back after a restart. If there is no such file, Open makes it; it replaces a certificate that has expired. Errors are those of package
+// privatefile, identity.ErrKey, and ErrCertificate.
 func Open(key identity.Key, path string, now time.Time) (*Node, error) {
 	pemData, err := privatefile.Read(path, maxFile)
 	if err == nil {

@@ -37,7 +37,7 @@ type ConnectionState struct {
 	Queued    int    `json:"queued"` // envelopes that wait to be sent
 }
 
-// ConnectionOptions say what a connection is used for. Protocols are named by their specification ids.
+// ConnectionOptions are the uses of a connection. Protocols are named by their specification ids.
 type ConnectionOptions struct {
 	// Restricted, where it is not empty, are the only protocols that are sent, and Excluded those that are not.
 	Restricted, Excluded []wire.PublicID

@@ -6,9 +6,9 @@
 //	r.Connect(connection, runtime.ConnectionOptions{})
 //	r.Run(ctx) // until ctx ends
 //
-// An envelope comes by a Connection, through its Port, into the InBox; a worker finds the handlers of its protocol, has its
-// dialogue say whether it may come now, and calls them. What they reply goes through the Multiplexer, which chooses the
-// connection, into the queue of one peer in the OutBox.
+// An envelope comes by a Connection, through its Port, into the InBox. A worker finds the handlers of its protocol, checks with its
+// dialogue whether it is in order, and calls them. Their replies go through the Multiplexer, which chooses the connection, into the queue
+// of one peer in the OutBox.
 package runtime
 
 import (

@@ -1,4 +1,4 @@
-// Package skill is the skill intents, by which a service answers agents of the AEA framework. It negotiates by fipa, where a proposal is
+// Package skill is the skill intents, which answers agents of the AEA framework for a service. It negotiates by fipa, where a proposal is
 // the terms of the policy for one intent and an acceptance is a signed agreement, and executes: requests in messages of http, and calls
 // as JSON in messages of default.
 //

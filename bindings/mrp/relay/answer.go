@@ -31,7 +31,7 @@ var refusals = []struct {
 	{mail.ErrNoBlob, wire.Unprocessable, "an attachment is not a blob that the sender can read"},
 }
 
-// refusal is what an error of the store is for an agent; missing is the code where there is no such record.
+// refusal returns the error for an agent for an error of the store; missing is the code if there is no such record.
 func (r *Relay) refusal(err error, missing wire.Code) *wire.Error {
 	if err == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// healthWithin bounds how long a part of the relay may take to say that it is well.
+// healthWithin bounds the time for a part of the relay to report its health.
 const healthWithin = 2 * time.Second
 
 // A part is how one part of the relay is.

@@ -26,7 +26,7 @@ type Store interface {
 	// SendSigned is Admit and Send in one. isNew is also returned with an error that refuses only the message.
 	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.Sending) (m mail.Message, repeated, isNew bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
-	// Waiting lists messages that wait for a recipient, as Messages does, without what they say.
+	// Waiting lists messages that wait for a recipient, as Messages does, without their content.
 	Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error)
 	Message(ctx context.Context, id string) (mail.Message, error)
 	Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error)

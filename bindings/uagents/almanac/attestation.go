@@ -161,8 +161,8 @@ func digestOf(tree strictjson.Object) ([32]byte, error) {
 	return sha256.Sum256(strictjson.AppendASCII(nil, text)), nil
 }
 
-// Attest returns the JSON of a statement of the agent with that key: the members said, with the author, signed. It returns an error for a
-// value that strictjson cannot write.
+// Attest returns the JSON of a statement of the agent with that key: the members, the author, and the signature. It returns an error for
+// a value that strictjson cannot write.
 func Attest(key identity.Key, said strictjson.Object) ([]byte, error) {
 	said = maps.Clone(said)
 	said["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()

@@ -14,8 +14,8 @@ const (
 	mostOfSource = 100
 )
 
-// boundsOf returns the bounds for a client, and the name under which its registrations are stored: of a /64 with all of its digits, so
-// that those of one network have a common prefix.
+// boundsOf returns the bounds for a client, and the name of its registrations in the store: of a /64 with all of its digits, so that
+// those of one network have a common prefix.
 func boundsOf(source string) (kept string, b store.RegistrationBounds) {
 	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
 	network, err := netip.ParsePrefix(source)

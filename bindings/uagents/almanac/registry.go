@@ -48,8 +48,8 @@ type Store interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
-// A Registry is an Almanac of our own: agents say in it, signed, where they are, and others ask it. Each service has its own. It
-// is safe for concurrent use.
+// A Registry is an Almanac of our own: agents register their endpoints in it, signed, and others look them up. Each service has its own.
+// It is safe for concurrent use.
 type Registry struct {
 	store   Store
 	now     func() time.Time
@@ -106,8 +106,7 @@ func (r *Registry) SetOwnStatus(ctx context.Context, service, address string, ac
 	return r.store.SetActive(ctx, service, address, active, at)
 }
 
-// RegisterAll registers many agents, or, where something is wrong with one attestation, none. Where there is no room for all of
-// them, some may be registered.
+// RegisterAll registers many agents, or none if one attestation is wrong. If there is no room for all of them, some may be registered.
 func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object, may May) error {
 	list, isList := tree["attestations"].([]any)
 	if !isList || len(list) > maxInBatch {

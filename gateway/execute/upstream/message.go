@@ -22,7 +22,7 @@ var (
 	messageNames = []string{"message", "detail", "title", "error", "error_message", "error_description"}
 	// listNames are those that hold several errors.
 	listNames = []string{"errors", "detail", "details"}
-	// itemNames are the members of one of several errors that hold its message, and placeNames those that say what it is about.
+	// itemNames are the members of one of several errors that hold its message, and placeNames those with its subject.
 	itemNames  = []string{"message", "detail", "msg", "title"}
 	placeNames = []string{"loc", "field", "source", "path"}
 )

@@ -56,7 +56,7 @@ type Route struct {
 	safe       bool
 	repeatable bool
 	breaker    *breaker // of agents that the operator approved
-	strangers  *breaker // of all others: their failures say nothing to approved agents
+	strangers  *breaker // of all others: their failures do not affect approved agents
 
 	fixed       Fixed
 	fixedHeader pool.Fields

@@ -1,4 +1,4 @@
-// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to agents, under
+// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to agents, with
 // which names, texts and prices. People edit the file; when a program changes it, comments, order and spelling of the rest stay.
 package curation
 

@@ -1,5 +1,5 @@
-// Package point is what package verify and the packages below it say of one point of a specification: how binding it is, and
-// whether a service keeps to it.
+// Package point describes the result of package verify, and of the packages below it, for one point of a specification: how binding it
+// is, and whether a service keeps to it.
 package point
 
 import (

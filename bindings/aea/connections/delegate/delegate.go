@@ -163,7 +163,7 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	return m.Record.Address, true
 }
 
-// maxRegister bounds the message by which an agent registers: eight texts.
+// maxRegister bounds the registration message of an agent: eight texts.
 const maxRegister = 8*(acn.MaxText+4) + 16
 
 // An agent is one that has registered.

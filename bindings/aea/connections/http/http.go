@@ -1,6 +1,6 @@
-// Package http is the connection by which skills send requests to servers over HTTP, component to component, as the framework's
-// connection http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to
-// the connection's ID, and receives the response, or the status 600 if there is none.
+// Package http is the connection for requests of skills to servers over HTTP, component to component, as the framework's connection
+// http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
+// connection's ID, and receives the response, or the status 600 if there is none.
 //
 // Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are answers.
 package http
@@ -26,7 +26,7 @@ const (
 	workers = 8
 	// maxBody bounds the body of an answer, so that it fits into an envelope.
 	maxBody = 1 << 20
-	// statusFailed is what is answered where there was no response, and textFailed its text, as agents have them.
+	// statusFailed is the answer without a response, and textFailed its text, as agents have them.
 	statusFailed = 600
 	textFailed   = "HTTPConnection request error."
 )

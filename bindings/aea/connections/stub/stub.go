@@ -60,7 +60,7 @@ func New(directory string) *Connection { return &Connection{directory: directory
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Confidential is true: who may read the files is for the owner of this machine to say.
+// Confidential is true: the owner of this machine decides who may read the files.
 func (c *Connection) Confidential() bool { return true }
 
 // State returns the present state of the connection. There is one peer, under any address.

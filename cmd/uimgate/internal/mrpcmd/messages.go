@@ -16,7 +16,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// sending is what the flags of send say.
+// sending holds the flags of send.
 type sending struct {
 	text, action, contentType, thread, replyTo string
 	attach                                     []string

@@ -139,7 +139,7 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 	}
 }
 
-// plain replaces characters by which a text of others could control a terminal.
+// plain replaces characters with which a text of others could control a terminal.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {

@@ -156,7 +156,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	return err
 }
 
-// options are what the flags say, with the address bound.
+// options returns the options of the flags, with the address bound.
 func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
 	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: f.Version, Log: log}
 	if o.Blobs == "" {
