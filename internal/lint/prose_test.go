@@ -34,7 +34,7 @@ var plain = regexp.MustCompile("(?i)\\bthere (is|are|was|were) (no|none)\\b|\\b(
 const (
 	mostComments = 82 // of 12,000
 	mostStrings  = 192
-	mostPages    = 59
+	mostPages    = 19
 )
 
 // habits reports whether a text has one of the habits.
