@@ -104,7 +104,7 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 // lost is the error of an exchange through the relay: a request that the relay refused did not reach the service; any other may have.
 func (s *Service) lost(err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		return fmt.Errorf("%w: the relay says %s", ErrRelay, clean(refused.Error()))
+		return fmt.Errorf("%w: the relay answers %s", ErrRelay, clean(refused.Error()))
 	}
 	u, parsed := url.Parse(s.client.o.Relay.URL)
 	if parsed != nil {

@@ -129,7 +129,7 @@ func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agree
 		return s.signAs(ctx, FormFresh, session, policy)
 	}
 	if !s.client.o.AllowStatic {
-		return Agreement{}, fmt.Errorf("%w: the policy would have to be signed bare again (%s), which AllowStatic does not permit",
+		return Agreement{}, fmt.Errorf("%w: the bare policy must be signed again (%s), which AllowStatic does not permit",
 			ErrOptions, session.Form)
 	}
 	return s.signAs(ctx, session.Form, session, policy)

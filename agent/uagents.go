@@ -42,7 +42,7 @@ func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	}
 	address, err := identity.ParseAddress(named)
 	if err != nil || !address.Agent() {
-		return via.UAgents{}, fmt.Errorf("%w: the address of the service is none of an agent, agent1…", ErrNoDoor)
+		return via.UAgents{}, fmt.Errorf("%w: the address of the service is not that of an agent, agent1…", ErrNoDoor)
 	}
 	endpoint := o.Endpoint
 	if endpoint == "" && o.Almanac != "" {
@@ -54,7 +54,7 @@ func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 		endpoint = e.UAgents
 	}
 	if endpoint == "" {
-		return via.UAgents{}, fmt.Errorf("%w: nobody says where envelopes for the service are sent", ErrNoDoor)
+		return via.UAgents{}, fmt.Errorf("%w: no URL for envelopes to the service is known", ErrNoDoor)
 	}
 	return via.UAgents{URL: endpoint, Service: address, Key: o.Key, Now: s.client.o.Now}, nil
 }

@@ -38,7 +38,7 @@ func (r *Resolver) query(ctx context.Context, servers []string, name string) (*d
 				return m, nil
 			}
 			if err == nil {
-				err = fmt.Errorf("%w: %s says %s", ErrServer, server, rcodeName(m.Rcode))
+				err = fmt.Errorf("%w: %s answers %s", ErrServer, server, rcodeName(m.Rcode))
 			}
 			if ctx.Err() != nil {
 				if errors.Is(ctx.Err(), context.Canceled) {

@@ -86,7 +86,7 @@ func ParseLicense(s string) (License, error) {
 		case 1:
 			l.Artifacts += string(a.letter)
 		default:
-			return License{}, fmt.Errorf("%c stands twice: %w", a.letter, ErrLicense)
+			return License{}, fmt.Errorf("%c occurs twice: %w", a.letter, ErrLicense)
 		}
 	}
 	written := strings.Split(strings.ToLower(m[3]), "-")
@@ -96,7 +96,7 @@ func ParseLicense(s string) (License, error) {
 		}
 	}
 	if len(l.Elements) != len(written) {
-		return License{}, fmt.Errorf("an element is unknown or stands twice: %w", ErrLicense)
+		return License{}, fmt.Errorf("an element is unknown or occurs twice: %w", ErrLicense)
 	}
 	if err := l.checkElements(); err != nil {
 		return License{}, err

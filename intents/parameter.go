@@ -46,7 +46,7 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 	seen := make(map[string]bool, len(out))
 	for _, p := range out {
 		if seen[p.Name] {
-			b.hard("duplicate", at, "the parameter %s stands here twice", excerpt(p.Name))
+			b.hard("duplicate", at, "the parameter %s occurs twice here", excerpt(p.Name))
 		}
 		seen[p.Name] = true
 	}
@@ -205,7 +205,7 @@ func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
 	more, _ := w.normalize(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if _, twice := out[name]; twice {
-			w.hard("duplicate", at+"/constraints"+pointer(name), "%s stands both on the parameter and under constraints", name)
+			w.hard("duplicate", at+"/constraints"+pointer(name), "%s is both on the parameter and under constraints", name)
 			continue
 		}
 		out[name] = more[name]

@@ -236,7 +236,7 @@ func (c *Catalog) arrange(opts Options) problem.List {
 	kept := c.intents[:0]
 	for _, i := range c.intents {
 		if _, twice := c.byUID[i.UID]; twice {
-			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s stands here twice", i.UID)
+			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s occurs twice here", i.UID)
 			continue
 		}
 		c.byUID[i.UID] = i

@@ -120,12 +120,12 @@ func (f *findings) canonicalOrDraft(at string, m strictjson.Object, name, draft 
 func (b *builder) terms(at string, m strictjson.Object, i *Intent) {
 	if i.RateLimit = b.text(at, m, "rate_limit", maxName); i.RateLimit != "" {
 		if _, err := limit.ParseRate(i.RateLimit); err != nil {
-			b.advise("rate-limit", at+"/rate_limit", "rate_limit is only told to agents, but is not a rate such as 1000/hour")
+			b.advise("rate-limit", at+"/rate_limit", "rate_limit is only shown to agents, but is not a rate such as 1000/hour")
 		}
 	}
 	if i.Price = b.text(at, m, "price", maxName); i.Price != "" {
 		if _, err := money.Parse(i.Price); err != nil {
-			b.advise("price", at+"/price", "price is only told to agents, but is not an amount such as 0.01 USD")
+			b.advise("price", at+"/price", "price is only shown to agents, but is not an amount such as 0.01 USD")
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
 		if tree["security"] != nil {
 			c.Dialect = Draft
 		}
-		f.advise("required", "", "service-info is missing: agents cannot tell whose intents these are")
+		f.advise("required", "", "service-info is missing: agents cannot see whose intents these are")
 	}
 	f.unknown("", tree, topMembers)
 	return true

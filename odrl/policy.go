@@ -53,7 +53,7 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		if e, ok := errors.AsType[*strictjson.InexactError](err); ok {
 			pointer = e.Pointer
 		}
-		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, by which agents sign the policy: write it as a string")
+		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, the form that agents sign: write it as a string")
 		return nil, found.List
 	}
 	compiled := rules.Compile(ctx, m, w, &found)

@@ -99,7 +99,7 @@ func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 	top := exportReader{tree: tree}
 	ra, rp := exportReader{tree: top.object("agreement")}, exportReader{tree: top.object("policy")}
 	if top.text("type") != exportType || top.text("version") != exportVersion {
-		return Exported{}, errorOfKind(ErrBadExport, "that is no %s of version %s", exportType, exportVersion)
+		return Exported{}, errorOfKind(ErrBadExport, "that is not a %s of version %s", exportType, exportVersion)
 	}
 	assurance, keyed := Assurance(ra.text("assurance")), "agent_public_key"
 	var keyID KeyID

@@ -46,11 +46,11 @@ func (e *unknownError) advice() string {
 	text := fmt.Sprintf(unknown, e.call.Since.UTC().Format(time.RFC3339))
 	switch {
 	case !e.asks:
-		return text + "This service cannot be asked what became of it: its owner has to be."
+		return text + "This service cannot be asked for the outcome: ask its owner."
 	case e.hosts:
-		return text + "The same call under the same Idempotency-Key asks what became of it, and makes no other."
+		return text + "The same call under the same Idempotency-Key asks for the outcome, and makes no other call."
 	}
-	return text + "The same tool with exactly the same arguments asks what became of it, and makes no other call; other arguments do."
+	return text + "The same tool with exactly the same arguments asks for the outcome, and makes no other call; other arguments do."
 }
 
 func (m *toolCall) unknown(err error) *unknownError {

@@ -66,7 +66,7 @@ func (s *service) note(uid intents.UID, digest string, p price, charged money.Am
 		}
 		other = false
 	}
-	s.b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy says", oneLine(s.target, maxTitle), charged, uid))
+	s.b.o.Log(fmt.Sprintf("%s charged %s for %s, more than its policy states", oneLine(s.target, maxTitle), charged, uid))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.exceeded == nil {

@@ -202,7 +202,7 @@ func (e *termsError) explain() (failure, string) {
 	}
 	words := e.words
 	if words == "" {
-		words = "(They cannot be said in plain words. The document begins:)\n" + string(e.offered.Raw)
+		words = "(They cannot be explained in plain words. The document begins:)\n" + string(e.offered.Raw)
 	}
 	return f, fmt.Sprintf("Nothing was called: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call again.",
 		e.Error(), e.service, severalLines(words, maxWords), suggestion)
@@ -223,7 +223,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 		say("%s", sentenceOf(v.String()))
 	}
 	if e.Upstream != "" {
-		say("The service's API says: %s", sentenceOf(e.Upstream))
+		say("Message of the service's API: %s", sentenceOf(e.Upstream))
 	}
 	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and gives its own instructions
 		delete(told, "suggestion")

@@ -45,7 +45,7 @@ func readAccounts(path string) (*accounts, error) {
 		}
 	}
 	if broken {
-		return nil, fmt.Errorf("%s does not tell what was spent: nothing is charged until it is mended or, to begin anew, removed", path)
+		return nil, fmt.Errorf("%s does not show what was spent: nothing is charged until it is repaired or, to begin again, removed", path)
 	}
 	return a, nil
 }

@@ -24,7 +24,7 @@ var (
 	// ErrOptions means that a client cannot be made, or a request not be written.
 	ErrOptions = errors.New("this cannot be asked")
 	// ErrAnswer means that what answered does not speak the protocol.
-	ErrAnswer = errors.New("the answer is none of the protocol")
+	ErrAnswer = errors.New("the answer is not one of the protocol")
 )
 
 // Options are an agent, its relay and the bounds of its client.
@@ -87,7 +87,7 @@ func New(o Options) (*Client, error) {
 	}
 	base, err := url.Parse(strings.TrimRight(o.Relay, "/"))
 	if err != nil || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("%w: the relay has to be a URL such as https://relay.mrphub.io, without query", ErrOptions)
+		return nil, fmt.Errorf("%w: the relay must be a URL such as https://relay.mrphub.io, without query", ErrOptions)
 	}
 	if o.Attempts < 0 || o.Backoff < 0 || o.MaxWait < 0 || o.Reconnect < 0 {
 		return nil, fmt.Errorf("%w: times and counts are not negative", ErrOptions)

@@ -22,8 +22,8 @@ var checks = slices.Concat(beforeDoors, doorChecks(doors.Checks), renewals, door
 
 // beforeDoors goes up to what can be done with a PAT.
 var beforeDoors = []check{
-	{"dns-agents-file", "UIM core 5.1", Should, "DNS says where agents.json is", "", (*verification).dnsAgentsFile},
-	{"dns-policy-file", "UIM core 5.1", Should, "DNS says where the policy is", "dns-agents-file", (*verification).dnsPolicyFile},
+	{"dns-agents-file", "UIM core 5.1", Should, "DNS has the address of agents.json", "", (*verification).dnsAgentsFile},
+	{"dns-policy-file", "UIM core 5.1", Should, "DNS has the address of the policy", "dns-agents-file", (*verification).dnsPolicyFile},
 	{"dns-agrees", "UIM core 5.1", Should, "DNS and agents.json say the same", "dns-agents-file", (*verification).dnsAgrees},
 
 	{"agents-found", "UIM core 5.2", Must, "agents.json is there, within bounds", "", (*verification).agentsFound},
@@ -31,7 +31,7 @@ var beforeDoors = []check{
 		"agents-direct", "UIM core 5.3", Should, "agents.json is served by the site that is asked for it",
 		"agents-found", (*verification).agentsDirect,
 	},
-	{"agents-type", "UIM core 5.2", Must, "agents.json says that it is JSON", "agents-found", (*verification).agentsType},
+	{"agents-type", "UIM core 5.2", Must, "agents.json is served as JSON", "agents-found", (*verification).agentsType},
 	{
 		"agents-json", "UIM core 5.2", Must, "agents.json is one JSON object, without duplicate members",
 		"agents-found", (*verification).agentsJSON,
@@ -70,7 +70,7 @@ var beforeDoors = []check{
 
 	{"intents-offered", "UIM core 1.1", Must, "there is an intent", "agents-readable", (*verification).intentsOffered},
 	{"intent-uid", "UIM core 1.2", Must, "intent_uid is namespace:intent-name:version", "intents-offered", (*verification).intentUID},
-	{"intent-unique", "UIM core 1.2", Must, "no intent_uid stands twice", "intents-offered", (*verification).intentUnique},
+	{"intent-unique", "UIM core 1.2", Must, "no intent_uid occurs twice", "intents-offered", (*verification).intentUnique},
 	{"intent-namespace", "UIM core 1.2", Should, "namespaces are the service's own", "intents-offered", (*verification).intentNamespace},
 	{"intent-names", "UIM core 1.1", Must, "intents have a name and a description", "intents-offered", (*verification).intentNames},
 	{"parameter-form", "UIM core 2.2", Should, "parameters are lists of {name, type, …}", "intents-offered", (*verification).parameterForm},
@@ -85,7 +85,7 @@ var beforeDoors = []check{
 	{"intent-endpoint", "UIM core 1.1", Must, "intents say where they are executed", "intents-offered", (*verification).intentEndpoint},
 
 	{"policy-served", "UIM core 4.2", Must, "the policy is there, within bounds", "agents-readable", (*verification).policyServed},
-	{"policy-type", "UIM core 4.2", Should, "the policy says that it is JSON", "policy-served", (*verification).policyType},
+	{"policy-type", "UIM core 4.2", Should, "the policy is served as JSON", "policy-served", (*verification).policyType},
 	{
 		"policy-json", "UIM core 6.2", Must, "the policy is one JSON object, without duplicate members",
 		"policy-served", (*verification).policyJSON,
@@ -111,9 +111,9 @@ var beforeDoors = []check{
 		"search-shape", "UIM core 5.4", Must, "a search answers {\"intents\": […]} with their uids",
 		"search-answers", (*verification).searchShape,
 	},
-	{"search-same", "UIM core 5.4", Should, "what it finds is what agents.json says", "search-shape", (*verification).searchSame},
+	{"search-same", "UIM core 5.4", Should, "what it finds is as in agents.json", "search-shape", (*verification).searchSame},
 	{
-		"search-pagination", "UIM core 5.4", Should, "it says how many there are, in pagination",
+		"search-pagination", "UIM core 5.4", Should, "it has the number of intents, in pagination",
 		"search-shape", (*verification).searchPagination,
 	},
 	{"search-page-size", "UIM core 5.4", Should, "page_size is kept", "search-pagination", (*verification).searchPageSize},
@@ -147,13 +147,13 @@ var beforeDoors = []check{
 		"error-challenge", "RFC 9110 11.6.1", Must, "a 401 carries WWW-Authenticate, with Bearer",
 		"error-401", (*verification).errorChallenge,
 	},
-	{"pat-garbage", "UIM core 4.3", Must, "a PAT that is none is 401", "agents-readable", (*verification).patGarbage},
+	{"pat-garbage", "UIM core 4.3", Must, "a text that is not a PAT is 401", "agents-readable", (*verification).patGarbage},
 
 	{"pat-issue", "UIM core 4.2", Must, "signing the policy gets a PAT", "policy-stable", (*verification).patIssue},
 	{"pat-fresh", "UIM core 4.2", May, "an agreement bound to service, time and nonce is taken", "pat-issue", (*verification).patFresh},
 	{"pat-no-store", "RFC 6749 5.1", Should, "the answer must not be stored", "pat-issue", (*verification).patNoStore},
 	{"pat-jwt", "UIM core 4.1", Must, "the PAT is a JWT", "pat-issue", (*verification).patJWT},
-	{"pat-answer", "UIM core 4.2", Should, "the answer says when the PAT ends, as the PAT does", "pat-jwt", (*verification).patAnswer},
+	{"pat-answer", "UIM core 4.2", Should, "the answer has the end of the PAT, as the PAT does", "pat-jwt", (*verification).patAnswer},
 	{"pat-algorithm", "RFC 8725 3.1", Must, "it is signed with a key pair: not none, not HS*", "pat-jwt", (*verification).patAlgorithm},
 	{
 		"pat-signature", "UIM core 4.3", Must, "its signature is by a key the service publishes",
@@ -168,8 +168,8 @@ var beforeDoors = []check{
 		"pat-scope", "UIM core 4.1.1", Must, "scope is a list of <intent_uid>:<operation> of intents offered",
 		"pat-claims", (*verification).patScope,
 	},
-	{"pat-policy", "UIM core 4.1.2", Should, "pol says which policy it adheres to", "pat-jwt", (*verification).patPolicy},
-	{"pat-limits", "UIM core 4.1.2", May, "lmt says what it is limited to", "pat-jwt", (*verification).patLimits},
+	{"pat-policy", "UIM core 4.1.2", Should, "pol names the policy", "pat-jwt", (*verification).patPolicy},
+	{"pat-limits", "UIM core 4.1.2", May, "lmt has the limit", "pat-jwt", (*verification).patLimits},
 	{
 		"agreement-replayed", "UIM core 4.2", Should, "the same fresh agreement gets no second PAT",
 		"pat-fresh", (*verification).agreementReplayed,
@@ -188,7 +188,7 @@ var beforeDoors = []check{
 	{"execute-answers", "UIM core 3.2", Must, "a safe intent can be executed", "pat-jwt", (*verification).executeAnswers},
 	{"execute-output", "UIM core 3.1.3", Must, "its answer is what its outputs say", "execute-answers", (*verification).executeOutput},
 	{
-		"execute-limits", "RateLimit draft 11, 3", Should, "it says what is left of the limits",
+		"execute-limits", "RateLimit draft 11, 3", Should, "it has what is left of the limits",
 		"execute-answers", (*verification).executeLimits,
 	},
 	{"execute-missing", "UIM core 3.1.1", Must, "a required parameter left out is 400", "execute-answers", (*verification).executeMissing},
@@ -219,7 +219,7 @@ var renewals = []check{
 
 // atLast judges all errors that were seen.
 var atLast = []check{
-	{"revoke-unknown", "RFC 7009 2.2", May, "revoking a token that is none is 200", "revoke", (*verification).revokeUnknown},
+	{"revoke-unknown", "RFC 7009 2.2", May, "revoking a text that is not a token is 200", "revoke", (*verification).revokeUnknown},
 	{"pat-expired", "UIM core 4.3", Must, "an expired PAT is 401", "pat-claims", (*verification).patExpired},
 
 	{
@@ -235,7 +235,7 @@ var atLast = []check{
 		"agents-found", (*verification).errorFailures,
 	},
 	{
-		"error-internals", "UIM core 3.1.4", Must, "no error tells of the inside: stacks, SQL, paths, addresses",
+		"error-internals", "UIM core 3.1.4", Must, "no error reveals internals: stacks, SQL, paths, addresses",
 		"agents-found", (*verification).errorInternals,
 	},
 	{"request-id", "UIM draft", May, "UIM-Request-ID comes back", "error-404", (*verification).requestID},

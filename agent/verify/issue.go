@@ -94,7 +94,7 @@ func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 
 func (v *verification) patFresh(context.Context) finding {
 	if form := v.service.Session().Form; form != agent.FormFresh {
-		return missing("it takes only %s, which whoever sees it can replay", form)
+		return missing("it accepts only %s, which anyone who sees it can replay", form)
 	}
 	return pass
 }

@@ -65,7 +65,7 @@ func (v *verification) policyStable(ctx context.Context) finding {
 	}
 	digest, err := pat.PolicyDigest(again.Body)
 	if again.Status != http.StatusOK || err != nil || digest != v.digest {
-		return wrong("asked again it is another one: nobody could sign what is offered")
+		return wrong("a second request gets another one: no agent could sign it")
 	}
 	v.policy = again
 	v.bytesChange = !bytes.Equal(first.Body, again.Body) || first.Header.Get("ETag") != again.Header.Get("ETag")

@@ -20,7 +20,7 @@ func (v *verification) renew(ctx context.Context) finding {
 		if f := v.patJWT(ctx); f.Outcome != Holds {
 			return f
 		}
-		return missing("there is no renewal: the policy has to be signed again")
+		return missing("there is no renewal: the policy must be signed again")
 	}
 	refusal, refused := errors.AsType[*agent.Error](err)
 	switch {

@@ -158,7 +158,7 @@ func (v *verification) searchPagination(context.Context) finding {
 	case size < 1 || len(p.intents) > size:
 		return wrong("%d intents on a page of %d", len(p.intents), size)
 	case numbers["current_page"] != 1:
-		return wrong("the first page says it is number %d", numbers["current_page"])
+		return wrong("the first page has the number %d", numbers["current_page"])
 	case total < len(p.intents):
 		return wrong("%d intents of %d", len(p.intents), total)
 	case numbers["total_pages"] != (total+size-1)/size && total > 0:
@@ -176,7 +176,7 @@ func (v *verification) searchPageSize(ctx context.Context) finding {
 		return f
 	}
 	if size, _ := p.number("page_size"); len(p.intents) != 1 || size != 1 {
-		return wrong("page_size=1 gets %d intents, and is told as %d", len(p.intents), size)
+		return wrong("page_size=1 gets %d intents, and is reported as %d", len(p.intents), size)
 	}
 	return pass
 }

@@ -226,7 +226,7 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 	}
 	return strictjson.Object{
 		"uri": Extension, "params": params,
-		"description": "Intents under an agreed policy: UIM. Messages may carry a proof of key in metadata; answers tell of charges and limits.",
+		"description": "Intents under an agreed policy: UIM. Messages may carry a proof of key in metadata; answers have charges and limits.",
 	}
 }
 

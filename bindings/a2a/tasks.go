@@ -73,7 +73,7 @@ func (x *exchange) listTasks() {
 		page, err = x.d.executor.Records(x.r.Context(), x.call, q)
 		switch {
 		case errors.Is(err, execute.ErrNoRecord):
-			x.fail(wrongMember("/pageToken", "is none that this agent was given"))
+			x.fail(wrongMember("/pageToken", "was not given to this agent"))
 			return
 		case err != nil:
 			x.refuse(refusalOf(err))
@@ -123,7 +123,7 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	if token := in.text("pageToken", 1<<10, false); token != "" {
 		var ok bool
 		if q.After, ok = readPageToken(token); !ok {
-			in.fail("pageToken", "is none that this agent was given")
+			in.fail("pageToken", "was not given to this agent")
 		}
 	}
 	return q, size, !known, in.wrong

@@ -17,14 +17,14 @@ import (
 // only.
 type Settings struct {
 	KeyFile  config.File `yaml:"key_file" doc:"File with the private key of the service among agents, as the framework keeps keys: 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
-	TCP      string      `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nobody proves who it is: PATs are told there on this machine alone. Empty: none."`
+	TCP      string      `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nothing proves the sender: PATs are sent there on this machine only. Empty: none."`
 	Delegate string      `yaml:"delegate" doc:"Address and port at which agents connect as to a node of their network (p2p_libp2p_client), by TLS. Empty: none."`
 	Mailbox  string      `yaml:"mailbox" doc:"Address and port of a mailbox from which agents take their messages (p2p_libp2p_mailbox), by HTTPS. Empty: none."`
-	Stub     string      `yaml:"stub" doc:"Directory of the files by which an agent of this machine comes (fetchai/stub). Empty: none."`
+	Stub     string      `yaml:"stub" doc:"Directory of the files for an agent of this machine (fetchai/stub). Empty: none."`
 	HTTP     bool        `yaml:"http" default:"true" doc:"Whether requests of the protocol http in messages are answered, as over HTTP."`
-	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected here by delegate or mailbox may write to each other: the gateway hands on, unread, what one sends to the other. Not unless this block stands there."`
+	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected here by delegate or mailbox may write to each other: the gateway relays their messages unread. Off unless this block is present."`
 	// Clear is about connections that are not confidential.
-	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are told by tcp to other machines as well, where everybody on the way can read them. Only for closed networks."`
+	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are sent by tcp to other machines as well, where anyone on the network path can read them. Only for closed networks."`
 	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection of messages that answer none. Empty: the first that is open."`
 	DefaultRouting    map[string]string `yaml:"default_routing" max:"100" doc:"Connections of messages that answer none, by the specification id of their protocol, such as fetchai/default:1.0.0."`
 

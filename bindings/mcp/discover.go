@@ -58,7 +58,7 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 func instructions(q *request) string {
 	s := q.Service
 	text := "Tools of " + s.Issuer + ". Each call is bound to the policy at " + s.At("/api/policy") + ", which the token was issued under; " +
-		"a refusal says what is wrong and what to do."
+		"a refusal has what is wrong and what to do."
 	if about := s.Catalog.Service.Description; about != "" {
 		text = tool.Plain(about, 1000) + "\n\n" + text
 	}

@@ -115,7 +115,7 @@ func (q *request) meta() strictjson.Object {
 }
 
 func mismatch(header string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: headerMismatch, Message: "The header " + header + " is missing, or is not what the body says."}
+	return &jsonrpc.Error{Code: headerMismatch, Message: "The header " + header + " is missing, or differs from the body."}
 }
 
 func invalidParams(message string) *jsonrpc.Error {

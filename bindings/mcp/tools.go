@@ -17,7 +17,7 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	t := d.tools.Of(ctx, a.Service.Definition)
 	from, ok := after(t, a.Params["cursor"])
 	if !ok {
-		a.failed(http.StatusOK, invalidParams("The cursor is none of this list."))
+		a.failed(http.StatusOK, invalidParams("The cursor does not belong to this list."))
 		return
 	}
 	to := min(from+SettingsOf(a.Service.Definition).PageSize, len(t.Names))

@@ -207,7 +207,7 @@ func (a *agent) keepPublishing(ctx context.Context) {
 					a.well()
 					break
 				}
-				a.failed(ctx, "telling the relay what is offered", err)
+				a.failed(ctx, "publishing the offer at the relay", err)
 				if sleep(ctx, pause) != nil {
 					return
 				}

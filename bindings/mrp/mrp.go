@@ -38,11 +38,11 @@ func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{
 		Doors: []config.Block{{
 			Key: Name, Settings: (*Settings)(nil),
-			Doc: "The Machine Relay Protocol: the service is an agent on a relay, which answers messages. Shut unless this block stands there.",
+			Doc: "The Machine Relay Protocol: the service is an agent on a relay, which answers messages. Open if this block is present.",
 		}},
 		Beside: []config.Block{{
 			Key: relayhost.Key, Settings: (*relayhost.Settings)(nil), Restart: true,
-			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Shut unless this block stands there; it may be {}.",
+			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Open if this block is present; it may be {}.",
 		}},
 	}
 }

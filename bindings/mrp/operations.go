@@ -26,7 +26,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 		}
 		if cursor := m.Text("cursor", false); cursor != "" {
 			if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-				return m.Wrong("cursor", "is none that was told here")
+				return m.Wrong("cursor", "was not given here")
 			}
 			query.Set("page", cursor)
 		}

@@ -14,7 +14,7 @@ var advice = map[reason.Reason]string{
 	reason.ProofReplayed:              "Send a new envelope: each is good once.",
 	reason.AgreementReplayed:          "Send a new envelope: each is good once.",
 	reason.AgreementStale:             "Send UIMAgree in an envelope that expires, at most 15 minutes ahead, and check your clock.",
-	reason.AgreementMisdirected:       "Name the issuer that UIMPolicy told, and send the envelope to the address of the service.",
+	reason.AgreementMisdirected:       "Name the issuer in UIMPolicy, and send the envelope to the address of the service.",
 }
 
-const agreeFirst = "Send UIMPolicyRequest, then UIMAgree with the digest and the issuer that UIMPolicy told."
+const agreeFirst = "Send UIMPolicyRequest, then UIMAgree with the digest and the issuer in UIMPolicy."

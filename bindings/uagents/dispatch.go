@@ -110,7 +110,7 @@ func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelo
 // unknown is the answer to a type of message that the service does not support.
 const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
 	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. " +
-	"Types are told apart by the digest of their schema, which has to be the same to the last letter."
+	"The digest of its schema identifies a type; the schema must be the same to the last letter."
 
 // healthy reports that the service runs; it does not check what the service depends on.
 func (x *exchange) healthy() (envelope.Envelope, error) {

@@ -25,7 +25,7 @@ func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) 
 	asked := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-			return envelope.Envelope{}, m.Wrong("cursor", "is none that was told here")
+			return envelope.Envelope{}, m.Wrong("cursor", "was not given here")
 		}
 		asked["page"] = []string{cursor}
 	}

@@ -69,7 +69,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 }
 
 // private names the setting that permits endpoints outside the public internet.
-const private = "It has to be an http or https URL with an address of the public internet, unless the operator of the service sets " +
+const private = "It must be an http or https URL with an address of the public internet, unless the operator of the service sets " +
 	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
 
 // registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post an answer.

@@ -58,7 +58,7 @@ var talkAdvice = map[reason.Reason]string{
 	reason.IntentNotFound:             "Say list and some words to find the uid of an intent.",
 }
 
-const sayAgree = "Say policy, read it, and agree with the words that stand there."
+const sayAgree = "Say policy, read it, and agree with the words in it."
 
 // chat answers ChatMessage: with an acknowledgement, if that can be sent ahead, and then with the answer. It only acknowledges a message
 // that just ends a session.

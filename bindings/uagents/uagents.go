@@ -63,7 +63,7 @@ func (d *Door) Name() string { return Name }
 func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{
 		Key: Name, Settings: (*Settings)(nil), Paths: []string{infoPath, manifestPath},
-		Doc: "The uAgents protocol: signed envelopes, answered in the response or later. Shut unless this block stands there; it may be {}.",
+		Doc: "The uAgents protocol: signed envelopes, answered in the response or later. Open if this block is present; it may be {}.",
 	}}}
 }
 

@@ -81,15 +81,15 @@ func (c *call) content(kinds []string, certain bool) error {
 		return fmt.Errorf("it answers with %s, which the gateway does not pass on", line(strings.Join(kinds, ", "), 150))
 	}
 	c.accept = strings.Join(accept, ", ")
-	words, encoding := "The file, as base64 (RFC 4648).", "base64 where content is; else absent."
+	words, encoding := "The file, as base64 (RFC 4648).", "base64 if content is; otherwise absent."
 	content := map[string]any{"type": "string"}
 	switch {
 	case isText:
-		words = "The text; where content_encoding says base64, it is not UTF-8 and stands here as base64 (RFC 4648)."
+		words = "The text; if content_encoding is base64, it is not UTF-8 and is encoded as base64 (RFC 4648)."
 	case isFile:
 		content["contentEncoding"] = "base64"
 	default:
-		words = "The content: text, or base64 (RFC 4648) where content_encoding says so."
+		words = "The content: text, or base64 (RFC 4648) if content_encoding is base64."
 	}
 	if len(accept) == 1 && !strings.Contains(c.accept, "*") {
 		content["contentMediaType"] = c.accept

@@ -206,7 +206,7 @@ func TestServersAndCredentials(t *testing.T) {
 	for _, want := range []string{
 		`# auth: {header: "X-Api-Key: ${API_KEY}"}`, `# auth: {basic: "${BASIC_USER}:${BASIC_PASSWORD}"}`,
 		`# auth: {header: "Authorization: Bearer ${TOKEN}"}`,
-		"# 9lives: it stands in the query: fixed, below, sends it", `  #   "query:key": "${KEY}" # 1 operation wants it`, "# mtls: ",
+		"# 9lives: it is in the query: fixed, below, sends it", `  #   "query:key": "${KEY}" # 1 operation wants it`, "# mtls: ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)

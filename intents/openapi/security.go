@@ -74,7 +74,7 @@ func credential(name string, s map[string]any) Credential {
 	case kind == "apiKey" && in == "header" && fieldName().MatchString(header):
 		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
 	case kind == "apiKey" && in == "query" && givenName().MatchString(header):
-		c.query, c.Remark = header, "it stands in the query: fixed, below, sends it"
+		c.query, c.Remark = header, "it is in the query: fixed, below, sends it"
 	case kind == "apiKey":
 		c.Remark = "the gateway sends credentials in one header, not in a " + line(in, 20)
 	case kind == "http" && scheme == "basic":

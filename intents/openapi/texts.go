@@ -43,7 +43,7 @@ func (i *Import) config(prices charges) []byte {
 		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
 	}
 	if i.ErrorWhen != "" {
-		b.WriteString("  # Where the service says no with status 200, take the # away: such an answer is an error then, and not charged.\n" +
+		b.WriteString("  # If the service refuses with status 200, remove the #: such an answer is then an error, and not charged.\n" +
 			"  # error_when: " + i.ErrorWhen + "\n")
 	}
 	if len(i.Givens) > 0 {

@@ -66,7 +66,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
 		if n.Alias == nil || r.open[n.Alias] {
-			return nil, fmt.Errorf("line %d: an alias stands inside its own anchor", n.Line)
+			return nil, fmt.Errorf("line %d: an alias is inside its own anchor", n.Line)
 		}
 		r.open[n.Alias] = true
 		defer delete(r.open, n.Alias)
@@ -106,7 +106,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			continue
 		}
 		if _, twice := out[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: the key %s stands twice in one object", key.Line, excerpt(key.Value))
+			return nil, fmt.Errorf("line %d: the key %s occurs twice in one object", key.Line, excerpt(key.Value))
 		}
 		v, err := r.value(value, depth+1)
 		if err != nil {

@@ -71,7 +71,7 @@ func (p *process) reconcile(ctx context.Context) error {
 		for _, s := range p.directory.Current().Services() {
 			settled, err := r.Round(ctx, s)
 			if err != nil && ctx.Err() == nil {
-				p.Log.Warn("asking what became of calls", zap.String("service", s.ID), zap.Error(err))
+				p.Log.Warn("asking for the outcome of calls", zap.String("service", s.ID), zap.Error(err))
 			}
 			if settled > 0 {
 				p.Log.Info("calls of unknown outcome settled by the service", zap.String("service", s.ID), zap.Int("settled", settled))

@@ -30,7 +30,7 @@ func (r *refused) Error() string { return r.reason + ": " + r.message }
 
 // networks shows one agent of each network.
 func (t *tour) networks(ctx context.Context) error {
-	t.printf("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
+	t.printf("A shop listens at %s; only the gateway at %s knows it.\n", t.shop, t.gateway)
 	for _, n := range []struct {
 		name string
 		make func(ctx context.Context) (g guest, address string, err error)
@@ -49,7 +49,7 @@ func (t *tour) networks(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.take(ctx, nil, []step{{"The ledger: one line for each order, whichever way it came", t.ledger}}); err != nil {
+	if err := t.take(ctx, nil, []step{{"The ledger: one line for each order, through every door", t.ledger}}); err != nil {
 		return err
 	}
 	t.printf("\nEvery step did what it should.\n")

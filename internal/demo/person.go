@@ -141,7 +141,7 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 			return nil, fmt.Errorf("expected the page to say %q", said)
 		}
 	}
-	t.printf("   it names the digest of the terms, and says that consent never costs anything\n")
+	t.printf("   it names the digest of the terms, and that consent never costs anything\n")
 	return form, nil
 }
 

@@ -46,7 +46,7 @@ func (t *tour) walk(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	t.printf("A shop listens at %s; nobody but the gateway at %s knows it.\n", t.shop, t.gateway)
+	t.printf("A shop listens at %s; only the gateway at %s knows it.\n", t.shop, t.gateway)
 	if err := t.take(ctx, client, []step{
 		{"Discover: what does the service offer?", t.discover},
 		{"Policy: on which terms?", t.readPolicy},
@@ -54,11 +54,11 @@ func (t *tour) walk(ctx context.Context) error {
 		{"Execute a free intent", t.search},
 		{"Execute an intent with a path parameter", t.details},
 		{"Execute a paid intent: the charge is held before the shop is called, captured after", t.order},
-		{"Repeat it under the same Idempotency-Key: told again, not done or charged again", t.repeat},
+		{"Repeat it under the same Idempotency-Key: the same answer, not done or charged again", t.repeat},
 		{"The same order as a tool of MCP, and as a task of A2A: the same agreement, the same charge", t.otherWays},
 		{"An assistant orders through the bridge (MCP on stdio), with a key of its own and a budget for one order a day", t.assistant},
 		{"A person without a key agrees on the consent page: what is free works, an order does not", t.person},
-		{"The ledger: one line for each order, whichever way it came", t.ledger},
+		{"The ledger: one line for each order, through every door", t.ledger},
 		{"A wrong call: refused before anything is forwarded, counted or charged", t.mistake},
 		{"The limit: 30 searches a minute, and not one more", t.limit},
 		{"Renew the PAT with a proof of key: the counts stay", t.renew},
@@ -127,7 +127,7 @@ func (t *tour) search(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	return expect(got.Charge == nil && got.RateLimit != nil, "a free call with its limits told")
+	return expect(got.Charge == nil && got.RateLimit != nil, "a free call, with its limits")
 }
 
 func (t *tour) details(ctx context.Context, _ *agent.Client) error {

@@ -62,5 +62,5 @@ func ExampleDecodeObject() {
 	fmt.Println(err)
 	// Output:
 	// tea 1.10 Ulm <nil>
-	// line 1 column 17 at /item: the same member stands twice in one object
+	// line 1 column 17 at /item: the same member occurs twice in one object
 }

@@ -263,7 +263,7 @@ func (r *reader) syntax(err error) error {
 	pointer := string(r.dec.StackPointer())
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		reason = "the same member stands twice in one object"
+		reason = "the same member occurs twice in one object"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		reason = tooEarly
 	}

@@ -17,7 +17,7 @@ import (
 type Expected struct {
 	Decision string           `yaml:"decision" required:"true" enum:"permit,deny" doc:"permit or deny"`
 	Code     yamlconf.Tree    `yaml:"code" doc:"the reason of a denial; null for none"`
-	Rule     yamlconf.Tree    `yaml:"rule" doc:"the rule that decided: its uid, else its JSON pointer; null for none"`
+	Rule     yamlconf.Tree    `yaml:"rule" doc:"the rule that decided: its uid, or its JSON pointer; null for none"`
 	Limits   []ExpectedLimit  `yaml:"limits" doc:"all limits of the winning rule, in any order"`
 	Charges  []ExpectedCharge `yaml:"charges" doc:"all charges of the winning rule, in any order"`
 	Duties   []ExpectedDuty   `yaml:"duties" doc:"all duties of the winning rule, in any order"`
@@ -40,8 +40,8 @@ type ExpectedCharge struct {
 
 // An ExpectedDuty is one duty of an answer.
 type ExpectedDuty struct {
-	Rule   yamlconf.Tree `yaml:"rule" doc:"the duty: its uid, else its JSON pointer"`
-	Action yamlconf.Tree `yaml:"action" doc:"what is to be done"`
+	Rule   yamlconf.Tree `yaml:"rule" doc:"the duty: its uid, or its JSON pointer"`
+	Action yamlconf.Tree `yaml:"action" doc:"the action to perform"`
 	Of     yamlconf.Tree `yaml:"of" doc:"the rule whose duty, remedy or consequence it is"`
 	Target yamlconf.Tree `yaml:"target" doc:"to what"`
 	Party  yamlconf.Tree `yaml:"party" doc:"by whom"`

@@ -27,7 +27,7 @@ type Table struct {
 type Defaults struct {
 	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
-	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty stands in the way of its permission"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty blocks its permission"`
 	Lenient  bool          `yaml:"lenient" doc:"read policies leniently"`
 }
 
@@ -37,7 +37,7 @@ type Case struct {
 	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of this case, if it is another"`
 	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
-	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty stands in the way of its permission"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty blocks its permission"`
 	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
 	Expect   Expected      `yaml:"expect" required:"true" doc:"what the answer must be"`
 

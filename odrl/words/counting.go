@@ -30,7 +30,7 @@ func (r phrasing) counted(node *model.Rule) []string {
 	if len(node.Actions) < 2 && alone(node.Targets) {
 		return nil
 	}
-	return []string{"Counted by each action and each target; what one name stands for is counted together."}
+	return []string{"Counted by each action and each target; everything that one name means is counted together."}
 }
 
 // byAgent reports whether the constraint is a limit of a permission that the gateway counts.

@@ -41,7 +41,7 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 		},
 		{
 			prohibited + leaf("purpose", "eq", "ads") + `,"remedy":{"action":"anonymize","target":"urn:a"}}`,
-			`If it is done all the same, whoever does it must make "urn:a" anonymous`,
+			`If it is done all the same, the party that does it must make "urn:a" anonymous`,
 			map[string]any{"purpose": "ads"},
 			false,
 		},

@@ -140,7 +140,7 @@ func (c *comparer) policies() {
 		c.add(Change{Effect: settled(n.Strategies).against(settled(o.Strategies)), Text: n.settling() + " Before: " + o.settling()}, nil)
 	}
 	if !sameFacts(o.Facts, n.Facts) {
-		c.add(Change{Effect: Mixed, Text: "What the document says of the members of collections, or of actions, is different."}, nil)
+		c.add(Change{Effect: Mixed, Text: "The members of collections, or the actions, are different in the document."}, nil)
 	}
 }
 

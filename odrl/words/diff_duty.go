@@ -16,7 +16,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 			i = slices.IndexFunc(o, func(before *model.Atom) bool { return actionOf(before) == actionOf(d) })
 		}
 		if i < 0 {
-			r.note(Worse, "There is a new "+role+": "+r.new.owed(aloneOf(d), "whoever owes it")+".")
+			r.note(Worse, "There is a new "+role+": "+r.new.owed(aloneOf(d), "the party that owes it")+".")
 			continue
 		}
 		before := o[i]
@@ -24,7 +24,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 		r.duty(before, d, role)
 	}
 	for _, d := range o {
-		r.note(Better, "This "+role+" is no longer there: "+r.old.owed(aloneOf(d), "whoever owes it")+".")
+		r.note(Better, "This "+role+" is no longer there: "+r.old.owed(aloneOf(d), "the party that owes it")+".")
 	}
 }
 
@@ -60,13 +60,13 @@ func (r ruleComparer) duty(o, n *model.Atom, role string) {
 		r.note(e, "In the "+role+" to "+dutyName(n)+": "+text)
 	}}
 	if identity(o) != identity(n) {
-		inner.note(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
+		inner.note(Mixed, r.new.owed(aloneOf(n), "the party that owes it")+", instead of "+r.old.owed(aloneOf(o), "the party that owes it")+".")
 	}
 	inner.prices(o, n)
 	inner.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), Better, true)
 	inner.children(o, n)
 	if !said {
-		inner.note(Mixed, r.new.owed(aloneOf(n), "whoever owes it")+", instead of "+r.old.owed(aloneOf(o), "whoever owes it")+".")
+		inner.note(Mixed, r.new.owed(aloneOf(n), "the party that owes it")+", instead of "+r.old.owed(aloneOf(o), "the party that owes it")+".")
 	}
 }
 
@@ -92,7 +92,7 @@ func (r ruleComparer) prices(o, n *model.Atom) {
 		return slices.DeleteFunc(slices.Concat(a.Constraints, refinementsOf(a)), isNoKey)
 	}
 	if meanings(keys(o)) != meanings(keys(n)) {
-		r.note(Mixed, "Another key is to be signed with.")
+		r.note(Mixed, "Another key must sign.")
 	}
 }
 

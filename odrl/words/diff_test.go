@@ -89,9 +89,9 @@ func TestCompare(t *testing.T) {
 		"a month against days": {constraint(leaf("elapsedTime", "lteq", "P1M")), constraint(leaf("elapsedTime", "lteq", "P30D")), `
 			mixed /permission/0>/permission/0 The time elapsed is at most 30 days, instead of the time elapsed is at most 1 month.`},
 		"a price comes": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
-			worse /permission/0>/permission/0 There is a new duty: whoever owes it must pay 0.05 EUR for each call.`},
+			worse /permission/0>/permission/0 There is a new duty: the party that owes it must pay 0.05 EUR for each call.`},
 		"a price goes": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
-			better /permission/0>/permission/0 This duty is no longer there: whoever owes it must pay 0.05 EUR for each call.`},
+			better /permission/0>/permission/0 This duty is no longer there: the party that owes it must pay 0.05 EUR for each call.`},
 		"a price rises": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
 			worse /permission/0>/permission/0 In the duty to pay: The price is 0.10 EUR, instead of 0.05 EUR.`},
 		"a price falls": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"compensate","amount":"0.049","unit":"EUR"}`), `
@@ -109,10 +109,10 @@ func TestCompare(t *testing.T) {
 		},
 		"a remedy comes": {
 			`"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `"prohibition":[{"target":"http://example.com/a","action":"sell","remedy":[{"action":"pay","amount":"5","unit":"EUR"}]}]`, `
-			worse /prohibition/0>/prohibition/0 There is a new remedy: whoever owes it must pay 5.00 EUR.`,
+			worse /prohibition/0>/prohibition/0 There is a new remedy: the party that owes it must pay 5.00 EUR.`,
 		},
 		"a consequence goes": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
-			better /permission/0>/permission/0 In the duty to inform others of it: This consequence is no longer there: whoever owes it must pay 5.00 EUR.`},
+			better /permission/0>/permission/0 In the duty to inform others of it: This consequence is no longer there: the party that owes it must pay 5.00 EUR.`},
 		"the same rule for another": {
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/x"}]`,
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/y"}]`, `

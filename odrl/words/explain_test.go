@@ -157,7 +157,7 @@ forbidden: No agent may call any intent of this service more than once in all, e
 generally: What no permission covers is refused.`,
 		`"prohibition":{` + buy + `,"action":"distribute"}`: `
 generally: What no permission covers is refused.
-generally: This prohibition of distribute is part of the agreement and not enforced by the gateway; the policy itself says more. [/prohibition/action]`,
+generally: This prohibition of distribute is part of the agreement and not enforced by the gateway; the policy itself has more. [/prohibition/action]`,
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
 owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, beside any price of its permission. [/obligation/0]
   - Where a call leaves that open, the rule applies all the same.
@@ -185,7 +185,7 @@ func TestPlainPermissionsAndTheirDuties(t *testing.T) {
 		{"target":"example.com:buy:v1","action":"execute"}]`)), world())
 	const want = `permitted: Every agent may call example.com:buy:v1 and every intent of this service. [/permission/0]
   - At most 1 call in any week, for each agent.
-  - Each name in this rule is counted by itself; the intents that one name stands for are counted together.
+  - Each name in this rule is counted by itself; the intents that one name means are counted together.
   - Each call costs 2.00 EUR.
   - A call costs 2.00 EUR if the purpose is "ads", beside any other price.
   - Where a call leaves that open, this is owed all the same.

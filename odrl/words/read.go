@@ -71,7 +71,7 @@ func (r phrasing) rule(node *model.Rule) Sentence {
 		s.Terms = append(s.Terms, "If it is done all the same, "+r.owed(d, who)+".")
 	}
 	if node.Kind == model.Obligation {
-		if more := r.failing(node, "whoever owes it"); more != "" {
+		if more := r.failing(node, "the party that owes it"); more != "" {
 			s.Terms = append(s.Terms, more[1:])
 		}
 	}
@@ -106,7 +106,7 @@ func (r phrasing) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)
 	}
-	return "whoever does it"
+	return "the party that does it"
 }
 
 // failing words what follows where a duty is not met, as a sentence behind it.

@@ -42,7 +42,7 @@ func (g *group) counted() []string {
 	case len(g.targets) == 1:
 		return []string{"Calls of all these intents are counted together."}
 	case collections:
-		return []string{"Each name in this rule is counted by itself; the intents that one name stands for are counted together."}
+		return []string{"Each name in this rule is counted by itself; the intents that one name means are counted together."}
 	default:
 		return []string{"Calls of each of these intents are counted by themselves."}
 	}
@@ -119,7 +119,7 @@ func wordDuty(d *rules.Duty, subject string) string {
 	case "signPayload":
 		return s + " must be signed with " + signerOf(d)
 	case "attribute":
-		s = "whoever shows the results of " + s + " must name their source"
+		s = "everyone who shows the results of " + s + " must name their source"
 	case "inform":
 		s = "the service is informed of " + s
 	case "logUsage":
@@ -187,7 +187,7 @@ func remarks(warnings problem.List) []Sentence {
 		switch p.Code {
 		case "unseen":
 			_, found, _ := strings.Cut(p.Message, ": ")
-			s.Text = capital(found) + " by the gateway; the policy itself says more."
+			s.Text = capital(found) + " by the gateway; the policy itself has more."
 		case "assignee":
 			s.Text = capital(p.Message) + "."
 		case "too-many":

@@ -9,13 +9,13 @@ import (
 
 // natures word the policy types. ODRL IM 2.1.1, ODRL V 2.2 3.2.
 var natures = map[string]string{
-	"Set":       "This is a set of rules: they hold as they stand, for whom they name.",
-	"Policy":    "This is a set of rules: they hold as they stand, for whom they name.",
+	"Set":       "This is a set of rules: they hold as written, for the parties that they name.",
+	"Policy":    "This is a set of rules: they hold as written, for the parties that they name.",
 	"Offer":     "This is an offer: it proposes these rules and grants nothing yet.",
 	"Agreement": "This is an agreement: the parties it names are bound by these rules.",
 	"Privacy":   "This is an agreement about personal data: the parties it names are bound by these rules.",
 	"Request":   "This is a request: it asks for these rules and grants nothing.",
-	"Ticket":    "This is a ticket: these rules are for whoever holds it.",
+	"Ticket":    "This is a ticket: these rules are for its holder.",
 	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
 }
 
@@ -62,7 +62,7 @@ func (r phrasing) stance() string {
 
 func (r phrasing) anybody() string {
 	if slices.Contains(r.Types, "Ticket") {
-		return "whoever holds the ticket"
+		return "the holder of the ticket"
 	}
 	return "anyone"
 }
@@ -90,7 +90,7 @@ func (r phrasing) together() []Sentence {
 		texts = append(texts, "A permission that is subject to duties holds once they are fulfilled.")
 	}
 	if has[model.Permission] && has[model.Obligation] {
-		texts = append(texts, "While something that is owed is not done, whoever owes it is permitted nothing.")
+		texts = append(texts, "While a duty is not done, the party that owes it is permitted nothing.")
 	}
 	if r.Grants() {
 		texts = append(texts, "What no permission covers counts as not permitted.")

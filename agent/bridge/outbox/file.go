@@ -43,7 +43,7 @@ func read(path string, now time.Time) (*file, error) {
 		broken = broken || c == nil || !ids.MatchString(c.ID) || c.Owner != "" && !ids.MatchString(c.Owner)
 	}
 	if broken {
-		return nil, fmt.Errorf("%s does not tell which calls are under way: none is made until it is mended or, to begin anew, removed", path)
+		return nil, fmt.Errorf("%s does not show which calls are under way: no call is made until it is repaired or, to begin again, removed", path)
 	}
 	f.Calls = slices.DeleteFunc(f.Calls, func(c *Call) bool { return now.Sub(c.Since) > MaxAge })
 	return f, nil

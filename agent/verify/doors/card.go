@@ -82,7 +82,7 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 		named = named || address == d.a2a.url && one.Text("protocolBinding") == "JSONRPC" && one.Text("protocolVersion") == "1.0"
 	}
 	if !named {
-		bad = append(bad, "uim-a2a is none of them, with JSONRPC and 1.0")
+		bad = append(bad, "uim-a2a is not one of them, with JSONRPC and 1.0")
 	}
 	return point.WrongIfAny(bad)
 }

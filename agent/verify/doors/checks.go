@@ -40,7 +40,7 @@ var Checks = []Check{
 		"mcp-authorization", (*Doors).mcpPKCE,
 	},
 	{
-		"mcp-discover", "MCP 2026-07-28 server/discover", point.Must, "it says which revisions it speaks, and that it has tools",
+		"mcp-discover", "MCP 2026-07-28 server/discover", point.Must, "it has its revisions, and the capability of tools",
 		"mcp-endpoint", (*Doors).mcpDiscover,
 	},
 	{
@@ -105,7 +105,7 @@ var Checks = []Check{
 		"uagents-url", "uim-uagents", point.Must, "uim-uagents is an address of an agent, and its endpoint is at the same site",
 		"agents-readable", (*Doors).uagentsURL,
 	},
-	{"uagents-here", "uAgents exchange", point.Should, "HEAD says whether an agent is there", "uagents-url", (*Doors).uagentsHere},
+	{"uagents-here", "uAgents exchange", point.Should, "HEAD reports whether an agent is there", "uagents-url", (*Doors).uagentsHere},
 	{
 		"uagents-answers", "UIMProtocol 1.0.0", point.Must, "UIMPolicyRequest is answered, signed by the key that the address is",
 		"uagents-url", (*Doors).uagentsAnswers,

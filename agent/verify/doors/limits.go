@@ -27,7 +27,7 @@ func (d *Doors) shared(h http.Header) point.Finding {
 		unchanged = fmt.Sprintf("%.64q has %d left after the call, and had %d before it", name, now.left, was.left)
 	}
 	if unchanged == "" {
-		return point.Skipped.Because("no limit is told of by both HTTP and the door, with the time at which calls come free")
+		return point.Skipped.Because("HTTP and the door have no limit in common with the time at which calls become free")
 	}
 	return point.Wrong.Because("%s", unchanged)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoPeer means that no peer with the address of the receiver is connected.
-var ErrNoPeer = errors.New("nobody with this address is connected")
+var ErrNoPeer = errors.New("no peer with this address is connected")
 
 // A Connection receives and sends envelopes. It is safe for concurrent use.
 type Connection interface {

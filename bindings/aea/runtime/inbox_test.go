@@ -187,7 +187,7 @@ func TestAPeerThatReadsNothing(t *testing.T) {
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
 		t.Errorf("a closed queue took more: %v", err)
 	}
-	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: nobody with this address is connected" {
+	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: no peer with this address is connected" {
 		t.Errorf("%+v", s)
 	}
 }

@@ -94,7 +94,7 @@ func (r *Relay) entries(w http.ResponseWriter, c *call) *wire.Error {
 		kind = q.Get("entry_type")
 	}
 	if kind != "" && kind != string(wire.Allow) && kind != string(wire.Block) {
-		return wire.Refuse(wire.BadRequest, "type has to be one of allow, block")
+		return wire.Refuse(wire.BadRequest, "type must be one of allow, block")
 	}
 	var from entryMark
 	if _, refused = readCursor(q, &from); refused != nil {

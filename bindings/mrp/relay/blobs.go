@@ -24,7 +24,7 @@ func (r *Relay) upload(w http.ResponseWriter, c *call) *wire.Error {
 		kind = wire.TypeBlob
 	}
 	if _, _, err := mime.ParseMediaType(kind); err != nil || len(kind) > wire.MaxContentType {
-		return wire.Refuse(wire.BadRequest, "Content-Type has to be a media type of at most 256 characters")
+		return wire.Refuse(wire.BadRequest, "Content-Type must be a media type of at most 256 characters")
 	}
 	b := mail.Blob{
 		ID: wire.NewBlobID(), Owner: c.key(), Hash: c.file.sum, Size: c.file.size, ContentType: kind,

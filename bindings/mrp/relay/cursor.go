@@ -39,7 +39,7 @@ func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if len(text) > maxCursor || err != nil || d.Decode(place) != nil {
-		return false, wire.Refuse(wire.BadRequest, "cursor is none of this relay: take next_cursor of the page before")
+		return false, wire.Refuse(wire.BadRequest, "cursor does not belong to this relay: take next_cursor of the page before")
 	}
 	return true, nil
 }
@@ -67,7 +67,7 @@ func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > wire.MaxPage {
-		return 0, wire.Refuse(wire.BadRequest, "limit has to be a whole number from 1 to "+strconv.Itoa(wire.MaxPage))
+		return 0, wire.Refuse(wire.BadRequest, "limit must be a whole number from 1 to "+strconv.Itoa(wire.MaxPage))
 	}
 	return n, nil
 }

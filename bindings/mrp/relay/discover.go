@@ -65,7 +65,7 @@ func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
 		var err error
 		if s.ActiveSince, err = time.Parse(time.RFC3339, text); err != nil {
 			if s.ActiveSince, err = time.Parse(time.DateOnly, text); err != nil {
-				return s, wire.Refuse(wire.BadRequest, "active_since has to be a time such as 2026-03-05T12:00:00Z")
+				return s, wire.Refuse(wire.BadRequest, "active_since must be a time such as 2026-03-05T12:00:00Z")
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Dur
 	case wire.Sent, wire.Delivered, wire.Expired:
 		query.Status = string(s)
 	default:
-		return query, 0, wire.Refuse(wire.BadRequest, "status has to be one of sent, delivered, expired")
+		return query, 0, wire.Refuse(wire.BadRequest, "status must be one of sent, delivered, expired")
 	}
 	if text := q.Get("sender_key"); text != "" {
 		k, err := wire.ParseKey(text)
@@ -109,7 +109,7 @@ func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Dur
 	if text := q.Get("wait"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > int(wire.MaxWait/time.Second) {
-			return query, 0, wire.Refuse(wire.BadRequest, "wait has to be a whole number of seconds from 0 to 30")
+			return query, 0, wire.Refuse(wire.BadRequest, "wait must be a whole number of seconds from 0 to 30")
 		}
 		wait = time.Duration(n) * time.Second
 	}

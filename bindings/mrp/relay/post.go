@@ -144,7 +144,7 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
 	if err := r.store.Posted(ctx, p, next, ok, failures); err != nil {
-		r.log.Warn("what became of a webhook's message could not be noted: it is posted again", zap.Error(err))
+		r.log.Warn("the outcome of a webhook's message could not be stored: it is posted again", zap.Error(err))
 	}
 	return proved
 }

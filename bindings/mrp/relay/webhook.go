@@ -26,7 +26,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 		err = r.postman.Check(u, foreign)
 	}
 	if err != nil {
-		return wire.Refuse(wire.BadRequest, "url has to be an https URL of the public internet")
+		return wire.Refuse(wire.BadRequest, "url must be an https URL of the public internet")
 	}
 	r.probes.of.Invalidate(c.key())
 	hook, err := r.store.SetWebhook(c.Context(), mail.Webhook{Owner: c.key(), URL: address, Secret: secret, Enabled: true})

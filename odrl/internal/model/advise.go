@@ -17,7 +17,7 @@ func (l *Library) Advise(d *Document) {
 		a.Problems.Warnf("conflict-strategy", d.Pointer, "the policy has %d conflict strategies: any conflict voids it", len(d.strategies))
 	}
 	for _, ref := range d.ReplacedBy {
-		a.Problems.Warnf("replaced", ref.Pointer, "the policy is void: %s stands in its place", Quote(ref.IRI))
+		a.Problems.Warnf("replaced", ref.Pointer, "the policy is void: %s replaces it", Quote(ref.IRI))
 	}
 	for _, r := range d.Rules {
 		a.rule(r)
@@ -44,7 +44,7 @@ func (l *Library) Spellings() {
 			l.Problems.Warnf("deprecated", s.pointer, "the %s %s is deprecated", s.what, s.written)
 		case uim:
 		case s.written != s.meant:
-			l.Problems.Warnf("profile-term", s.pointer, "%s is no %s of ODRL: it is read as %s", s.written, s.what, s.meant)
+			l.Problems.Warnf("profile-term", s.pointer, "%s is not a term of ODRL (%s): it is read as %s", s.written, s.what, s.meant)
 		case s.what != "action" || s.meant != "use":
 			l.Problems.Warnf("profile-term", s.pointer, "the %s %s is UIM's and not ODRL's own: name the profile http://%s",
 				s.what, s.meant, uimProfiles[0])

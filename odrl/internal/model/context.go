@@ -123,6 +123,6 @@ func (n *Names) define(name, iri, at string) {
 	case strings.Contains(iri, ":"):
 		n.aliases[name] = iri
 	default:
-		n.Problems.Errorf("context", at, "%s must stand for an absolute IRI", Quote(name))
+		n.Problems.Errorf("context", at, "%s must mean an absolute IRI", Quote(name))
 	}
 }

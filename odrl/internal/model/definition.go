@@ -53,7 +53,7 @@ func (r *reader) aroundDefinition(tree map[string]any, policy string) {
 		case "@context", "@id", "@type", "createdAt":
 		default:
 			if raw != policy {
-				r.Problems.Doubtf("unknown-key", "/"+escape(raw), "%s says nothing about the policy inside the definition", Quote(raw))
+				r.Problems.Doubtf("unknown-key", "/"+escape(raw), "%s does not apply to the policy inside the definition", Quote(raw))
 			}
 		}
 	}

@@ -193,10 +193,10 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
 		return full, true
 	case c.grows && n.Problems.Lenient:
-		n.Problems.Warnf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, n.otherwise(c, name, full))
+		n.Problems.Warnf("unknown-term", f.Pointer, "%s is not a known %s%s", Quote(raw), c.what, n.otherwise(c, name, full))
 		return full, true
 	}
-	n.Problems.Errorf("unknown-term", f.Pointer, "%s is no %s that is known here%s", Quote(raw), c.what, n.otherwise(c, name, full))
+	n.Problems.Errorf("unknown-term", f.Pointer, "%s is not a known %s%s", Quote(raw), c.what, n.otherwise(c, name, full))
 	return "", false
 }
 

@@ -198,7 +198,7 @@ func (r *reader) merge(o, other *object, id string) {
 			o.fields[name] = append(mine, f...)
 		case !reflect.DeepEqual(spread(mine), spread(f)):
 			r.Problems.Errorf("duplicate", f[0].Pointer,
-				"%s stands at %s too and says something else there: a node is written once, or twice alike", Quote(id), PointerName(o.pointer))
+				"%s is at %s too, with other content: a node is written once, or twice alike", Quote(id), PointerName(o.pointer))
 		}
 	}
 	for name, v := range other.notes {

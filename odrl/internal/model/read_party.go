@@ -102,7 +102,7 @@ func (r *reader) thing(o *object, f Field, what string) (Reference, bool) {
 	if ref.Name() == "" { // ODRL IM 2.2.1, 2.3.1: it should have one
 		ref.IRI = "_:" + f.Pointer
 		if len(ref.Refinements) == 0 {
-			r.Problems.Warnf("anonymous", f.Pointer, "%s without a uid is one that nobody can ask about", what)
+			r.Problems.Warnf("anonymous", f.Pointer, "%s without a uid cannot be the subject of a request", what)
 		}
 	}
 	r.thingFacts(o, ref)

@@ -169,7 +169,7 @@ func (r *reader) amount(o *object) []*Constraint {
 		unit, hasUnit = o.one("currency")
 	}
 	if interval, has := o.one("timeInterval"); has {
-		r.Problems.Warnf("billing", interval.Pointer, "timeInterval says when charges are settled; every execution owes the amount")
+		r.Problems.Warnf("billing", interval.Pointer, "timeInterval is when charges are settled; every execution owes the amount")
 	}
 	if !ok {
 		if hasUnit {

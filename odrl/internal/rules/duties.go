@@ -165,7 +165,7 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	if ok && model.IsCurrency(name) {
 		return name, true
 	}
-	k.Problems.Errorf("currency", unit.Pointer, "%s is not a currency that is known here: use an ISO 4217 code such as USD or EUR",
+	k.Problems.Errorf("currency", unit.Pointer, "%s is not a known currency: use an ISO 4217 code such as USD or EUR",
 		model.Quote(unit.IRI))
 	return "", false
 }

@@ -42,7 +42,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	if mixed {
 		k.Problems.Warnf("taxonomy", c.Pointer,
-			"not every value is a code of which it is known what is inside: for all others %s stays unknown; write a constraint for each kind",
+			"not every value is a code with known contents: for all others %s stays unknown; write a constraint for each kind",
 			c.Operator)
 	}
 	var narrower []string

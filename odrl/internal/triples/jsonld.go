@@ -177,7 +177,7 @@ func (l *linked) value(subject, predicate, key string, v any, depth int) error {
 		}
 		return l.add(subject, predicate, Term{Value: names[0]})
 	default:
-		return errors.New("a list within a list says nothing")
+		return errors.New("a list within a list has no meaning")
 	}
 }
 

@@ -112,7 +112,7 @@ func checkSettlement(to store.Settlement) error {
 		}
 	case store.Failed, store.Done, store.Unknown:
 	default:
-		return fmt.Errorf("outcome %q is none", to.Outcome)
+		return fmt.Errorf("outcome %q is unknown", to.Outcome)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
 }
 
 // ErrLeft means that a database was closed before the tables had what the journal has.
-var ErrLeft = errors.New("the last charges are in the journal only: whoever opens the database next writes them into the tables")
+var ErrLeft = errors.New("the last charges are in the journal only: the next process that opens the database writes them into the tables")
 
 // Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
 // could not be written into their tables; nothing is lost then.

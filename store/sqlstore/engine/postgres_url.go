@@ -44,7 +44,7 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	q := u.Query()
 	for _, name := range []string{"password", "sslpassword"} {
 		if q.Has(name) {
-			return nil, fmt.Errorf("%w; %s cannot stand among the parameters", errURL, name)
+			return nil, fmt.Errorf("%w; %s cannot be among the parameters", errURL, name)
 		}
 	}
 	if !q.Has("sslmode") && !local(u, q) {

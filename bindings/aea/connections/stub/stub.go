@@ -200,7 +200,7 @@ func (c *Connection) unread(f *os.File) ([]byte, error) {
 
 // Errors that operators see.
 var (
-	errLong   = errors.New("more than 16 MiB stood in output_file")
+	errLong   = errors.New("output_file had more than 16 MiB")
 	errUnread = errors.New("the agent does not read input_file")
 )
 

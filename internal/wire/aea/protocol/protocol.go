@@ -21,7 +21,7 @@ import (
 var (
 	ErrUnsupported = errors.New("a protocol that is not spoken here")
 	ErrMessage     = errors.New("a message that has no meaning here")
-	ErrUnhandled   = errors.New("a protocol that nobody here answers")
+	ErrUnhandled   = errors.New("a protocol without a handler here")
 	ErrDialogue    = errors.New("a message that breaks the rules of its dialogue")
 )
 

@@ -135,7 +135,7 @@ func Usable(ctx context.Context, db *sql.DB, version int64) error {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return fmt.Errorf("reading the schema version that is needed: %w", err)
 	case needs > newest:
-		return fmt.Errorf("schema version %d, of which this program knows %d: %w", version, newest, ErrNewer)
+		return fmt.Errorf("schema version %d, this program has %d: %w", version, newest, ErrNewer)
 	}
 	return nil
 }
