@@ -188,8 +188,8 @@ func TestStrictErrors(t *testing.T) {
 		{"empty", "", "", "ends too early"},
 		{"no object", "[]", "", "want a JSON object"},
 		{"trailing bytes", `{"intents": []} x`, "", "more bytes"},
-		{"duplicate key at the top", `{"intents": [], "intents": []}`, "/intents", "stands twice"},
-		{"duplicate key below", one(`"tags": [], "tags": []`), "/intents/0/tags", "stands twice"},
+		{"duplicate key at the top", `{"intents": [], "intents": []}`, "/intents", "occurs twice"},
+		{"duplicate key below", one(`"tags": [], "tags": []`), "/intents/0/tags", "occurs twice"},
 		{
 			"deep nesting", one(`"x-a": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), "/intents/0/x-a" + strings.Repeat("/0", 61),
 			"deeper",

@@ -18,7 +18,7 @@ func TestTheLibraryHasTheLastWordOnTheOperatorsSchemas(t *testing.T) {
 		found  string // in the problem; empty: there is none
 	}{
 		{"both agree", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "string"}}}, "x", ""},
-		{"no schema to the library", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, "no valid JSON Schema 2020-12"},
+		{"no schema to the library", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, "not a valid JSON Schema 2020-12"},
 		{"no default to the library", true, true, map[string]any{"type": "integer"}, json.Number("1.5"), "the default breaks"},
 		{"a leaf, which was checked keyword by keyword", true, true, map[string]any{"type": "text"}, nil, ""},
 		{"a document of somebody else", false, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, ""},

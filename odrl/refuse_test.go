@@ -210,7 +210,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			limited(`{"leftOperand":"elapsedTime","operator":"lt","rightOperand":"P1D","unit":"MB"}`), "unit", "/permission/0/constraint/unit",
-			"no unit of time",
+			"not a unit of time",
 		},
 		{
 			limited(`{"leftOperand":"event","operator":"lt","rightOperand":"http://example.com/fair"}`), "operator", "/permission/0/constraint",

@@ -79,6 +79,6 @@ func TestAChargeForAFreeCall(t *testing.T) {
 	h := start(t, o)
 	shop.Script(agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": "0.01 USD; id=e; state=captured"}, Body: "{}"})
 	h.ok(searchTool, nil)
-	has(t, <-logged, "0.01 USD", agenttest.Search, "more than its policy says")
+	has(t, <-logged, "0.01 USD", agenttest.Search, "more than its policy states")
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
 }

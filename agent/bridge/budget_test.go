@@ -145,7 +145,7 @@ func TestAChargeBeyondTheTerms(t *testing.T) {
 	h.ok(orderTool, nil)
 	select {
 	case line := <-logged:
-		has(t, line, "0.001 BTC", agenttest.Order, "more than its policy says")
+		has(t, line, "0.001 BTC", agenttest.Order, "more than its policy states")
 	default:
 		t.Error("nothing was logged")
 	}

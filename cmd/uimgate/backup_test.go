@@ -100,10 +100,10 @@ func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ file, says string }{
 		"nothing":      {filepath.Join(t.TempDir(), "none.db"), "no such file"},
-		"text":         {g.write("text.db", strings.Repeat("no database ", 1000)), "no database of uimgate"},
-		"empty":        {g.write("empty.db", ""), "no database of uimgate"},
+		"text":         {g.write("text.db", strings.Repeat("no database ", 1000)), "not a database of uimgate"},
+		"empty":        {g.write("empty.db", ""), "not a database of uimgate"},
 		"half":         {g.write("half.db", string(text[:len(text)/2])), "damaged"},
-		"its own keys": {filepath.Join(g.dir, "data", "keys.pem"), "no database of uimgate"},
+		"its own keys": {filepath.Join(g.dir, "data", "keys.pem"), "not a database of uimgate"},
 	} {
 		if s := command(t, "", "restore", c.file, "-c", g.config()); s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, c.says) {
 			t.Errorf("%s: %+v", name, s)
@@ -142,7 +142,7 @@ func TestRestoreOverADamagedState(t *testing.T) {
 	g.write("data/state.db", strings.Repeat("damaged ", 2000))
 	g.write("data/state.db-wal", "a log")
 	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
-		!strings.Contains(s.errors, "no database of uimgate") {
+		!strings.Contains(s.errors, "not a database of uimgate") {
 		t.Errorf("a backup of it: %+v", s)
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")

@@ -81,7 +81,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"an object behind an agent's text": {own("text", `rest: {a: hushhush}`), "the fixed value of rest is part of a text in the address"},
 		"a query the endpoint has":         {own("read", `"query:v": hushhush`), "the endpoint's own query has it already"},
 		"a query that is a parameter":      {own("read", `"query:n": hushhush`), ""},
-		"a query member that is an object": {own("read", `"query:x": {a: hushhush}`), "cannot stand in a query"},
+		"a query member that is an object": {own("read", `"query:x": {a: hushhush}`), "cannot be in a query"},
 		"a body where there is none":       {own("read", `"body:/x": hushhush`), "calls of this intent have no body: it is called by GET"},
 		"a body pointer that is none":      {own("write", `"body:x": hushhush`), "is not a place in a body"},
 		"a body pointer into a list":       {own("write", `"body:/x/0": hushhush`), "points into a list"},
@@ -94,7 +94,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"the uid in a core body":           {own("core", `"body:/intent_uid": hushhush`), "is written by the gateway"},
 		"a header of ours":                 {own("read", `"header:UIM-Agent-Id": hushhush`), "is set by the gateway itself"},
 		"a header of the connection":       {own("read", `"header:Content-Length": "1"`), "is set by the gateway itself"},
-		"a header over two lines":          {own("read", `"header:X-A": "hush\nhush"`), "cannot stand in a header"},
+		"a header over two lines":          {own("read", `"header:X-A": "hush\nhush"`), "cannot be in a header"},
 		"a header without a name":          {own("read", `"header:": hushhush`), "names no place"},
 		"the credential's header": {own("read", `"header:x-key": hushhush`) +
 			"  upstream: {url: http://127.0.0.1:9, execute: /e, auth: {header: \"X-Key: a\"}}\n", "is that of upstream.auth already"},

@@ -26,7 +26,7 @@ func TestCommonMistakesAreNamed(t *testing.T) {
 		"{\x00}\x00":               "UTF-16",
 		"{\"a\": 1, \"b\": [2, 3}": "not valid JSON",
 		"{\"a\": }":                "not valid JSON",
-		"{\"a\": 1, \"a\": 2}":     "stands twice",
+		"{\"a\": 1, \"a\": 2}":     "occurs twice",
 		"[1, 2":                    "ends too early",
 	} {
 		_, err := strictjson.Decode([]byte(text))

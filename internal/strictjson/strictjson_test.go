@@ -29,7 +29,7 @@ func TestDecode(t *testing.T) {
 			want: map[string]any{"scope": json.Number("1"), "SCOPE": json.Number("2")},
 		},
 		{name: "duplicate member", in: "{\"a\":1,\n\"a\":2}", wantErr: "line 2 column 1 at /a: the same member occurs twice"},
-		{name: "duplicate member, escaped", in: `{"a":1,"\u0061":2}`, wantErr: "stands twice"},
+		{name: "duplicate member, escaped", in: `{"a":1,"\u0061":2}`, wantErr: "occurs twice"},
 		{name: "truncated", in: `{"a":[1,2`, wantErr: "ends too early"},
 		{name: "empty", in: ``, wantErr: "ends too early"},
 		{name: "trailing bytes", in: `{} {}`, wantErr: "more bytes follow"},

@@ -274,8 +274,8 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 		"its answer holds none":        write(200, `{"token":"`+canary+`"}`),
 		"holds none":                   write(200, canary),
 		"another type than Bearer":     write(200, `{"access_token":"`+canary+`","token_type":"mac"}`),
-		"cannot stand in a header":     write(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"bearer"}`),
-		"too long, or cannot":          write(200, `{"access_token":"`+strings.Repeat("x", 20<<10)+`","token_type":"bearer"}`),
+		"has characters that a header": write(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"bearer"}`),
+		"too long, or has characters":  write(200, `{"access_token":"`+strings.Repeat("x", 20<<10)+`","token_type":"bearer"}`),
 		"gives no access token: its a": write(200, `{"access_token":"`+strings.Repeat("x", 2<<20)+`","token_type":"bearer"}`),
 		"connection closed early":      func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {

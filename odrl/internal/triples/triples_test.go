@@ -81,11 +81,11 @@ func TestWhatIsRefused(t *testing.T) {
 	for doc, why := range map[string]string{
 		"<x:a> <x:p>":                          "line 1: it ends",
 		"<x:a> <x:p> <x:b>\n<x:c> <x:p> <x:d>": "line 2",
-		"<a> <x:p> <x:b> .":                    "no absolute IRI",
+		"<a> <x:p> <x:b> .":                    "not an absolute IRI",
 		"e:a <x:p> <x:b> .":                    `prefix "e" is not declared`,
 		`<x:a> <x:p> "open .`:                  "does not end",
 		`<x:a> <x:p> "open\`:                   "does not end",
-		`"a" <x:p> <x:b> .`:                    "no subject",
+		`"a" <x:p> <x:b> .`:                    "not a subject",
 		`<x:a> _:p <x:b> .`:                    "predicate",
 		`<x:a> <x:p> ` + strings.Repeat("[<x:p> ", 40) + strings.Repeat("]", 40) + ".": "nests deeper",
 		`{"@context":"https://e.example/c.jsonld"}`:                                    "not fetched",

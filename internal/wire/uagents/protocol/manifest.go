@@ -121,7 +121,7 @@ func readModels(list []any) ([]Model, error) {
 	}
 	slices.SortFunc(models, func(a, b Model) int { return strings.Compare(string(a.Digest), string(b.Digest)) })
 	if repeated(models, func(a, b Model) bool { return a.Digest == b.Digest }) {
-		return nil, fmt.Errorf("%w: the same model stands twice", ErrManifest)
+		return nil, fmt.Errorf("%w: the same model occurs twice", ErrManifest)
 	}
 	return models, nil
 }
@@ -153,13 +153,13 @@ func (m Manifest) readInteractions(list []any) ([]Interaction, error) {
 			}
 		}
 		if repeated(i.Responses, func(a, b envelope.ModelDigest) bool { return a == b }) {
-			return nil, fmt.Errorf("%w: the same response stands twice", ErrManifest)
+			return nil, fmt.Errorf("%w: the same response occurs twice", ErrManifest)
 		}
 		interactions = append(interactions, i)
 	}
 	slices.SortFunc(interactions, func(a, b Interaction) int { return strings.Compare(string(a.Request), string(b.Request)) })
 	if repeated(interactions, func(a, b Interaction) bool { return a.Request == b.Request }) {
-		return nil, fmt.Errorf("%w: the same request stands twice", ErrManifest)
+		return nil, fmt.Errorf("%w: the same request occurs twice", ErrManifest)
 	}
 	return interactions, nil
 }
