@@ -129,9 +129,9 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	return x.finish(e, result, err)
 }
 
-// Identify verifies the PAT of a call as the first step of Execute does, and returns its claims. Doors use it before they read a message, and
-// for requests that are not calls. Execute does not verify the PAT of the same call again within pat.PollEvery. Every error is a
-// *reason.Refusal, that of Execute for the same call: nothing was sent.
+// Identify verifies the PAT of a call as the first step of Execute does, and returns its claims. Doors use it before they read a
+// message, and for requests that are not calls. Execute does not verify the PAT of the same call again within pat.PollEvery. Every error
+// is a *reason.Refusal, that of Execute for the same call: nothing was sent.
 func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error) {
 	call.identity = nil
 	e, err := x.identified(ctx, *call)
