@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/uimgate/uimgate/internal/demo"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/demo"
 )
 
 func demoCommand() *cobra.Command {

@@ -22,10 +22,10 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/demo"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
 	"github.com/uimgate/uimgate/internal/daemon"
-	"github.com/uimgate/uimgate/internal/demo"
 )
 
 // The tools of the example shop.
