@@ -83,7 +83,7 @@ func TestThroughAnotherDoor(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"ok":true}`))
 	}
-	a := &doorAgent{g, httptest.NewServer(&door{directory: g.Directory, executor: g.Executor, desk: g.Desk})}
+	a := &doorAgent{g, httptest.NewServer(&door{directory: g.Directory, executor: g.Executor, agreements: g.Agreements})}
 	t.Cleanup(a.door.Close)
 
 	a.wants("find", a.ask(doorRequest{Do: "find", Text: "order"}), "pagination",

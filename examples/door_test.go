@@ -16,9 +16,9 @@ import (
 // A door is another way in: agents post {"do": "find" or "agree" …} and are answered with one JSON object. It has no
 // rule of its own; every check, limit and charge is behind executor and desk.
 type door struct {
-	directory *service.Directory
-	executor  *execute.Executor
-	desk      *agree.Desk
+	directory  *service.Directory
+	executor   *execute.Executor
+	agreements *agree.Service
 }
 
 // A doorRequest is what agents post; which members count depends on Do.
@@ -64,11 +64,11 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	case "policy":
 		return s.PolicyRef(), nil
 	case "agree":
-		return issued(d.desk.Issue(r.Context(), desk, func() (pat.IssueRequest, error) {
+		return issued(d.agreements.Issue(r.Context(), desk, func() (pat.IssueRequest, error) {
 			return pat.IssueRequest{AgentID: q.AgentID, PublicKey: q.PublicKey, SignedPolicy: q.Signed, Scope: q.Scope}, nil
 		}))
 	case "renew":
-		return issued(d.desk.Renew(r.Context(), desk, func() (pat.RenewRequest, error) {
+		return issued(d.agreements.Renew(r.Context(), desk, func() (pat.RenewRequest, error) {
 			return pat.RenewRequest{Token: q.PAT, Proof: q.Proof}, nil
 		}))
 	case "execute":

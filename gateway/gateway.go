@@ -4,7 +4,7 @@
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
-//	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), Desk: agree.New(…), …})
+//	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), Agreements: agree.New(…), …})
 //	http.Serve(ln, server.Handler())
 //	err = directory.Replace(ctx, next) // a reload: whole or not at all
 package gateway
@@ -27,13 +27,13 @@ import (
 
 // A Config is what a Server is built on.
 type Config struct {
-	Directory *service.Directory
-	Executor  *execute.Executor
-	Desk      *agree.Desk
-	Keys      *pat.Keyring
-	Metrics   *record.Metrics
-	Log       *zap.Logger
-	Now       func() time.Time
+	Directory  *service.Directory
+	Executor   *execute.Executor
+	Agreements *agree.Service
+	Keys       *pat.Keyring
+	Metrics    *record.Metrics
+	Log        *zap.Logger
+	Now        func() time.Time
 	// PerAddress bounds the requests of one address, before anything costs: before hosts, tokens and cryptography.
 	PerAddress limit.Rate
 	// Memory is what all requests together may hold.
@@ -45,7 +45,7 @@ type Config struct {
 // New builds a Server.
 func New(c Config) *Server {
 	s := &Server{
-		directory: c.Directory, executor: c.Executor, desk: c.Desk, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
+		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}

@@ -28,7 +28,7 @@ func (s *Server) issue(c echo.Context) error {
 	if err := x.confidential(); err != nil {
 		return err
 	}
-	issued, err := s.desk.Issue(r.Context(), x.atDesk(), func() (pat.IssueRequest, error) {
+	issued, err := s.agreements.Issue(r.Context(), x.agreeCall(), func() (pat.IssueRequest, error) {
 		tree, err := wire.ReadObject(r, min(maxAgreementBody, x.service.MaxBody))
 		if err != nil {
 			return pat.IssueRequest{}, err
@@ -49,8 +49,8 @@ func (x *exchange) confidential() error {
 	return nil
 }
 
-// atDesk is a request as the desk takes it.
-func (x *exchange) atDesk() agree.Call {
+// agreeCall returns the call of a request.
+func (x *exchange) agreeCall() agree.Call {
 	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.Agreement = e }}
 }
 
@@ -99,7 +99,7 @@ func (s *Server) renew(c echo.Context) error {
 		return err
 	}
 	most := min(maxAgreementBody, x.service.MaxBody)
-	issued, err := s.desk.Renew(r.Context(), x.atDesk(), func() (pat.RenewRequest, error) {
+	issued, err := s.agreements.Renew(r.Context(), x.agreeCall(), func() (pat.RenewRequest, error) {
 		renewal, err := readRenewal(r, most)
 		if x.origin != nil {
 			renewal.SenderKey = x.origin.SenderKey
@@ -151,7 +151,7 @@ func (s *Server) revoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.desk.Revoke(r.Context(), x.atDesk(), token); err != nil {
+	if err := s.agreements.Revoke(r.Context(), x.agreeCall(), token); err != nil {
 		return err
 	}
 	c.Response().Header().Set("Cache-Control", "no-store")
@@ -167,7 +167,7 @@ func (s *Server) introspect(c echo.Context) error {
 		return err
 	}
 	most := min(maxTokenBody, x.service.MaxBody)
-	found, err := s.desk.Introspect(r.Context(), x.atDesk(), bearer, func() (string, error) { return presented(r, most) })
+	found, err := s.agreements.Introspect(r.Context(), x.agreeCall(), bearer, func() (string, error) { return presented(r, most) })
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest
 		if err := x.confidential(); err != nil {
 			return err
 		}
-		issued, err = s.desk.Issue(x, x.atDesk(), func() (pat.IssueRequest, error) { return r, nil })
+		issued, err = s.agreements.Issue(x, x.agreeCall(), func() (pat.IssueRequest, error) { return r, nil })
 		return err
 	})
 	return issued, err
@@ -51,7 +51,7 @@ func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest
 			return err
 		}
 		r.SenderKey = from.SenderKey
-		issued, err = s.desk.Renew(x, x.atDesk(), func() (pat.RenewRequest, error) { return r, nil })
+		issued, err = s.agreements.Renew(x, x.agreeCall(), func() (pat.RenewRequest, error) { return r, nil })
 		return err
 	})
 	return issued, err

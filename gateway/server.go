@@ -37,20 +37,20 @@ const (
 
 // A Server answers agents over HTTP. UIM core 3.2, 4, 5.
 type Server struct {
-	directory *service.Directory
-	executor  *execute.Executor
-	desk      *agree.Desk
-	keys      *pat.Keyring
-	published atomic.Pointer[publications]
-	addresses *ratelimit.Set
-	memory    *membudget.Budget
-	metrics   *record.Metrics
-	log       *zap.Logger
-	floods    *floods
-	zippers   zippers
-	now       func() time.Time
-	doors     []door.Door
-	handler   http.Handler
+	directory  *service.Directory
+	executor   *execute.Executor
+	agreements *agree.Service
+	keys       *pat.Keyring
+	published  atomic.Pointer[publications]
+	addresses  *ratelimit.Set
+	memory     *membudget.Budget
+	metrics    *record.Metrics
+	log        *zap.Logger
+	floods     *floods
+	zippers    zippers
+	now        func() time.Time
+	doors      []door.Door
+	handler    http.Handler
 }
 
 // routes are the paths of the public listener; the first of each line is the canonical one, the others

@@ -62,7 +62,7 @@ type question struct {
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
-	x.asked, err = d.consents.Ask(q.Context(), q.Desk(), x.query, d.fetcher(q.Service.Definition))
+	x.asked, err = d.consents.Ask(q.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
 	if err != nil {
 		x.unasked(err)
 		return nil
@@ -205,7 +205,7 @@ func (d *Door) decide(q *request) {
 		x.show(false, "Please agree, or leave.")
 		return
 	}
-	step, err := d.consents.Agree(q.Context(), q.Desk(), x.asked, consent.Decision{
+	step, err := d.consents.Agree(q.Context(), q.AgreeCall(), x.asked, consent.Decision{
 		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
 		Seed: x.seed(ticket, form["scope"]),
@@ -241,7 +241,7 @@ func (d *Door) wait(q *request) {
 		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent of this browser waits here."})
 		return
 	}
-	step, err := d.consents.Wait(q.Context(), q.Desk(), q.URL.Query().Get("id"), digestOf(browser))
+	step, err := d.consents.Wait(q.Context(), q.AgreeCall(), q.URL.Query().Get("id"), digestOf(browser))
 	if err != nil {
 		x := &question{request: q, page: p}
 		if step.RedirectURI != "" {

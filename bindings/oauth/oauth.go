@@ -29,10 +29,10 @@ const maxForm = 64 << 10 // bytes of a body
 
 // A Door answers at the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
 type Door struct {
-	consents  *consent.Desk
-	desk      *agree.Desk
-	documents *fetch.Client
-	pages     door.Cache[*page.Consent]
+	consents   *consent.Service
+	agreements *agree.Service
+	documents  *fetch.Client
+	pages      door.Cache[*page.Consent]
 }
 
 // Name implements door.Module.
@@ -40,7 +40,7 @@ func (d *Door) Name() string { return "oauth" }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.consents, d.desk, d.documents = p.Consents, p.Desk, p.Documents
+	d.consents, d.agreements, d.documents = p.Consents, p.Agreements, p.Documents
 	if d.documents == nil { // client-ID metadata documents
 		d.documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}

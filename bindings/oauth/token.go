@@ -25,12 +25,12 @@ func (d *Door) token(q *request) {
 	var tokens consent.Tokens
 	switch grant.Get("grant_type") {
 	case codeGrant:
-		tokens, err = d.consents.Exchange(q.Context(), q.Desk(), consent.CodeRequest{
+		tokens, err = d.consents.Exchange(q.Context(), q.AgreeCall(), consent.CodeRequest{
 			Code: grant.Get("code"), RedirectURI: grant.Get("redirect_uri"), ClientID: grant.Get("client_id"),
 			Verifier: grant.Get("code_verifier"), Resource: grant.Get("resource"),
 		}, fetch)
 	case refreshGrant:
-		tokens, err = d.consents.Refresh(q.Context(), q.Desk(), consent.RefreshRequest{
+		tokens, err = d.consents.Refresh(q.Context(), q.AgreeCall(), consent.RefreshRequest{
 			Token: grant.Get("refresh_token"), ClientID: grant.Get("client_id"), Scope: grant.Get("scope"), Resource: grant.Get("resource"),
 		})
 	case jwtGrant:
@@ -75,7 +75,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issued, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
 		return pat.Issued{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
 	}
-	return d.desk.Issue(q.Context(), q.Desk(), func() (pat.IssueRequest, error) {
+	return d.agreements.Issue(q.Context(), q.AgreeCall(), func() (pat.IssueRequest, error) {
 		r, err := pat.IssueRequestOf(grant.Get("assertion"))
 		if scope := strings.Fields(grant.Get("scope")); len(scope) > 0 && !slices.Contains(scope, pat.WholeScope(q.Service.Issuer)) {
 			r.Scope = scope
@@ -94,7 +94,7 @@ func (d *Door) register(q *request) {
 		q.fail(err)
 		return
 	}
-	client, err := d.consents.Register(q.Context(), q.Desk(), tree)
+	client, err := d.consents.Register(q.Context(), q.AgreeCall(), tree)
 	if err != nil {
 		q.fail(err)
 		return
@@ -118,10 +118,10 @@ func (d *Door) revoke(q *request) {
 	}
 	mine := false
 	if err == nil {
-		mine, err = d.consents.Revoke(q.Context(), q.Desk(), form.Get("token"))
+		mine, err = d.consents.Revoke(q.Context(), q.AgreeCall(), form.Get("token"))
 	}
 	if err == nil && !mine {
-		err = d.desk.Revoke(q.Context(), q.Desk(), form.Get("token"))
+		err = d.agreements.Revoke(q.Context(), q.AgreeCall(), form.Get("token"))
 	}
 	if err != nil {
 		q.fail(err)

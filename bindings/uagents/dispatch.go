@@ -53,7 +53,7 @@ func answered(kind envelope.ModelDigest) bool {
 // answer answers the envelope, by the kind of its message.
 func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
-	// An agreement has an end of its validity, which the desk checks.
+	// An agreement has an end of its validity, which agree.Service checks.
 	if text := x.untimely(); text != "" && name != "UIMAgree" {
 		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}

@@ -60,7 +60,7 @@ func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("pat", false)
 	malformed := m.Done()
-	issued, err := x.d.desk.Renew(x.r.Context(), x.Desk(), func() (pat.RenewRequest, error) {
+	issued, err := x.d.agreements.Renew(x.r.Context(), x.AgreeCall(), func() (pat.RenewRequest, error) {
 		if malformed != nil {
 			return pat.RenewRequest{}, malformed
 		}

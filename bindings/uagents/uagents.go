@@ -44,11 +44,11 @@ const (
 
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
 type Door struct {
-	executor *execute.Executor
-	desk     *agree.Desk
-	keys     *Keys
-	now      func() time.Time
-	services func() []*service.Service
+	executor   *execute.Executor
+	agreements *agree.Service
+	keys       *Keys
+	now        func() time.Time
+	services   func() []*service.Service
 
 	outbox    *outbox
 	registry  *almanac.Registry
@@ -76,7 +76,7 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	if !ok {
 		return errNoRegistrations
 	}
-	d.executor, d.desk, d.now, d.services = p.Executor, p.Desk, p.Now, p.Services
+	d.executor, d.agreements, d.now, d.services = p.Executor, p.Agreements, p.Now, p.Services
 	d.keys = NewKeys(func(service string) (string, error) {
 		seed, err := p.Data.Seed(Name, service)
 		return seed.Reveal(), err

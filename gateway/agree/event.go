@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Operation is what an agent asks for at the desk.
+// An Operation is the kind of a Call.
 type Operation string
 
-// The operations of the desk.
+// The operations of a Service.
 const (
 	Agreement     Operation = "agreement"
 	Renewal       Operation = "renewal"

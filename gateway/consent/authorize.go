@@ -43,7 +43,7 @@ type Request struct {
 
 // Ask reads an authorization request. If the client may receive the error, the error is Told and the Request has the redirect URI and the
 // state.
-func (d *Desk) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
+func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *Desk) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Re
 }
 
 // check checks those parts of the request whose errors the client may receive.
-func (d *Desk) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
+func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
 	told := func(code Code, description string) error { return &Error{code, description, true} }
 	switch {
 	case q.ResponseType != "code":
@@ -121,7 +121,7 @@ type Step struct {
 }
 
 // Agree keeps a person's consent. A form that is sent again returns the step of the first time, until its code is used.
-func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
+func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
 	handle, secret := by.Seed.split()
 	step, err, _ := d.agreeing.Do(c.Service.ID+" "+handle, func() (any, error) {
 		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice gives up its first request
@@ -134,7 +134,7 @@ func (d *Desk) Agree(ctx context.Context, c agree.Call, r *Request, by Decision)
 }
 
 // repeated returns the step of a decision that was kept before, or store.ErrNotFound.
-func (d *Desk) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
+func (d *Service) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
 	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
 	switch {
@@ -148,7 +148,7 @@ func (d *Desk) repeated(ctx context.Context, c agree.Call, handle, secret, brows
 	return step, nil
 }
 
-func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision, handle, secret string) (step Step, err error) {
+func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decision, handle, secret string) (step Step, err error) {
 	began := d.now()
 	var a pat.Agreement
 	defer func() {
@@ -212,7 +212,7 @@ func (d *Desk) agree(ctx context.Context, c agree.Call, r *Request, by Decision,
 }
 
 // invitation uses up an invitation.
-func (d *Desk) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
+func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
 	if len(typed) > maxInvitation {
 		return store.Invitation{}, failed(AccessDenied, "The invitation is not, or no longer, good.")
 	}
@@ -225,7 +225,7 @@ func (d *Desk) invitation(ctx context.Context, c agree.Call, typed string) (stor
 
 // Wait returns the state of a consent that the operator has to approve, to the browser that gave it: a Step without code while it waits.
 // The code is valid for a minute, and replaces the one before.
-func (d *Desk) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
+func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
 	unknown := failed(InvalidRequest, "No consent of this browser waits here.")
 	if !random(handle, handleSize) {
 		return Step{}, unknown

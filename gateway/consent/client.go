@@ -119,7 +119,7 @@ func (t trustedClients) has(service, id string) bool {
 }
 
 // trust notes the client of a consent whose agent the operator has approved.
-func (d *Desk) trust(ctx context.Context, kept store.Consent, agent pat.AgentID) {
+func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.AgentID) {
 	if kept.Document == "" {
 		return
 	}
@@ -130,7 +130,7 @@ func (d *Desk) trust(ctx context.Context, kept store.Consent, agent pat.AgentID)
 
 // Client finds a client by its id. A URL names its metadata document, which is fetched and cached for as long as it allows, within 5
 // minutes and a day; any other id is that of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
-func (d *Desk) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
+func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
 		unknown := failed(InvalidClient, "No client of this id is registered: register again, or use a client-ID metadata document.")
 		if !registration(id) {
@@ -320,7 +320,7 @@ func plain(s string, most int) string {
 }
 
 // Register stores a client that registered itself. The registration is deleted after a day without a consent. RFC 7591.
-func (d *Desk) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
+func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err
 	}

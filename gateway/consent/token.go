@@ -65,7 +65,7 @@ type CodeRequest struct{ Code, RedirectURI, ClientID, Verifier, Resource string 
 var errGrant = failed(InvalidGrant, "The code or refresh token is not, or no longer, good.")
 
 // Exchange issues the first tokens of a consent. The second use of a code ends the consent.
-func (d *Desk) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
+func (d *Service) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
 	began := d.now()
 	tokens, err := d.exchange(ctx, c, r, fetch)
 	err = errorOf(err)
@@ -73,7 +73,7 @@ func (d *Desk) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch 
 	return tokens, err
 }
 
-func (d *Desk) exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
+func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
 	if _, err := open(c.Service); err != nil {
 		return Tokens{}, err
 	}
@@ -150,19 +150,19 @@ func find(
 }
 
 // replayed ends a consent whose code or refresh token was used twice: one of the two users was not the client. OAuth 2.1 4.1.3 and 4.3.1.
-func (d *Desk) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
+func (d *Service) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
 	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {
 		return err
 	}
 	return failed(InvalidGrant, "It was used before: the consent has ended.")
 }
 
-func (d *Desk) end(ctx context.Context, c agree.Call, kept store.Consent, why string) error {
+func (d *Service) end(ctx context.Context, c agree.Call, kept store.Consent, why string) error {
 	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
 }
 
 // issue issues a PAT, and the next refresh token in place of the one that kept has. Only then is either handed out.
-func (d *Desk) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
+func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
 	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
 	if err != nil {
 		return Tokens{}, err
@@ -186,7 +186,7 @@ func (d *Desk) issue(ctx context.Context, c agree.Call, kept store.Consent, scop
 type RefreshRequest struct{ Token, ClientID, Scope, Resource string }
 
 // Refresh issues further tokens of a consent; the refresh token is used up. One that was used up ends the consent.
-func (d *Desk) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
+func (d *Service) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
 	began := d.now()
 	tokens, err := d.refresh(ctx, c, r)
 	err = errorOf(err)
@@ -194,7 +194,7 @@ func (d *Desk) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tok
 	return tokens, err
 }
 
-func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
+func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
 	if _, err := open(c.Service); err != nil {
 		return Tokens{}, err
 	}
@@ -226,7 +226,7 @@ func (d *Desk) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tok
 }
 
 // Revoke ends the consent of a refresh token. It returns false for any other text. A token that has ended is not an error. RFC 7009 2.2.
-func (d *Desk) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
+func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil
 	}

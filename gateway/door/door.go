@@ -43,7 +43,7 @@ type Visit struct {
 // An Outcome is what the listener writes down of a request beside its status.
 type Outcome struct {
 	Event     *execute.Event  // of a call
-	Agreement *agree.Event    // of a request at the desk
+	Agreement *agree.Event    // of a request about agreements
 	Refusal   *reason.Refusal // what was answered, if it was a failure
 }
 
@@ -69,8 +69,8 @@ func (v *Visit) About(f *reason.Refusal) wire.About {
 	return wire.About{RequestID: string(v.RequestID), HelpURL: v.Service.HelpURL(f.Reason)}
 }
 
-// Desk is a request of this visit at the desk.
-func (v *Visit) Desk() agree.Call {
+// AgreeCall returns a request of this visit to the agree.Service.
+func (v *Visit) AgreeCall() agree.Call {
 	return agree.Call{Service: v.Service, From: v.Address, Observe: func(e *agree.Event) { v.Agreement = e }}
 }
 

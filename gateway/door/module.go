@@ -75,11 +75,11 @@ type Opener interface {
 
 // A Process is what a Module works with.
 type Process struct {
-	Host     Host
-	API      http.Handler // of the public listener
-	Executor *execute.Executor
-	Desk     *agree.Desk
-	Consents *consent.Desk
+	Host       Host
+	API        http.Handler // of the public listener
+	Executor   *execute.Executor
+	Agreements *agree.Service
+	Consents   *consent.Service
 	// Services returns those that are served now. Sole reports whether no other process serves them.
 	Services func() []*service.Service
 	Sole     bool

@@ -31,7 +31,7 @@ func Fields(v *execute.Event) []zap.Field {
 	return f
 }
 
-// AgreementFields are what the log of requests holds of a call at the desk. Of a refused one it holds nothing that the
+// AgreementFields are the fields of the request log for a request about agreements. Of a refused one it holds nothing that the
 // agent sent.
 func AgreementFields(e *agree.Event) []zap.Field {
 	f := []zap.Field{zap.String("operation", string(e.Operation))}

@@ -103,8 +103,8 @@ type process struct {
 	keys          *pat.Keyring
 	directory     *service.Directory
 	executor      *execute.Executor
-	desk          *agree.Desk
-	consents      *consent.Desk
+	agreements    *agree.Service
+	consents      *consent.Service
 	modules       []door.Module
 	server        *gateway.Server
 	operator      *admin.Operator
@@ -194,13 +194,13 @@ func (p *process) build(ctx context.Context) error {
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
-	p.desk = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
+	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
 	p.consents = consent.New(consent.Config{
 		Store: p.store, PerCaller: p.config.Server.IssuePerAddress, All: p.config.Server.Consents, Recorder: p.metrics, Now: p.Now,
 	})
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: p.executor, Desk: p.desk, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress, Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
@@ -208,7 +208,7 @@ func (p *process) build(ctx context.Context) error {
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
-		Host: p.server, API: p.server.Handler(), Executor: p.executor, Desk: p.desk, Consents: p.consents,
+		Host: p.server, API: p.server.Handler(), Executor: p.executor, Agreements: p.agreements, Consents: p.consents,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
 		Config: p.config, Data: p.data, Keys: p.keys, State: p.store, Listen: p.listenBeside, Certificate: p.certificate(), Memory: bodies,
 		Shed: p.metrics.Shed, DrainTimeout: func() time.Duration { return p.live.Load().drain }, Metrics: p.metrics.Registry(), Now: p.Now,

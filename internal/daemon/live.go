@@ -48,7 +48,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.live.Store(next)
 	p.bounded.SetPerAddress(c.Server.Connections)
 	p.server.SetPerAddress(c.Server.PerAddress)
-	p.desk.SetPerCaller(c.Server.IssuePerAddress)
+	p.agreements.SetPerCaller(c.Server.IssuePerAddress)
 	p.consents.SetPerCaller(c.Server.IssuePerAddress)
 	p.consents.SetAll(c.Server.Consents)
 	p.store.KeepLedger(c.Billing.Retain)

@@ -188,7 +188,7 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	issued, err := t.Desk.Issue(ctx, t.atDesk(), t.acceptance)
+	issued, err := t.Agreements.Issue(ctx, t.agreeCall(), t.acceptance)
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
@@ -223,12 +223,12 @@ func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, e
 	if err := t.confidential(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	issued, err := t.Desk.Renew(ctx, t.atDesk(), func() (pat.RenewRequest, error) {
+	issued, err := t.Agreements.Renew(ctx, t.agreeCall(), func() (pat.RenewRequest, error) {
 		claims, err := t.of.Verifier.Verify(ctx, old, t.Now())
 		if err == nil && string(claims.Subject) != t.Sender {
 			return pat.RenewRequest{}, notYours()
 		}
-		return pat.RenewRequest{Token: old}, nil // the desk reports any problem with it
+		return pat.RenewRequest{Token: old}, nil // Renew reports any problem with it
 	})
 	switch {
 	case err != nil:
@@ -259,8 +259,8 @@ func (t *turn) confidential() error {
 	return nil
 }
 
-// atDesk is a message as the desk takes it.
-func (t *turn) atDesk() agree.Call {
+// agreeCall returns the call of a message.
+func (t *turn) agreeCall() agree.Call {
 	return agree.Call{Service: t.of, From: t.Sender, Observe: func(e *agree.Event) {
 		fields := append(record.AgreementFields(e), zap.String("door", t.Door), zap.String("service", t.of.ID))
 		if e.Reason != "" { // of strangers there may be any number

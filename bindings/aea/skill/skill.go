@@ -5,7 +5,7 @@
 //	s := skill.New(skill.Config{…})
 //	r.Resources().Add(s.Skill())
 //
-// It contains no rule of its own. The desk makes agreements, a door.Host executes calls, and the public API of the gateway answers
+// It contains no rule of its own. An agree.Service makes agreements, a door.Host executes calls, and the public API of the gateway answers
 // messages of http, which are requests to it.
 package skill
 
@@ -33,17 +33,17 @@ var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
 // A Config is what a Skill is built on. All of it is required but HTTP and Clear.
 type Config struct {
-	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
-	ID      string                  // of the service
-	Address string                  // of the service among agents
-	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
-	Host    door.Host               // carries out calls
-	API     http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
-	Desk    *agree.Desk
-	Shed    func(reason.Cause) // counts what the skill itself refuses because there is too much to do
-	Memory  *membudget.Budget  // calls are read within it
-	Now     func() time.Time
-	Log     *zap.Logger
+	Door       string                  // name of the door, for logs, metrics, audit records and idempotency keys
+	ID         string                  // of the service
+	Address    string                  // of the service among agents
+	Serving    func() *service.Service // as it is served at the moment; nil where it is not any more
+	Host       door.Host               // carries out calls
+	API        http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
+	Agreements *agree.Service
+	Shed       func(reason.Cause) // counts what the skill itself refuses because there is too much to do
+	Memory     *membudget.Budget  // calls are read within it
+	Now        func() time.Time
+	Log        *zap.Logger
 	// HTTP: requests of the protocol http are answered.
 	HTTP bool
 	// Clear: PATs are also sent over connections that others can read.
@@ -61,7 +61,7 @@ type Skill struct {
 // proposals bounds how often one agent is made a proposal: each has the policy evaluated.
 var proposals = limit.Rate{Max: 120, Period: limit.Minute}
 
-// agreements bounds those of all agents of one service, so that they leave most of what the desk takes to other doors.
+// agreements bounds those of all agents of one service, so that they leave most of the capacity to other doors.
 var agreements = limit.Rate{Max: 20, Period: limit.Second}
 
 // New makes a Skill.

@@ -72,23 +72,23 @@ const Unproved = `intents: {"` + Ordering + `": {proof: optional}}`
 // A Gate is a whole gateway, without the listener of its operator.
 type Gate struct {
 	*testing.T
-	Store     *sqlstore.Store
-	Keys      *pat.Keyring
-	View      *pat.View
-	Directory *service.Directory
-	Executor  *execute.Executor
-	Desk      *agree.Desk
-	Consents  *consent.Desk
-	Documents *fetch.Client // of what strangers name; prepare may set one that trusts a server of the test
-	Metrics   *record.Metrics
-	Log       *zap.Logger
-	Logs      *observer.ObservedLogs // what Log was given
-	URL       string                 // of the public listener
-	Handler   http.Handler           // of the public listener
-	Host      door.Host              // carries out requests in messages
-	Settings  string                 // uimgate.yaml, as it was written first
-	Upstream  func(http.ResponseWriter, *http.Request)
-	Memory    *membudget.Budget // of all requests; prepare may set one that is smaller than usual
+	Store      *sqlstore.Store
+	Keys       *pat.Keyring
+	View       *pat.View
+	Directory  *service.Directory
+	Executor   *execute.Executor
+	Agreements *agree.Service
+	Consents   *consent.Service
+	Documents  *fetch.Client // of what strangers name; prepare may set one that trusts a server of the test
+	Metrics    *record.Metrics
+	Log        *zap.Logger
+	Logs       *observer.ObservedLogs // what Log was given
+	URL        string                 // of the public listener
+	Handler    http.Handler           // of the public listener
+	Host       door.Host              // carries out requests in messages
+	Settings   string                 // uimgate.yaml, as it was written first
+	Upstream   func(http.ResponseWriter, *http.Request)
+	Memory     *membudget.Budget // of all requests; prepare may set one that is smaller than usual
 	// Connections bounds those of the public listener. prepare may set it; then server.connections_per_address holds as well.
 	Connections int
 	RelayURL    string        // where agents reach the relay of MRP, where the settings have RelaySettings
@@ -184,7 +184,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		Store: g.Store, Agents: g.Store, Revocations: g.View, Recorder: record.Recorders{g.Metrics, g.audit()}, Now: g.Now,
 		Records: g.Store, Late: g.Metrics.Late,
 	})
-	g.Desk = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
+	g.Agreements = agree.New(agree.Config{PerCaller: cfg.Server.IssuePerAddress, Recorder: g.Metrics, Now: g.Now})
 	g.Consents = consent.New(consent.Config{
 		Store: g.Store, PerCaller: cfg.Server.IssuePerAddress, All: cfg.Server.Consents, Recorder: g.Metrics, Now: g.Now,
 	})
@@ -192,12 +192,12 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 		g.Memory = membudget.NewBudget(64<<20, func() { g.Metrics.Shed(reason.ShedMemory) })
 	}
 	server := gateway.New(gateway.Config{
-		Directory: g.Directory, Executor: g.Executor, Desk: g.Desk, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
+		Directory: g.Directory, Executor: g.Executor, Agreements: g.Agreements, Keys: g.Keys, Metrics: g.Metrics, Log: g.Log, Now: g.Now,
 		PerAddress: cfg.Server.PerAddress, Memory: g.Memory, Doors: door.Of[door.Door](g.Modules),
 	})
 	g.Handler, g.Host = server.Handler(), server
 	g.Must(door.Provision(t.Context(), g.Modules, door.Process{
-		Host: server, API: g.Handler, Executor: g.Executor, Desk: g.Desk, Consents: g.Consents,
+		Host: server, API: g.Handler, Executor: g.Executor, Agreements: g.Agreements, Consents: g.Consents,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		Config: cfg, Data: data, Keys: g.Keys, State: g.Store, Listen: g.bind, Documents: g.Documents, Memory: g.Memory, Shed: g.Metrics.Shed,
 		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Metrics: prometheus.NewRegistry(), Now: g.Now, Log: g.Log,

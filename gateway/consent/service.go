@@ -2,10 +2,10 @@
 // the client, the page, the code and the tokens. It is an authorization server of OAuth 2.1, as MCP requires one, without transport: a
 // door reads the requests and renders the answers.
 //
-//	desk := consent.New(consent.Config{…})
-//	request, err := desk.Ask(ctx, call, query)              // what to show
-//	step, err := desk.Agree(ctx, call, request, decision)   // a code, or that the operator has to approve
-//	tokens, err := desk.Exchange(ctx, call, code)
+//	consents := consent.New(consent.Config{…})
+//	request, err := consents.Ask(ctx, call, query)              // what to show
+//	step, err := consents.Agree(ctx, call, request, decision)   // a code, or that the operator has to approve
+//	tokens, err := consents.Exchange(ctx, call, code)
 //
 // Every error is an *Error, with a code of OAuth, or a *reason.Refusal. Package service decides what a consent allows, and package pat
 // what is kept of it as evidence.
@@ -60,7 +60,7 @@ type Store interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 }
 
-// A Config is what a Desk is built on. All of it is required.
+// A Config is what a Service is built on. All of it is required.
 type Config struct {
 	Store Store
 	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how
@@ -73,8 +73,8 @@ type Config struct {
 	Now      func() time.Time
 }
 
-// A Desk takes consents for all services. It is safe for concurrent use.
-type Desk struct {
+// A Service takes consents for all services. It is safe for concurrent use.
+type Service struct {
 	store     Store
 	consents  *ratelimit.Set
 	register  *ratelimit.Set
@@ -89,9 +89,9 @@ type Desk struct {
 	now       func() time.Time
 }
 
-// New makes a Desk.
-func New(c Config) *Desk {
-	return &Desk{
+// New makes a Service.
+func New(c Config) *Service {
+	return &Service{
 		store: c.Store, consents: ratelimit.NewSet(c.PerCaller), register: ratelimit.NewSet(c.PerCaller), fetched: ratelimit.NewSet(c.PerCaller),
 		refreshed: ratelimit.NewSet(c.PerCaller), all: ratelimit.NewSet(c.All),
 		fetching: fairqueue.New(fetches), documents: newDocuments(), trusted: newTrustedClients(),
@@ -100,7 +100,7 @@ func New(c Config) *Desk {
 }
 
 // SetPerCaller changes Config.PerCaller.
-func (d *Desk) SetPerCaller(r limit.Rate) {
+func (d *Service) SetPerCaller(r limit.Rate) {
 	d.consents.SetRate(r)
 	d.register.SetRate(r)
 	d.fetched.SetRate(r)
@@ -108,10 +108,10 @@ func (d *Desk) SetPerCaller(r limit.Rate) {
 }
 
 // SetAll changes Config.All.
-func (d *Desk) SetAll(r limit.Rate) { d.all.SetRate(r) }
+func (d *Service) SetAll(r limit.Rate) { d.all.SetRate(r) }
 
 // ask takes from the bucket of a caller. The error is a *reason.Refusal.
-func (d *Desk) ask(of *ratelimit.Set, from string) error {
+func (d *Service) ask(of *ratelimit.Set, from string) error {
 	if !of.Admit(from, d.now()) {
 		return reason.TooManyConnections.Refusal("Too many requests for consent from this address.").After(of.Wait()).
 			ShedFor(reason.ShedAgreementsAddress)
@@ -119,14 +119,14 @@ func (d *Desk) ask(of *ratelimit.Set, from string) error {
 	return nil
 }
 
-// The names that Desk.all counts under.
+// The names that Service.all counts under.
 const (
 	strangers = "strangers"
 	invited   = "invited"
 )
 
 // keep takes from a bucket of all callers. The error is a *reason.Refusal.
-func (d *Desk) keep(of string) error {
+func (d *Service) keep(of string) error {
 	if !d.all.Admit(of, d.now()) {
 		return reason.Overloaded.Refusal("Too many consents at once.").After(d.all.Wait()).ShedFor(reason.ShedAgreements)
 	}
@@ -216,7 +216,7 @@ func Open(s *service.Definition) bool {
 }
 
 // record passes the outcome of a request to the Recorder and the caller.
-func (d *Desk) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {
+func (d *Service) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {
 	e := &agree.Event{
 		At: began, Service: c.Service.ID, Operation: operation, Took: d.now().Sub(began), AgreementID: issued.AgreementID,
 		Pending: issued.State == pat.AgreementPending,
@@ -234,7 +234,7 @@ func (d *Desk) record(c agree.Call, operation agree.Operation, began time.Time, 
 	}
 }
 
-// RefusalOf is an error of a Desk in terms of the gateway, for the log and the metrics.
+// RefusalOf is an error of a Service in terms of the gateway, for the log and the metrics.
 func RefusalOf(err error) *reason.Refusal {
 	own, ok := errors.AsType[*Error](err)
 	if !ok {

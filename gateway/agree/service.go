@@ -1,8 +1,8 @@
 // Package agree lets agents agree to the policy of a service: issue, renew, revoke and introspect, the same for every protocol. A door
-// passes the Desk a function that reads the request, and renders the answer or the Refusal.
+// passes the Service a function that reads the request, and renders the answer or the Refusal.
 //
-//	desk := agree.New(agree.Config{…})
-//	issued, err := desk.Issue(ctx, agree.Call{Service: s, From: address}, read)
+//	agreements := agree.New(agree.Config{…})
+//	issued, err := agreements.Issue(ctx, agree.Call{Service: s, From: address}, read)
 //	var refused *reason.Refusal // every error is one
 //
 // Package pat defines agreements, the evidence that is kept of them, and what is stored.
@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Config is what a Desk is built on. All of it is required.
+// A Config configures a Service. All of it is required.
 type Config struct {
 	// PerCaller bounds the agreements of one Call.From, and as many renewals.
 	PerCaller limit.Rate
@@ -27,31 +27,30 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// A Desk takes agreements for all services, and what agents ask about their PATs. It is safe for concurrent use.
-type Desk struct {
+// A Service makes agreements with all web services, and serves the requests of agents about their PATs. It is safe for concurrent use.
+type Service struct {
 	agreements, renewals *admission
 	recorder             Recorder
 	now                  func() time.Time
 }
 
-// New makes a Desk.
-func New(c Config) *Desk {
-	return &Desk{
+// New makes a Service.
+func New(c Config) *Service {
+	return &Service{
 		agreements: newAdmission(c.PerCaller, c.Now), renewals: newAdmission(c.PerCaller, c.Now), recorder: c.Recorder, now: c.Now,
 	}
 }
 
 // SetPerCaller changes Config.PerCaller.
-func (d *Desk) SetPerCaller(r limit.Rate) {
+func (d *Service) SetPerCaller(r limit.Rate) {
 	d.agreements.perCaller.SetRate(r)
 	d.renewals.perCaller.SetRate(r)
 }
 
-// A Call is one request of an agent at the desk, whatever way it came in.
+// A Call is one request of an agent to a Service, through any door.
 type Call struct {
 	Service *service.Service
-	// From is what agreements and renewals are bounded by: the client's address, or who sent a message as far as the
-	// transport can prove it.
+	// From is the caller that the bounds count: the client's address, or the sender of a message as far as the transport proves it.
 	From    string
 	Observe func(*Event) // called with the Event of the call; may be nil
 }
@@ -59,7 +58,7 @@ type Call struct {
 // Issue verifies a signed agreement and returns a PAT, or an answer that the operator has to approve the agent first. read is called
 // once, after admission, so that callers beyond their limits do not make the gateway read a body. Every error is a *reason.Refusal. UIM
 // core 4.2.
-func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
+func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
 		r, err := read()
 		if err != nil {
@@ -72,7 +71,7 @@ func (d *Desk) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest,
 
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
-func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {
+func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {
 	return d.issued(c, Renewal, d.renewals, func() (pat.Issued, error) {
 		r, err := read()
 		if err != nil {
@@ -88,7 +87,7 @@ func (d *Desk) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest,
 
 // issued is what issue and renewal share: admission, the policy that is offered beside a refusal that calls for it, and
 // the event.
-func (d *Desk) issued(c Call, operation Operation, by *admission, do func() (pat.Issued, error)) (pat.Issued, error) {
+func (d *Service) issued(c Call, operation Operation, by *admission, do func() (pat.Issued, error)) (pat.Issued, error) {
 	began := d.now()
 	issued, err := pat.Issued{}, by.ask(c.From)
 	if err == nil {
@@ -104,7 +103,7 @@ func (d *Desk) issued(c Call, operation Operation, by *admission, do func() (pat
 
 // Revoke ends a PAT. Anyone who has the PAT may end it. A token of another service, or one that has ended already, is not an error. Every
 // error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
-func (d *Desk) Revoke(ctx context.Context, c Call, token string) error {
+func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 	began := d.now()
 	err := caught(func() error { return c.Service.Issuance.RevokeToken(ctx, token) })
 	return d.finish(c, began, &Event{Operation: Revocation}, err)
@@ -112,7 +111,7 @@ func (d *Desk) Revoke(ctx context.Context, c Call, token string) error {
 
 // Introspect reports what a PAT is worth to its own bearer. read returns the token that is asked about; it is called
 // once, where there is a bearer. Every error is a *reason.Refusal. RFC 7662.
-func (d *Desk) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
+func (d *Service) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
 	began := d.now()
 	var found pat.Introspection
 	err := caught(func() (err error) { found, err = d.introspect(ctx, c.Service, bearer, read); return err })
@@ -121,7 +120,7 @@ func (d *Desk) Introspect(ctx context.Context, c Call, bearer string, read func(
 	}, err)
 }
 
-func (d *Desk) introspect(ctx context.Context, s *service.Service, bearer string, read func() (string, error)) (pat.Introspection, error) {
+func (d *Service) introspect(ctx context.Context, s *service.Service, bearer string, read func() (string, error)) (pat.Introspection, error) {
 	if bearer == "" {
 		return pat.Introspection{}, pat.ErrMissing
 	}
@@ -146,7 +145,7 @@ func caught(do func() error) (err error) {
 }
 
 // finish makes the Refusal of an error, and records the outcome of the call.
-func (d *Desk) finish(c Call, began time.Time, e *Event, err error) error {
+func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {
 		refused := refusal.For(err)
