@@ -265,15 +265,15 @@ func TestRefusals(t *testing.T) {
 		{limited(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":1}`), "unit", "/permission/0/constraint", "needs a unit"},
 		{
 			limited(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":1,"unit":"fortnight"}`), "unit",
-			"/permission/0/constraint/unit", "no period",
+			"/permission/0/constraint/unit", "not a period",
 		},
 		{
 			limited(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":1,"unit":"http://evil.org/hour"}`), "unit",
-			"/permission/0/constraint/unit", "no period",
+			"/permission/0/constraint/unit", "not a period",
 		},
 		{
 			limited(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":1,"unit":"bytes/hour"}`), "unit",
-			"/permission/0/constraint/unit", "no period",
+			"/permission/0/constraint/unit", "not a period",
 		},
 		{
 			limited(`{"leftOperand":"rateLimit","operator":"gteq","rightOperand":1,"unit":"hour"}`), "limit", "/permission/0/constraint",

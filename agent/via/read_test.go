@@ -102,17 +102,17 @@ var readings = []reading{
 	{name: "a number as id", door: mcp, body: strings.Replace(tool(`"structuredContent":{}`), `"m-1"`, "1", 1), says: "the id of another"},
 	{name: "no id", door: mcp, body: `{"jsonrpc":"2.0","id":null,"result":{"structuredContent":{}}}`, says: "the id of another"},
 	{name: "result and error", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1","result":{},"error":{"code":1,"message":""}}`, says: "or both"},
-	{name: "two results", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1","result":{},"result":{}}`, says: "no message"},
+	{name: "two results", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1","result":{},"result":{}}`, says: "not a message"},
 	{name: "neither", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1"}`, says: "neither"},
 	{name: "a result that is a list", door: mcp, body: result(`[]`), says: "neither"},
 	{name: "a request", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1","method":"tools/call","result":{}}`, says: "neither"},
-	{name: "a list of messages", door: mcp, body: `[` + tool(`"structuredContent":{}`) + `]`, says: "no message"},
-	{name: "more after it", door: mcp, body: tool(`"structuredContent":{}`) + `{}`, says: "no message"},
-	{name: "empty", door: mcp, status: 202, says: "no message"},
+	{name: "a list of messages", door: mcp, body: `[` + tool(`"structuredContent":{}`) + `]`, says: "not a message"},
+	{name: "more after it", door: mcp, body: tool(`"structuredContent":{}`) + `{}`, says: "not a message"},
+	{name: "empty", door: mcp, status: 202, says: "not a message"},
 	{
 		name: "too deep", door: mcp,
 		body: tool(`"structuredContent":` + strings.Repeat("[", 100) + strings.Repeat("]", 100)),
-		says: "no message",
+		says: "not a message",
 	},
 	{
 		name: "an error without data", door: mcp, want: 400,
@@ -155,7 +155,7 @@ var readings = []reading{
 		name: "two responses", door: mcp, kind: stream, says: "several responses",
 		body: strings.Repeat("data: "+tool(`"structuredContent":{}`)+"\n\n", 2),
 	},
-	{name: "an event that is not a message", door: mcp, kind: stream, body: "data: hello\n\n", says: "no message"},
+	{name: "an event that is not a message", door: mcp, kind: stream, body: "data: hello\n\n", says: "not a message"},
 	{
 		name: "a stream of another's answer", door: mcp, kind: stream, says: "another request",
 		body: `data: {"jsonrpc":"2.0","id":9,"result":{}}` + "\n\n",
@@ -184,11 +184,11 @@ var readings = []reading{
 	},
 	{name: "a text", door: rpc, body: result(task("COMPLETED", `,"artifacts":[{"parts":[{"text":"Done!"}]}]`)), says: "not one part of data"},
 	{name: "nothing to show", door: rpc, body: result(task("COMPLETED", ``)), says: "no artifact"},
-	{name: "a message", door: rpc, body: result(`{"message":{"parts":[{"text":"Hello"}]}}`), says: "no task"},
+	{name: "a message", door: rpc, body: result(`{"message":{"parts":[{"text":"Hello"}]}}`), says: "not a task"},
 	{
 		name: "task and message", door: rpc,
 		body: result(`{"message":{},` + task("COMPLETED", `,"artifacts":[{"parts":[{"data":1}]}]`)[1:]),
-		says: "no task",
+		says: "not a task",
 	},
 	{name: "no state", door: rpc, body: result(`{"task":{"id":"t"}}`), says: "no state"},
 	{name: "a state of another version", door: rpc, body: result(`{"task":{"status":{"state":"completed"}}}`), says: "no state"},
@@ -231,9 +231,9 @@ var readings = []reading{
 			`{"@type":"type.googleapis.com/google.protobuf.Struct","value":` + uimError + `}]}}`,
 	},
 	{name: "UIM's own, HTTP+JSON", door: rest, body: uimError, status: 403, want: 403, says: uimError},
-	{name: "nothing, HTTP+JSON", door: rest, body: "", says: "no message"},
+	{name: "nothing, HTTP+JSON", door: rest, body: "", says: "not a message"},
 	{name: "a page, HTTP+JSON", door: rest, kind: "text/html", body: "<p>", status: 502, want: 502, says: "<p>"},
-	{name: "a fault under success, HTTP+JSON", door: rest, body: `{"error":{"code":400,"details":[]}}`, says: "no task"},
+	{name: "a fault under success, HTTP+JSON", door: rest, body: `{"error":{"code":400,"details":[]}}`, says: "not a task"},
 }
 
 func (r reading) answer() fetch.Answer {

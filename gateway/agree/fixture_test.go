@@ -73,15 +73,15 @@ func (d *desk) last() *agree.Event {
 }
 
 func (d *desk) issue(r pat.IssueRequest) (pat.Issued, error) {
-	return d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return r, nil })
+	return d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return r, nil })
 }
 
 func (d *desk) renew(token, proof string) (pat.Issued, error) {
-	return d.Desk.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) { return pat.RenewRequest{Token: token, Proof: proof}, nil })
+	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) { return pat.RenewRequest{Token: token, Proof: proof}, nil })
 }
 
 func (d *desk) introspect(bearer, token string) (pat.Introspection, error) {
-	return d.Desk.Introspect(d.Context(), d.call(), bearer, func() (string, error) { return token, nil })
+	return d.Agreements.Introspect(d.Context(), d.call(), bearer, func() (string, error) { return token, nil })
 }
 
 // claims are those of a fresh agreement that is accepted.

@@ -57,7 +57,7 @@ var refusals = []refusalCase{
 	{
 		name: "the request cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.",
 		do: func(d *desk) error {
-			_, err := d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errUnreadable })
+			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errUnreadable })
 			return err
 		},
 	},
@@ -196,7 +196,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a fault of the gateway", want: reason.Internal, do: func(d *desk) error {
-			_, err := d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { panic("canary") })
+			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { panic("canary") })
 			return err
 		},
 	},
@@ -285,7 +285,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *desk) error {
-			_, err := d.Desk.Introspect(d.Context(), d.call(), "x.y.z", func() (string, error) { return "", errUnreadable })
+			_, err := d.Agreements.Introspect(d.Context(), d.call(), "x.y.z", func() (string, error) { return "", errUnreadable })
 			return err
 		},
 	},
@@ -344,7 +344,7 @@ var ruleCases = []ruleCase{
 			_, err := d.renew(a.Token, d.proof(a)) // which has a bucket of its own
 			d.Must(err)
 			d.agreed("s-9")
-			_, err = d.Desk.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errors.New("it was read") })
+			_, err = d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errors.New("it was read") })
 			return err
 		},
 	}, "server: {issue_per_address: 2/minute}"},
@@ -423,7 +423,7 @@ var ruleCases = []ruleCase{
 		do: func(d *desk) error {
 			a := d.agreed("s-8")
 			d.Must(d.Store.Close())
-			return d.Desk.Revoke(d.Context(), d.call(), a.Token)
+			return d.Agreements.Revoke(d.Context(), d.call(), a.Token)
 		},
 	}, ""},
 }

@@ -56,14 +56,14 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 		t.Errorf("the event of the introspection (-want +got):\n%s", diff)
 	}
 
-	d.Must(d.Desk.Revoke(d.Context(), d.call(), next.Token))
+	d.Must(d.Agreements.Revoke(d.Context(), d.call(), next.Token))
 	if e := d.last(); e.Operation != agree.Revocation || e.Reason != "" {
 		t.Errorf("the event of the revocation: %+v", e)
 	}
 	if found, err = d.introspect(next.Token, next.Token); err != nil || found.Active {
 		t.Errorf("after its revocation: got %+v, %v; want a PAT that is not active", found, err)
 	}
-	if err := d.Desk.Revoke(d.Context(), d.call(), "canary"); err != nil {
+	if err := d.Agreements.Revoke(d.Context(), d.call(), "canary"); err != nil {
 		t.Errorf("what is not a PAT is ended already: got %v", err)
 	}
 }

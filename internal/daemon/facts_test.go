@@ -136,7 +136,7 @@ func sha256Of(text string) []byte {
 func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
-		"no source":            {testConfig, "say where it comes from in services[0].facts"},
+		"no source":            {testConfig, "name one in services[0].facts"},
 		"no proxy":             {testConfig + factsConfig, "believed from server.trusted_proxies only"},
 		"a clock of one's own": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
 		"two at once": {
@@ -218,7 +218,7 @@ func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
 		policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`,
 			`"`+operand+`", "operator": "eq", "rightOperand": `+value, 1)
 		config := testConfig + strings.Replace(quantityConfig, "    "+operand+":", "    purpose:", 1)
-		if got := refusal(t, setup{policy: policy, config: config}); !strings.Contains(got, "depend on "+operand) ||
+		if got := refusal(t, setup{policy: policy, config: config}); !strings.Contains(got, "depends on "+operand) ||
 			!strings.Contains(got, operand+": [{parameter: /"+operand+"}]") {
 			t.Errorf("%s: %s", operand, got)
 		}

@@ -92,7 +92,7 @@ func TestRouteRefuses(t *testing.T) {
 		{upstream.ErrEndpoint, "not closed", e{URL: "https://shop.example/{}"}},
 		{upstream.ErrEndpoint, "not closed", e{URL: "https://shop.example/{a/b}"}},
 		{upstream.ErrEndpoint, "} without {", e{URL: "https://shop.example/id}"}},
-		{upstream.ErrEndpoint, "in the name", e{URL: "https://shop.example/?{id}=1"}},
+		{upstream.ErrEndpoint, "the name of a query member", e{URL: "https://shop.example/?{id}=1"}},
 		{upstream.ErrEndpoint, "hexadecimal", e{URL: "https://shop.example/?a=%zz"}},
 		{upstream.ErrEndpoint, "name=value", e{URL: "https://shop.example/?=1"}},
 		{upstream.ErrEndpoint, "name=value", e{URL: "https://shop.example/?a=1;b=2"}},
