@@ -12,14 +12,13 @@ func ExampleParse() {
 services:
 - agents_file: agents.json
   policy_file: policy.json
-  upstream: {url: "http://127.0.0.1:9000", tmeout: 1s}
+  upstream: {url: "http://127.0.0.1:9000"}
 `
 	_, problems := config.Parse("uimgate.yaml", []byte(text), config.Overrides{})
-	for _, p := range problems[:3] {
+	for _, p := range problems[:2] {
 		fmt.Println(p)
 	}
 	// Output:
 	// uimgate.yaml:1: server.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address
 	// uimgate.yaml:1: server.max_body: "2TiB" is more than 64MiB, the most allowed
-	// uimgate.yaml:5: services[0].upstream: unknown key "tmeout": did you mean "timeout"?
 }

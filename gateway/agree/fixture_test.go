@@ -77,7 +77,9 @@ func (d *desk) issue(r pat.IssueRequest) (pat.Issued, error) {
 }
 
 func (d *desk) renew(token, proof string) (pat.Issued, error) {
-	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) { return pat.RenewRequest{Token: token, Proof: proof}, nil })
+	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) {
+		return pat.RenewRequest{Token: token, Proof: proof}, nil
+	})
 }
 
 func (d *desk) introspect(bearer, token string) (pat.Introspection, error) {

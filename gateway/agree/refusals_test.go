@@ -344,7 +344,9 @@ var ruleCases = []ruleCase{
 			_, err := d.renew(a.Token, d.proof(a)) // which has a bucket of its own
 			d.Must(err)
 			d.agreed("s-9")
-			_, err = d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errors.New("it was read") })
+			_, err = d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) {
+				return pat.IssueRequest{}, errors.New("it was read")
+			})
 			return err
 		},
 	}, "server: {issue_per_address: 2/minute}"},

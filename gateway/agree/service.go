@@ -120,7 +120,9 @@ func (d *Service) Introspect(ctx context.Context, c Call, bearer string, read fu
 	}, err)
 }
 
-func (d *Service) introspect(ctx context.Context, s *service.Service, bearer string, read func() (string, error)) (pat.Introspection, error) {
+func (d *Service) introspect(
+	ctx context.Context, s *service.Service, bearer string, read func() (string, error),
+) (pat.Introspection, error) {
 	if bearer == "" {
 		return pat.Introspection{}, pat.ErrMissing
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // question is a row of the table of questions in ARCHITECTURE.md: | question | `file` `Symbol`, `file` `Symbol` |.
-var question = regexp.MustCompile("(?m)^\\| ([^|]+\\?) \\| ([^|]+) \\|$")
+var question = regexp.MustCompile(`(?m)^\| ([^|]+\?) \| ([^|]+) \|$`)
 
 var answer = regexp.MustCompile("`([^` ]+)`(?: `([^` ]+)`)?")
 
