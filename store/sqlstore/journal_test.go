@@ -120,6 +120,41 @@ func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
 	}
 }
 
+// A call that becomes unresolved changes no account: where a journal has nothing else of an agent, its account is the one of the table.
+func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	Empty.Copy(t, path)
+	p := begin(t, path, &world{now: time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)}, true, func() {})
+	var begun store.Admission
+	p.together(t.Context(), func() {
+		var err error
+		if begun, err = p.s.Begin(t.Context(), journaledCall(0)); err != nil {
+			t.Error(err)
+		}
+	})
+	p.step.CatchUp(t.Context())
+	p.together(t.Context(), func() {
+		if _, err := p.s.Settle(t.Context(), begun, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
+			t.Error(err)
+		}
+	})
+	p.kill(t)
+	if n := rowsIn(t, path, "journal"); n != 1 {
+		t.Fatalf("%d records in the journal", n)
+	}
+	if found, err := Verify(t.Context(), path); err != nil || found.Unresolved != 1 || found.Entries != 2 {
+		t.Errorf("verified: %+v, %v", found, err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	if err := Backup(t.Context(), path, copied); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Inspect(t.Context(), copied); err != nil {
+		t.Error(err)
+	}
+}
+
 // What the first version with a journal left is written into the tables by every later one.
 func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	t.Parallel()

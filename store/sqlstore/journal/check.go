@@ -58,7 +58,11 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *Pending) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return engine.Unavailable(err)
 		}
-		if is := p.Accounts[k]; is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {
+		is, changed := p.Accounts[k]
+		if !changed { // a call that becomes unresolved holds what it held
+			is = was
+		}
+		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {
 			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum over what its last calls changed: %w",
 				k.Service, k.AgentID, k.Currency, store.ErrUnbalanced)
 		}
