@@ -21,6 +21,7 @@ type evidence struct {
 	Attempts []attempt // what agents sent, and the answers
 	Endings  []ending  // revocations
 	Freezes  []freeze
+	Lacking  span // in which calls were counted that the database lacks; zero: none
 	Probes   []probe
 	Outages  []outage
 	Attacked bool // by strangers and agents who want all there is

@@ -179,6 +179,18 @@ var forgeries = []forgery{
 			e.Arrivals = append(e.Arrivals, arrival{At: 2 * time.Second, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
 		}
 	}},
+	{"agents together over a ceiling before and after what the database lacks", "limits", func(e *evidence) {
+		e.Lacking = span{20 * time.Second, 30 * time.Second}
+		for i := range 62 {
+			at := time.Second + time.Duration(i%2)*30*time.Second
+			if i == 61 {
+				at = 25 * time.Second // does not count
+			}
+			a := attempt{Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: at, Answered: at, Status: 200}
+			e.Attempts = append(e.Attempts, a)
+			e.Arrivals = append(e.Arrivals, arrival{At: at, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
+		}
+	}},
 	{"a dead place in a limit is used when a stopped gateway goes on", "limits", func(e *evidence) {
 		for i := range 10 {
 			a := attempt{

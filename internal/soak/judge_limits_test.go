@@ -11,7 +11,8 @@ type span struct{ from, to time.Duration }
 
 // judgeLimits checks that no window of a limit contains more calls than the limit, neither in the upstream's own log
 // nor in the answers to agents. The moment at which a call was counted is known within bounds only: not before the
-// agent sent it, and not after it reached the upstream. So a window counts the calls that are certainly inside it.
+// agent sent it, and not after it reached the upstream. So a window counts the calls that are certainly inside it. The gateway's own limits
+// do not count what the database lacks.
 func (e *evidence) judgeLimits(breach func(string, ...any)) {
 	sent := e.earliest()
 	for _, t := range e.Terms {
@@ -23,13 +24,14 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 		}
 		reached, reported := map[string][]span{}, map[string][]span{}
 		for _, a := range e.Arrivals {
-			if t.covers(a.Intent) { // also one that repeats another one
-				reached[counter(a.Agent)] = append(reached[counter(a.Agent)], span{sent(a), a.At})
+			if s := (span{sent(a), a.At}); t.covers(a.Intent) && !e.lacks(t, s) { // also one that repeats another one
+				reached[counter(a.Agent)] = append(reached[counter(a.Agent)], s)
 			}
 		}
 		for _, a := range e.Attempts {
-			if t.covers(a.Intent) && !a.Lost && a.Status == 200 && a.Key == "" {
-				reported[counter(a.Agent)] = append(reported[counter(a.Agent)], span{a.Sent, a.Answered})
+			s := span{a.Sent, a.Answered}
+			if t.covers(a.Intent) && !a.Lost && a.Status == 200 && a.Key == "" && !e.lacks(t, s) {
+				reported[counter(a.Agent)] = append(reported[counter(a.Agent)], s)
 			}
 		}
 		for where, logs := range map[string]map[string][]span{"reached the upstream": reached, "were answered": reported} {
@@ -40,6 +42,11 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 			}
 		}
 	}
+}
+
+// lacks reports whether the database may lack that a limit counted a call.
+func (e *evidence) lacks(t term, s span) bool {
+	return t.Own && e.Lacking.to > 0 && s.from <= e.Lacking.to && s.to >= e.Lacking.from
 }
 
 // overfullWindow searches for a window with more than most spans entirely inside, and returns its begin and their

@@ -99,7 +99,7 @@ func (w *world) buy(a *agent, intent, ref string) {
 
 // insist makes attempts of one call until an answer is final that comes after this many others, or over is closed.
 func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a attempt, made bool)) {
-	for try, end := 0, w.clock.now()+triedFor; try < 60 && w.clock.now() < end; {
+	for try, end := 0, w.clock.now()+triedFor; w.clock.now() < end; {
 		a, made := once(try)
 		if made && a.final() && try >= others {
 			return

@@ -16,7 +16,8 @@ import (
 )
 
 // An asynchronous standby is promoted under load, and lacks the last seconds of its primary. Charges of which agents were told are lost
-// then; the gateways notice it, say so, end what was issued before, and hold the limits: no window of one admits more.
+// then; the gateways notice it, say so, end what was issued before, and hold the limits of the policy: no window of one admits more. Their own
+// limits go on from what the standby has.
 func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	must := func(err error) {
@@ -41,12 +42,13 @@ func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 		return s, err
 	}
 	w.startAll()
-	var promoted time.Duration
+	var detached, promoted time.Duration
 	least := floor{
 		"upstream " + pulse: 100, "upstream " + search: 20, "upstream " + order: 50, "told captured": 50, "RATE_LIMIT_EXCEEDED": 5, "revoked": 2,
 	}
 	w.run(least, func() {
 		pause(w.over, 10*time.Second)
+		detached = w.clock.now()
 		must(standby.Receive(ctx, primary))
 		must(standby.Detach(ctx))
 		pause(w.over, 4*time.Second) // what is committed now, the standby lacks
@@ -65,6 +67,7 @@ func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 		}
 	}
 	e := w.evidence()
+	e.Lacking = span{detached, promoted}
 	w.judgeLost(e, promoted)
 	// The records of what was lost are missing, and calls of which nothing is known any more may be made again.
 	w.verdict(e, least, "calls", "charges", "credit", "answers", "told")

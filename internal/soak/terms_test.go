@@ -48,6 +48,8 @@ type term struct {
 	All     bool     // one counter for all agents
 	Max     int
 	Period  time.Duration
+	// Own means that the configuration sets the limit, not the policy: it goes on from what the database has, even where that was set back.
+	Own bool
 }
 
 func (t term) covers(intent string) bool { return slices.Contains(t.Intents, intent) }
@@ -60,8 +62,8 @@ func terms() []term {
 	return []term{
 		one(browse, 120, time.Hour), one(pulse, 100, time.Second), one(search, searchRate, time.Second), one(lookup, 5, time.Minute),
 		one(reserve, 40, time.Hour),
-		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute},
-		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour},
+		{Name: "ceiling", Intents: []string{ceiled}, All: true, Max: 60, Period: time.Minute, Own: true},
+		{Name: "pat", Intents: intents, Max: int(patRate), Period: time.Hour, Own: true},
 	}
 }
 
