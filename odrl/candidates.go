@@ -14,15 +14,14 @@ type option struct {
 	x       *rules.Entry
 	limits  []limit.Limit
 	charges []Charge
-	price   *big.Rat
+	cost    cost
 }
 
-// rank orders permissions by lowest charge, then fewest limits, then document order.
-func (v *verdict) rank(permitting []*rules.Entry) []option {
+// options returns the permissions, best first.
+func (v *verdict) options(permitting []*rules.Entry) []option {
 	list := make([]option, 0, len(permitting))
-	currencies := map[string]bool{}
 	for _, x := range permitting {
-		o := option{x: x, limits: v.limits(x), price: new(big.Rat)}
+		o := option{x: x, limits: v.limits(x), cost: cost{price: new(big.Rat)}}
 		duties := v.duties(x)
 		for _, obligation := range v.e.Entries {
 			if obligation.Kind == "obligation" && v.sets["active"][obligation.N] && v.binds(obligation) {
@@ -35,23 +34,16 @@ func (v *verdict) rank(permitting []*rules.Entry) []option {
 			}
 			o.charges = append(o.charges, owes(d)...)
 			for _, c := range d.Charges {
-				o.price.Add(o.price, c.Value)
-				currencies[c.Currency] = true
+				o.cost.price.Add(o.cost.price, c.Value)
+				if c.Value.Sign() != 0 {
+					o.cost.currencies = append(o.cost.currencies, c.Currency)
+				}
 			}
 		}
+		o.cost.limits = len(o.limits)
 		list = append(list, o)
 	}
-	several := len(currencies) > 1
-	slices.SortStableFunc(list, func(a, b option) int {
-		switch c := a.price.Cmp(b.price); {
-		case several && a.price.Sign() > 0 && b.price.Sign() > 0: // of several currencies: no one is lower
-			return 0
-		case c != 0:
-			return c
-		default:
-			return len(a.limits) - len(b.limits)
-		}
-	})
+	rank(list, func(o option) cost { return o.cost })
 	return list
 }
 

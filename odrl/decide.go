@@ -1,10 +1,10 @@
 package odrl
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"time"
 
@@ -220,7 +220,13 @@ func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 		}
 		list = append(list, c)
 	}
-	rank(list)
+	rank(list, func(c Candidate) cost {
+		asks := cost{price: big.NewRat(c.Charge.Nano, 1), limits: len(c.Limits)}
+		if !c.Charge.IsZero() {
+			asks.currencies = []string{c.Charge.Currency}
+		}
+		return asks
+	})
 	return list, nil
 }
 
@@ -236,31 +242,6 @@ func (f *finding) due(r *rules.Rule, active map[int]bool) []*rules.Duty {
 		list = append(list, o.Duties[0])
 	}
 	return list
-}
-
-// rank sorts by lowest charge, then fewest limits, then document order. Free comes first; charges of
-// several currencies cannot be compared and stay in document order.
-func rank(list []Candidate) {
-	currency, several := "", false
-	for _, c := range list {
-		if !c.Charge.IsZero() {
-			several = several || currency != "" && c.Charge.Currency != currency
-			currency = c.Charge.Currency
-		}
-	}
-	slices.SortStableFunc(list, func(a, b Candidate) int {
-		switch {
-		case several && !a.Charge.IsZero() && !b.Charge.IsZero():
-			return 0
-		case a.Charge.Nano != b.Charge.Nano:
-			if several { // one of them is free
-				return cmp.Compare(min(a.Charge.Nano, 1), min(b.Charge.Nano, 1))
-			}
-			return cmp.Compare(a.Charge.Nano, b.Charge.Nano)
-		default:
-			return cmp.Compare(len(a.Limits), len(b.Limits))
-		}
-	})
 }
 
 // owed are the duties beside payment and signing, of any permission that applies: which one is used

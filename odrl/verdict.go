@@ -94,7 +94,7 @@ func (v *verdict) in(set string) []*rules.Entry {
 func (v *verdict) evaluation() Evaluation {
 	ev := Evaluation{Rules: v.report()}
 	unmet := v.in("unmet")
-	best := v.rank(v.in("permitting"))
+	best := v.options(v.in("permitting"))
 	ev.Duties = v.owed(best, unmet)
 	switch v.ruling {
 	case "conflict":

@@ -1,0 +1,49 @@
+package odrl
+
+import (
+	"math/big"
+	"slices"
+)
+
+// A cost is what a permission asks of an agent: a price, its currencies where it is not zero, and a number of limits.
+type cost struct {
+	price      *big.Rat
+	currencies []string
+	limits     int
+}
+
+// rank sorts permissions by lowest price, then fewest limits, then document order. Those without a price come first; prices in several
+// currencies cannot be compared and stay in document order.
+func rank[T any](list []T, of func(T) cost) {
+	if len(list) < 2 {
+		return
+	}
+	type ranked struct {
+		one T
+		cost
+	}
+	all, currency, several := make([]ranked, len(list)), "", false
+	for i, one := range list {
+		all[i] = ranked{one, of(one)}
+		for _, c := range all[i].currencies {
+			several = several || currency != "" && c != currency
+			currency = c
+		}
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		by := a.price.Cmp(b.price)
+		if several {
+			by = a.price.Sign() - b.price.Sign()
+			if a.price.Sign() > 0 && b.price.Sign() > 0 {
+				return 0
+			}
+		}
+		if by != 0 {
+			return by
+		}
+		return a.limits - b.limits
+	})
+	for i := range all {
+		list[i] = all[i].one
+	}
+}
