@@ -58,6 +58,12 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 			bases = append([]string{b}, bases...)
 		}
 	}
+	door := func(name string) string { // a URL, or nothing
+		if text := c.Doors[name]; strings.Contains(text, "://") {
+			return text
+		}
+		return ""
+	}
 	e := Endpoints{
 		Agents:  at.String(),
 		Policy:  joinAll(bases, policyPaths),
@@ -67,10 +73,10 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 		Issue:   joinAll(bases, issuePaths),
 		Renew:   joinAll(bases, renewPaths),
 		Revoke:  joinAll(bases, revokePaths),
-		MCP:     c.MCP,
-		A2A:     c.A2A,
-		UAgents: c.UAgents.Endpoint, UAgentsAddress: c.UAgents.Address, AEAAddress: c.AEA,
-		MRPKey: c.MRP.Key, MRPRelay: c.MRP.Relay,
+		MCP:     door("uim-mcp"),
+		A2A:     door("uim-a2a"),
+		UAgents: door("uim-uagents-endpoint"), UAgentsAddress: c.Doors["uim-uagents"], AEAAddress: c.Doors["uim-aea"],
+		MRPKey: c.Doors["uim-mrp"], MRPRelay: door("uim-mrp-relay"),
 	}
 	if c.PolicyFile != "" {
 		e.Policy = []string{c.PolicyFile}

@@ -11,11 +11,9 @@ type Catalog struct {
 	PolicyFile string // uim-policy-file, or security.policy_url
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
-	MCP        string // uim-mcp
-	A2A        string // uim-a2a
-	UAgents    UAgents
-	AEA        string // uim-aea: fetch1…
-	MRP        MRP
+	// Doors are the members that name the service in other protocols, such as uim-mcp, by their names: all texts whose names begin with
+	// uim- and that have no field of their own here, of at most 2,083 characters. One with "://" is an http or https URL.
+	Doors      map[string]string
 	Issuer     string // uim-issuer
 	License    string // uim-license
 	Compliance Compliance
@@ -32,18 +30,6 @@ type Catalog struct {
 	document []byte
 	members  []member
 	spans    []edit // the place of each intent in document, and its published text
-}
-
-// UAgents is the service among agents of the uAgents protocol. Both members may be empty.
-type UAgents struct {
-	Address  string // uim-uagents: agent1…
-	Endpoint string // uim-uagents-endpoint: URL to which envelopes are sent
-}
-
-// MRP is the service among agents of the Machine Relay Protocol. Both members may be empty.
-type MRP struct {
-	Key   string // uim-mrp: its public key, 43 characters of base64url
-	Relay string // uim-mrp-relay: URL of the relay that it uses
 }
 
 // Intents returns all intents in the order of the document.

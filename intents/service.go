@@ -1,7 +1,10 @@
 package intents
 
 import (
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -99,11 +102,7 @@ func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	c.PolicyFile = f.address("", tree, "uim-policy-file")
 	c.Discovery = f.address("", tree, "uim-api-discovery")
 	c.Execute = f.address("", tree, "uim-api-execute")
-	c.MCP = f.address("", tree, "uim-mcp")
-	c.A2A = f.address("", tree, "uim-a2a")
-	c.UAgents = UAgents{f.text("", tree, "uim-uagents", maxURL), f.address("", tree, "uim-uagents-endpoint")}
-	c.AEA = f.text("", tree, "uim-aea", maxURL)
-	c.MRP = MRP{f.text("", tree, "uim-mrp", maxURL), f.address("", tree, "uim-mrp-relay")}
+	c.Doors = f.doors(tree)
 	c.Issuer = f.text("", tree, "uim-issuer", maxURL)
 	c.License = f.text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)
@@ -201,6 +200,26 @@ func (f *findings) compliance(name string, tree strictjson.Object) Compliance {
 		}
 	}
 	return out
+}
+
+// doors reads the members that name the service in other protocols.
+func (f *findings) doors(tree strictjson.Object) map[string]string {
+	doors := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(tree)) {
+		value, text := tree[name].(string)
+		if !text || !strings.HasPrefix(name, "uim-") || slices.Contains(topMembers, name) {
+			continue
+		}
+		if strings.Contains(value, "://") {
+			value = f.address("", tree, name)
+		} else {
+			value = f.text("", tree, name, maxURL)
+		}
+		if value != "" {
+			doors[name] = value
+		}
+	}
+	return doors
 }
 
 // address reads an optional absolute http or https URL.
