@@ -89,4 +89,7 @@ type CounterSlot struct {
 	LimitID   string
 	Period    limit.Period
 	Slot      int64
+	// Restored is when the state had last been set back to an earlier one; the zero time: never. Units that were counted before another
+	// time are not given back: the state may not know them.
+	Restored time.Time
 }

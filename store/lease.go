@@ -37,4 +37,6 @@ type Lease struct {
 	Ends    time.Duration // until the store's slot ends: from then on no call may be admitted with the units
 	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the last slot for dispatch
 	Refusal *LimitError   // nil, or: the limit is used up
+	// Restored is that of the slot: see CounterSlot. No call may be admitted with the units once the state was set back at another time.
+	Restored time.Time
 }

@@ -10,7 +10,8 @@ import (
 
 // An entry is the local state of one counter.
 type entry struct {
-	key key
+	key        key
+	restoredAt func() time.Time // of the store
 
 	mu   sync.Mutex
 	gone bool // no longer in its shard: a caller that finds it so looks it up again
@@ -35,6 +36,8 @@ type lease struct {
 	expires instant // no call that was admitted on it is sent any more
 	resets  instant // the oldest counted slot ends
 	by      *fetch
+
+	restored time.Time // when the state had last been set back
 }
 
 // A refusal is the store's answer that a limit is used up.
@@ -61,7 +64,7 @@ const (
 // store, and may use it until the call could no longer be sent.
 func (w *reservation) availability(now instant) availability {
 	e := w.entry
-	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0
+	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0 && e.valid()
 	switch {
 	case usable && w.waitedForLease() && !e.expires.reached(now), usable && !e.ends.reached(now):
 		return leased
@@ -71,6 +74,9 @@ func (w *reservation) availability(now instant) availability {
 		return missing
 	}
 }
+
+// valid reports whether the state was not set back since the lease was taken.
+func (e *entry) valid() bool { return e.restored.Equal(e.restoredAt()) }
 
 // waitedForLease reports whether the lease is the one that the call waited for.
 func (w *reservation) waitedForLease() bool { return w.waited != nil && w.waited == w.entry.by }
@@ -118,7 +124,7 @@ func (e *entry) spend(now instant) {
 
 // close ends the lease, and returns the units to give back.
 func (e *entry) close() (back store.LeaseReturn, ok bool) {
-	back = store.LeaseReturn{CounterSlot: e.key.slot(e.slot), Units: e.units}
+	back = store.LeaseReturn{CounterSlot: e.counted(), Units: e.units}
 	e.lease = lease{}
 	return back, back.Units > 0
 }

@@ -132,6 +132,7 @@ func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, tur
 	e.lease = lease{
 		max: most, slot: got.Slot, units: got.Units, left: got.Left, by: f,
 		ends: sent.add(min(turn, got.Ends)), expires: sent.add(got.Expires), resets: at(got.Resets),
+		restored: got.Restored,
 	}
 	e.unserved = max(0, f.waiting.Load()-got.Units)
 }

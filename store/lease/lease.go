@@ -8,6 +8,7 @@
 //
 // A lease is some units of one limit in one slot, which the store has counted as used before the holder gets them. So
 // no window ever contains more than the limit, even if the holder is killed; what a crash leaves behind counts as used.
+// Where the state is set back to an earlier one, which may not know them, all leases end.
 // The store's clock determines the slot. The holder counts the time to its end from the start of its request, on the
 // monotonic and on the wall clock, and uses the one that ends sooner: after a process was stopped, or a machine was
 // suspended, its leases have expired. The rest of a lease is returned once, after the holder has stopped admitting
@@ -36,6 +37,9 @@ type Store interface {
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 	// Lease is one transaction. After ErrUnavailable it is unknown whether it was committed.
 	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
+	// RestoredAt returns when the state was last set back to an earlier one, as far as this process knows; the zero time: never. It is
+	// quick.
+	RestoredAt() time.Time
 	// Used reports whether a call under the agreement is on record, as far as this process can determine it without the
 	// database.
 	Used(service string, id pat.AgreementID) bool

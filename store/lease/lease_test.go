@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/store"
+	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 func TestCallsOnALeaseWriteNothing(t *testing.T) {
@@ -336,5 +337,32 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 	r.begin(free(rate("4", 1000, limit.Hour)))
 	if r.store.begins.Load() != 4 {
 		t.Fatal("the room was not used again")
+	}
+}
+
+// Where the state is set back to an earlier one, as by a standby that is promoted, units on lease are not used any more, and not given back:
+// the state may not know that they were counted.
+func TestALeaseEndsWhereTheStateIsSetBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	limited := limit.OfToken(limit.Rate{Max: 1000, Period: limit.Hour})
+	q := free(store.Reservation{Principal: "agent", Limit: limited})
+	r.warm(q)
+	taken := r.begin(q)
+	state := r.store.Store.(*sqlstore.Store) //nolint:forcetypeassert // of newRig
+	if _, err := state.Restored(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var after store.Admission
+	r.costs(1, func() { after = r.begin(q) })
+	left := after.Standing[0].Left
+	if _, err := r.Settle(t.Context(), taken, store.Settlement{State: store.Released, Outcome: store.NotSent}); err != nil {
+		t.Fatal(err)
+	}
+	if now := r.begin(q).Standing[0].Left; now != left-1 {
+		t.Errorf("%d are left after a unit of before came back; before %d", now, left)
+	}
+	if left > 1000-22 {
+		t.Errorf("%d are left: units of before were given back", left)
 	}
 }

@@ -24,8 +24,8 @@ func (k *key) compare(o *key) int {
 		strings.Compare(k.limitID, o.limitID), strings.Compare(string(k.period), string(o.period)))
 }
 
-func (k *key) slot(slot int64) store.CounterSlot {
-	return store.CounterSlot{Principal: k.principal, LimitID: k.limitID, Period: k.period, Slot: slot}
+func (e *entry) counted() store.CounterSlot {
+	return store.CounterSlot{Principal: e.key.principal, LimitID: e.key.limitID, Period: e.key.period, Slot: e.slot, Restored: e.restored}
 }
 
 // shards let callers with different limits use different locks.
@@ -68,7 +68,7 @@ func (h *Holder) entry(k *key) *entry {
 	if s.entries == nil {
 		s.entries = map[key]*entry{}
 	}
-	e := &entry{key: own}
+	e := &entry{key: own, restoredAt: h.store.RestoredAt}
 	s.entries[own] = e
 	h.entries.Add(1)
 	return e

@@ -111,7 +111,7 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 	for i := range ws.n {
 		w := &ws.list[i]
 		w.entry.spend(now)
-		begun.Taken[i] = w.entry.key.slot(w.entry.slot)
+		begun.Taken[i] = w.entry.counted()
 		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
 	}
 	return begun, true

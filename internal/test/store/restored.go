@@ -12,6 +12,7 @@ import (
 func testRestored(t *testing.T, open Opener) {
 	t.Helper()
 	each(t, open, map[string]func(*suite){
+		"what was counted before is not given back":  restoredReturns,
 		"every window is used up until it is over":   restoredWindows,
 		"limits of the service's own go on":          restoredOwnLimits,
 		"a lifetime counter keeps what is known":     restoredLifetime,
@@ -145,4 +146,28 @@ func restoredCharges(b *suite) {
 	}
 	b.balanced()
 	b.begin(b.paid(1)) // a charge without a limit has no window
+}
+
+func restoredReturns(b *suite) {
+	own := store.Reservation{Principal: agent, Limit: limit.OfToken(limit.Rate{Max: 100, Period: limit.Hour})}
+	leased := b.lease(demand(own, 20, 0))[0]
+	begun := b.begin(b.recorded(own))
+	b.must(b.MarkRestored(b.Context()))
+	left := b.lease(demand(own, 1, 0))[0].Left
+	back := store.LeaseReturn{
+		CounterSlot: store.CounterSlot{Principal: agent, LimitID: own.ID, Period: limit.Hour, Slot: leased.Slot, Restored: leased.Restored},
+		Units:       leased.Units,
+	}
+	got, err := b.Lease(b.Context(), store.LeaseRequest{
+		Service: service, Returns: []store.LeaseReturn{back}, Demands: []store.LeaseDemand{demand(own, 1, 0)},
+	})
+	b.must(err)
+	if got[0].Left != left-got[0].Units {
+		b.Errorf("%d are left after a lease of before came back, and %d were leased; before %d", got[0].Left, got[0].Units, left)
+	}
+	left = got[0].Left
+	b.settle(begun, store.Released, store.NotSent)
+	if got := b.lease(demand(own, 1, 0))[0]; got.Left != left-got.Units {
+		b.Errorf("%d are left after a call of before was not sent, and %d were leased; before %d", got.Left, got.Units, left)
+	}
 }

@@ -76,6 +76,7 @@ type upkeep interface {
 	Sweep(ctx context.Context) (int, error)
 	Purge(ctx context.Context) (int, error)
 	MarkRestored(ctx context.Context) error
+	RestoredAt() time.Time
 	Ready(ctx context.Context) error
 	Close() error
 }

@@ -60,24 +60,34 @@ func (w *work) fit(rs []reservation) error {
 
 // take takes one unit of each limit, and returns the slots.
 func (w *work) take(rs []reservation) []store.CounterSlot {
-	out := make([]store.CounterSlot, len(rs))
+	out, restored := make([]store.CounterSlot, len(rs)), w.calls.db.Floor()
 	for i, r := range rs {
 		c := w.counters[r.key]
 		c.Take(1)
 		c.dispatched()
 		c.dirty = true
-		out[i] = store.CounterSlot{Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot}
+		out[i] = store.CounterSlot{
+			Principal: pat.Principal(r.key.AgentID), LimitID: r.key.LimitID, Period: r.key.Period, Slot: c.Slot, Restored: restored,
+		}
 	}
 	return out
 }
 
-// give gives units back, where they still count.
+// give gives one unit of each slot back.
 func (w *work) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
-		c := w.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
-		if c.err == nil && c.Give(s.Slot, 1) {
-			c.dirty = true
-		}
+		w.giveBack(service, s, 1)
+	}
+}
+
+// giveBack gives units back, where they still count.
+func (w *work) giveBack(service string, s store.CounterSlot, units int64) {
+	if !s.Restored.Equal(w.calls.db.Floor()) {
+		return
+	}
+	c := w.counters[CounterKey{service, string(s.Principal), s.LimitID, s.Period}]
+	if c.err == nil && c.Give(s.Slot, units) {
+		c.dirty = true
 	}
 }
 
