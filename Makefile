@@ -13,7 +13,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## one static binary, ./uimgate
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o uimgate ./cmd/uimgate
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$(VERSION)" -o uimgate ./cmd/uimgate
 
 test: ## every test
 	@$(RUN) ./...

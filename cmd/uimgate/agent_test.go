@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/agentcmd"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
@@ -33,7 +35,7 @@ func newAgentHome(t *testing.T) *agentHome {
 func (h *agentHome) agent(args ...string) (stdout, stderr string, err error) {
 	h.t.Helper()
 	root := &cobra.Command{Use: "uimgate", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(agentCommand())
+	root.AddCommand(agentcmd.Command())
 	var out, errOut bytes.Buffer
 	root.SetArgs(append([]string{"agent"}, args...))
 	root.SetIn(strings.NewReader(h.stdin))
@@ -64,7 +66,7 @@ func (h *agentHome) json(args ...string) map[string]any {
 func (h *agentHome) usage(want string, args ...string) {
 	h.t.Helper()
 	_, _, err := h.agent(args...)
-	var usage usageError
+	var usage cli.UsageError
 	if !errors.As(err, &usage) || !strings.Contains(err.Error(), want) {
 		h.t.Errorf("%v: %v, want a usage error with %q", args, err, want)
 	}
@@ -244,7 +246,7 @@ func TestAgentWithoutAKey(t *testing.T) {
 }
 
 func TestAgentHelpShowsAnExample(t *testing.T) {
-	for _, c := range agentCommand().Commands() {
+	for _, c := range agentcmd.Command().Commands() {
 		if !strings.Contains(c.Example, "uimgate agent "+c.Name()) {
 			t.Errorf("%s has no example", c.Name())
 		}

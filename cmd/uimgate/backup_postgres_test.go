@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
@@ -31,7 +32,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	g.stop()
 	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
-	var made stateCopy
+	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 ||
 		strings.Contains(s.out, "postgres://") {
 		t.Fatalf("%+v, %v", s, err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin"
 )
 
@@ -22,7 +23,7 @@ func TestBackupAndRestore(t *testing.T) {
 	g.run("usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
 	file := filepath.Join(t.TempDir(), "backup.db")
 	s := command(t, "", "backup", file, "-c", g.config(), "-o", "json")
-	var made stateCopy
+	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 ||
 		made.Entries != 3 || made.Bytes == 0 || made.RelayMessages != 0 || !strings.Contains(s.out, `"relay_messages"`) {
 		t.Fatalf("%+v, %v", s, err)
@@ -146,7 +147,7 @@ func TestRestoreOverADamagedState(t *testing.T) {
 		t.Errorf("a backup of it: %+v", s)
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
-	var made stateCopy
+	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone {
 		t.Fatalf("%+v, %v", s, err)
 	}

@@ -49,8 +49,10 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	if err := writeFiles(dir, result.Write); err != nil {
-		t.Fatal(err)
+	for name, text := range result.Write {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cfg, problems := config.Load(filepath.Join(dir, openapi.ConfigFile),
 		config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/uimgate/uimgate/intents/openapi"
 )
 
 // Values that the service wants of the operator: a header that every operation requires, a secret in bodies, an account in
@@ -35,16 +32,16 @@ func TestProposedFixedValuesRun(t *testing.T) {
 	if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	s := &initSettings{document: path, out: t.TempDir(), options: openapi.Options{Namespace: "api.example.com"}}
-	if err := s.run(t.Context(), &said, &said); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
+	dir := t.TempDir()
+	made := command(t, "", "init", "--openapi", path, "--namespace", "api.example.com", "--out", dir)
+	if made.code != exitDone {
+		t.Fatal(made.out, made.errors)
 	}
-	if !strings.Contains(said.String(), "6 operations offered, 1 not offered") ||
-		!strings.Contains(said.String(), `it requires the header "X-Shop-Token": give it under services[].fixed of uimgate.yaml: 5 operations`) {
-		t.Errorf("init says:\n%s", said.String())
+	if !strings.Contains(made.out+made.errors, "6 operations offered, 1 not offered") ||
+		!strings.Contains(made.out+made.errors, `it requires the header "X-Shop-Token": give it under services[].fixed of uimgate.yaml: 5 operations`) {
+		t.Errorf("init says:\n%s", made.out+made.errors)
 	}
-	file := filepath.Join(s.out, "uimgate.yaml")
+	file := filepath.Join(dir, "uimgate.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +74,7 @@ func TestProposedFixedValuesRun(t *testing.T) {
 		})
 	}))
 	t.Cleanup(upstream.Close)
-	url := runMade(t, s.out, upstream.URL)
+	url := runMade(t, dir, upstream.URL)
 	token := agreeTo(t, url)
 	for uid, call := range map[string]struct {
 		parameters map[string]any

@@ -22,7 +22,6 @@ import (
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/intents/openapi"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -263,14 +262,12 @@ func TestADocumentOfSeveralFilesRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var said bytes.Buffer
-	s := &initSettings{
-		document: filepath.Join(spec, "api.yaml"), out: t.TempDir(), options: openapi.Options{Namespace: "api.example.com"},
+	dir := t.TempDir()
+	made := command(t, "", "init", "--openapi", filepath.Join(spec, "api.yaml"), "--namespace", "api.example.com", "--out", dir)
+	if made.code != exitDone {
+		t.Fatal(made.out, made.errors)
 	}
-	if err := s.run(t.Context(), &said, &said); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
-	}
-	url := runMade(t, s.out, shopOfDocument(t).URL)
+	url := runMade(t, dir, shopOfDocument(t).URL)
 	token := agreeTo(t, url)
 	for sku, want := range map[string]struct {
 		status int

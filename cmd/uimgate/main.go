@@ -11,15 +11,18 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/agentcmd"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/gatewaycmd"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/mrpcmd"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/relaycmd"
 	"github.com/uimgate/uimgate/config"
 )
@@ -40,12 +43,6 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// errSilent ends a command with exit code 1 after it has printed itself what went wrong.
-var errSilent = errors.New("failed")
-
-// usageError marks a mistake in the command line.
-type usageError struct{ error }
-
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := rootCommand() //nolint:contextcheck // cobra hands the context to each command
 	root.SetArgs(args)
@@ -53,11 +50,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	command, err := root.ExecuteContextC(ctx)
-	_, usage := errors.AsType[usageError](err)
+	_, usage := errors.AsType[cli.UsageError](err)
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errSilent):
+	case errors.Is(err, cli.ErrSilent):
 		return exitWrong
 	case usage:
 		fmt.Fprintf(stderr, "uimgate: %v\n%sRun '%s --help' for usage.\n", err, dashHint(args), command.CommandPath())
@@ -96,93 +93,58 @@ validated, limited, metered and accounted for.`,
   uimgate check -c uimgate.yaml   # what serve would refuse
   uimgate serve -c uimgate.yaml   # the gateway`,
 		SilenceErrors: true, SilenceUsage: true,
-		Version: readVersion().Version,
-		Args:    usageArgs(knownCommand),
+		Version: cli.ReadVersion().Version,
+		Args:    cli.Args(cli.KnownCommand),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetVersionTemplate(readVersion().String() + "\n")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetVersionTemplate(cli.ReadVersion().String() + "\n")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.Usage(err) })
+	mrp, relay := mrpCommands()
 	root.AddCommand(
-		demoCommand(), serveCommand(), checkCommand(), configCommand(), policyCommand(), initCommand(), keysCommand(), backupCommand(),
-		restoreCommand(), verifyLedgerCommand(), agentCommand(), mcpCommand(), dnsCommand(), serverJSONCommand(), versionCommand(),
+		demoCommand(), // cmd/uimgate/internal/demo
+
+		// A gateway: cmd/uimgate/internal/gatewaycmd
+		gatewaycmd.Init(), gatewaycmd.Check(), gatewaycmd.Config(), gatewaycmd.Serve(), gatewaycmd.DNS(), gatewaycmd.ServerJSON(),
+
+		// Its operator: cmd/uimgate/internal/operatorcmd
+		operatorcmd.Status(), operatorcmd.Doors(), operatorcmd.Reload(), operatorcmd.Agents(), operatorcmd.Agreements(), operatorcmd.PATs(),
+		operatorcmd.Usage(), operatorcmd.Keys(), operatorcmd.Backup(), operatorcmd.Restore(), operatorcmd.VerifyLedger(),
+
+		// Policies: cmd/uimgate/internal/policycmd
+		policycmd.Command(),
+
+		// Agents: cmd/uimgate/internal/agentcmd
+		agentcmd.Command(), agentcmd.Bridge(),
+
+		// The Machine Relay Protocol: cmd/uimgate/internal/{mrpcmd,relaycmd}
+		mrp, relay,
+
+		versionCommand(),
 	)
-	root.AddCommand(mrpCommands()...)
-	root.AddCommand(operatorCommands()...)
 	return root
 }
 
-// mrpCommands are those of the Machine Relay Protocol: for agents, and for operators of a relay.
-func mrpCommands() []*cobra.Command {
-	version, usage := readVersion().Version, func(err error) error { return usageError{err} }
-	relay := relaycmd.Program{
-		Version: version, Usage: usage,
-		Log: func(w io.Writer) *zap.Logger { return newLogger(config.Log{Level: "info", Format: config.LogAuto}, w) },
+// mrpCommands returns those of the Machine Relay Protocol: for agents and operators of a relay, and to serve one.
+func mrpCommands() (mrp, relay *cobra.Command) {
+	version := cli.ReadVersion().Version
+	program := relaycmd.Program{
+		Version: version, Usage: cli.Usage,
+		Log: func(w io.Writer) *zap.Logger {
+			return gatewaycmd.NewLogger(config.Log{Level: "info", Format: config.LogAuto}, w)
+		},
 	}
-	agent := mrpcmd.Command(mrpcmd.Program{Version: version, Usage: usage})
-	agent.AddCommand(relaycmd.Operator(relay)...)
-	return []*cobra.Command{agent, relaycmd.Serve(relay)}
-}
-
-// knownCommand refuses an unknown command, and suggests the nearest.
-func knownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
-	c.SuggestionsMinimumDistance = 2
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		return fmt.Errorf("%w: did you mean %s?", err, strings.Join(near, " or "))
-	}
-	return err
-}
-
-// usageArgs makes a wrong number of arguments a mistake of usage.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usageError{err}
-		}
-		return nil
-	}
-}
-
-// version is set by the linker in releases; where it is empty, that of the module is taken.
-var version = ""
-
-type buildVersion struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"`
-	Go      string `json:"go"`
-}
-
-func (v buildVersion) String() string {
-	return fmt.Sprintf("uimgate %s (commit %s, %s)", v.Version, v.Commit, v.Go)
-}
-
-func readVersion() buildVersion {
-	v := buildVersion{Version: version, Commit: "unknown", Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if v.Version == "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v.Commit = s.Value
-		}
-	}
-	return v
+	mrp = mrpcmd.Command(mrpcmd.Program{Version: version, Usage: cli.Usage})
+	mrp.AddCommand(relaycmd.Operator(program)...)
+	return mrp, relaycmd.Serve(program)
 }
 
 func versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "version", Short: "Print version, commit and Go version", Args: usageArgs(cobra.NoArgs),
+		Use: "version", Short: "Print version, commit and Go version", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate version --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			v := readVersion()
+			v := cli.ReadVersion()
 			if asJSON {
 				return json.NewEncoder(c.OutOrStdout()).Encode(v)
 			}

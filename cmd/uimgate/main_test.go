@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 )
 
 // TestMain makes the real command available to scripts as uimgate.
@@ -33,7 +35,7 @@ const (
 )
 
 func (m tests) Run() int {
-	for _, name := range []string{envAdminToken, envAdminURL, "UIMGATE_AGENT_ID"} {
+	for _, name := range []string{operatorcmd.EnvAdminToken, operatorcmd.EnvAdminURL, "UIMGATE_AGENT_ID"} {
 		if err := os.Unsetenv(name); err != nil {
 			panic(err)
 		}

@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
 )
@@ -42,7 +46,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
-	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != csvText(string(key.Thumbprint())) {
+	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != cli.CSVText(string(key.Thumbprint())) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
@@ -401,21 +405,6 @@ func TestAllPages(t *testing.T) {
 	}
 }
 
-func TestPeriods(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ from, to, month, begins, ends string }{
-		{"", "", "", "", ""},
-		{"", "", "2026-12", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
-		{"2026-11", "2026-11-08", "", "2026-11-01T00:00:00Z", "2026-11-08T00:00:00Z"},
-		{"2026-11-01T00:30:00+01:00", "", "", "2026-10-31T23:30:00Z", ""},
-	} {
-		begins, ends, err := period(c.from, c.to, c.month)
-		if err != nil || exactTime(begins) != c.begins || exactTime(ends) != c.ends {
-			t.Errorf("%+v: %s, %s, %v", c, begins, ends, err)
-		}
-	}
-}
-
 func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
@@ -451,7 +440,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 5 || strings.Contains(s.out, "PRIVATE") {
 		t.Errorf("%+v", s)
 	}
-	if got := want[admin.Key](g, "keys", "retire", string(first[0].ID), "--at", "2100-01-01T00:00:00Z"); got.NotAfter.Year() != 2100 {
+	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID)); got.NotAfter.Year() != 2100 {
 		t.Errorf("%+v", got)
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
@@ -491,16 +480,18 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 	}
 }
 
-func TestEveryOperatorCommandExplainsItself(t *testing.T) {
-	t.Setenv(envAdminToken, "token-0123456789abcdef")
-	for _, c := range append(operatorCommands(), keysCommand()) {
-		all := append(c.Commands(), c)
-		for _, c := range all {
-			if c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "uimgate ") {
-				t.Errorf("%s has no example", c.CommandPath())
-			}
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Setenv(operatorcmd.EnvAdminToken, "token-0123456789abcdef")
+	var explained func(*cobra.Command)
+	explained = func(c *cobra.Command) {
+		if c.Example == "" || c.Short == "" || !strings.Contains(c.Example, "uimgate ") {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for _, c := range c.Commands() {
+			explained(c)
 		}
 	}
+	explained(rootCommand())
 	for _, args := range [][]string{
 		{"agents", "list", "-o", "xml"},
 		{"agents", "list", "--bogus"},
@@ -520,17 +511,5 @@ func TestEveryOperatorCommandExplainsItself(t *testing.T) {
 	}
 	if s := command(t, "", "agents"); s.code != exitDone || !strings.Contains(s.out, "add-key") {
 		t.Errorf("%+v", s)
-	}
-}
-
-func TestNothingSteersTheTerminal(t *testing.T) {
-	t.Parallel()
-	if got := sanitize("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
-		t.Errorf("%q", got)
-	}
-	for text, want := range map[string]string{"abc-1.x:2": "abc-1.x:2", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
-		if got := shellQuote(text); got != want {
-			t.Errorf("%q: %s", text, got)
-		}
 	}
 }

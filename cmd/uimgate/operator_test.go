@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,18 +133,26 @@ func command(t *testing.T, stdin string, args ...string) output {
 	return output{code, out.String(), errs.String()}
 }
 
+// flagged adds flags to arguments, before those that are certainly none.
+func flagged(args []string, flags ...string) []string {
+	if i := slices.Index(args, "--"); i >= 0 {
+		return slices.Concat(args[:i], flags, args[i:])
+	}
+	return slices.Concat(args, flags)
+}
+
 // run runs an operator command against the gateway, with the token from its data directory.
 func (g *running) run(args ...string) output { g.Helper(); return g.runWith("", args...) }
 
 func (g *running) runWith(stdin string, args ...string) output {
 	g.Helper()
-	return command(g.T, stdin, append(args, "--admin", g.addresses.Admin, "-c", g.config())...)
+	return command(g.T, stdin, flagged(args, "--admin", g.addresses.Admin, "-c", g.config())...)
 }
 
 // want runs a command that must succeed and prints its record as JSON.
 func want[T any](g *running, args ...string) T {
 	g.Helper()
-	s := g.run(append(args, "-o", "json")...)
+	s := g.run(flagged(args, "-o", "json")...)
 	var v T
 	if err := json.Unmarshal([]byte(s.out), &v); s.code != exitDone || err != nil {
 		g.Fatalf("%v: %+v, %v", args, s, err)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 )
 
 func TestOperatorCommandsFindTheirToken(t *testing.T) {
@@ -19,11 +21,11 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	token := strings.TrimSpace(string(text))
 	nowhere := filepath.Join(t.TempDir(), "uimgate.yaml")
 	list := []string{"agents", "list", "-c", nowhere}
-	if s := command(t, "", append(list, "--admin", g.addresses.Admin)...); s.code != exitWrong || !strings.Contains(s.errors, envAdminToken) {
+	if s := command(t, "", append(list, "--admin", g.addresses.Admin)...); s.code != exitWrong || !strings.Contains(s.errors, operatorcmd.EnvAdminToken) {
 		t.Errorf("without a token: %+v", s)
 	}
-	t.Setenv(envAdminURL, g.addresses.Admin)
-	t.Setenv(envAdminToken, "wrong-token-canary")
+	t.Setenv(operatorcmd.EnvAdminURL, g.addresses.Admin)
+	t.Setenv(operatorcmd.EnvAdminToken, "wrong-token-canary")
 	if s := command(t, "", list...); s.code != exitWrong || !strings.Contains(s.errors, "admin token") ||
 		strings.Contains(s.errors, "canary") {
 		t.Errorf("with a wrong token: %+v", s)
@@ -31,7 +33,7 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	if s := command(t, "", append(list, "--admin-token-file", g.write("token", token+"\n"))...); s.code != exitDone {
 		t.Errorf("with a file: %+v", s)
 	}
-	t.Setenv(envAdminToken, token)
+	t.Setenv(operatorcmd.EnvAdminToken, token)
 	if s := command(t, "", list...); s.code != exitDone {
 		t.Errorf("with the environment: %+v", s)
 	}
@@ -45,8 +47,8 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 
 // The token must never go to another machine unencrypted, nor to wherever an answer points.
 func TestTheTokenStaysWhereItBelongs(t *testing.T) {
-	t.Setenv(envAdminToken, "token-0123456789abcdef")
-	t.Setenv(envAdminURL, "")
+	t.Setenv(operatorcmd.EnvAdminToken, "token-0123456789abcdef")
+	t.Setenv(operatorcmd.EnvAdminURL, "")
 	for _, u := range []string{
 		"http://gateway.example:8081", "http://192.0.2.1:8081", "ftp://127.0.0.1", "127.0.0.1:8081",
 		"http://user:pw@127.0.0.1:8081", "http://127.0.0.1:8081/?x=1", "http://localhost.evil.example",

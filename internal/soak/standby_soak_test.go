@@ -32,6 +32,7 @@ func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 	}
 	standby := primary.Standby(t)
 	w := newWorld(t)
+	w.loses = true
 	for _, name := range []string{"a", "b", "c"} {
 		w.gateways = append(w.gateways, newGateway(t, name, w.config(primary.Either(standby, database))))
 	}

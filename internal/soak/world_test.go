@@ -38,6 +38,7 @@ type world struct {
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // agents do not select it
 	attacked   bool
+	loses      bool         // the database comes to lack what was committed
 	locks      atomic.Int64 // how often rows were locked for long
 	declined   atomic.Int64 // how often an agent was told why it was declined
 

@@ -1,0 +1,296 @@
+// Package agentcmd has the commands of agents: uimgate agent, and the bridge for assistants.
+package agentcmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/reason"
+)
+
+// agentSettings are the flags that all commands of an agent share.
+type agentSettings struct {
+	data, key, id, state, output string
+	dns                          string
+	via, endpoint, almanac       string
+	encrypt                      bool
+	insecure, static             bool
+	timeout                      time.Duration
+}
+
+// Command is uimgate agent.
+func Command() *cobra.Command {
+	s := &agentSettings{}
+	c := &cobra.Command{
+		Use:   "agent",
+		Short: "The agent's side: discover, agree and execute, with any UIM service",
+		Long: `The agent's side of UIM, with any service that speaks it: find out what a service offers,
+read its policy, agree to it by signature, and execute intents. Data goes to stdout, text
+for people to stderr. Keys are kept under $XDG_CONFIG_HOME/uimgate, agreements and their
+tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
+		Example: `  uimgate agent keygen
+  uimgate agent discover shop.example
+  uimgate agent agree shop.example
+  uimgate agent execute shop.example:search:v1 query=tea`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if s.output != "text" && s.output != "json" {
+				return cli.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
+			}
+			return s.checkVia(c)
+		},
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&s.data, "data", "", "one directory for key and agreements, such as that of uimgate mcp --data")
+	f.StringVar(&s.key, "key", "", "private key, PEM PKCS#8 (default $XDG_CONFIG_HOME/uimgate/agent.pem)")
+	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
+	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
+	f.StringVarP(&s.output, "output", "o", "text", "text or json")
+	f.StringVar(&s.via, "via", "",
+		"the way that calls take: mcp, a2a; uagents[:agent1…] or mrp://relay/key for all that is signed (default: UIM's own)")
+	f.StringVar(&s.endpoint, "uagents-endpoint", "",
+		"URL of the service for envelopes (default: that of --almanac or agents.json)")
+	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
+	f.BoolVar(&s.encrypt, "encrypt", false, "with --via mrp://relay/key, encrypt for the service: the relay reads no call, answer or PAT")
+	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
+	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
+	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
+	c.AddCommand(
+		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
+		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),
+	)
+	return c
+}
+
+// xdg is a file under a base directory of the XDG specification.
+func xdg(variable, fallback string, parts ...string) (string, error) {
+	dir := os.Getenv(variable)
+	if !filepath.IsAbs(dir) { // XDG ignores relative paths
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("finding the home directory: %w; set %s", err, variable)
+		}
+		dir = filepath.Join(home, fallback)
+	}
+	return filepath.Join(append([]string{dir, "uimgate"}, parts...)...), nil
+}
+
+func (s *agentSettings) keyPath() (string, error) {
+	switch {
+	case s.key != "":
+		return s.key, nil
+	case s.data != "":
+		return filepath.Join(s.data, s.keyName()), nil
+	}
+	return xdg("XDG_CONFIG_HOME", ".config", s.keyName())
+}
+
+func (s *agentSettings) stateDir() (string, error) {
+	switch {
+	case s.state != "":
+		return s.state, nil
+	case s.data != "":
+		return filepath.Join(s.data, "agreements"), nil
+	}
+	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
+}
+
+// client makes the client. Without needing a key it does without one where there is none.
+func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
+	o, err := s.options(needsKey)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New(o)
+}
+
+// options are those of the client.
+func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
+	if s.timeout <= 0 {
+		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
+	}
+	o := agent.Options{
+		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout, UserAgent: "uimgate-agent/" + cli.ReadVersion().Version,
+	}
+	if s.dns != "" {
+		o.Locate = discovery.New(discovery.Options{Servers: []string{s.dns}}).Locate
+	}
+	path, err := s.keyPath()
+	if err != nil {
+		return agent.Options{}, err
+	}
+	if s.isUAgent() {
+		return s.uagentOptions(o, path)
+	}
+	if o.Relay, err = s.onRelay(); err != nil {
+		return agent.Options{}, err
+	}
+	switch key, err := agent.LoadKey(path); {
+	case err == nil:
+		o.Key = key
+	case errors.Is(err, os.ErrNotExist) && needsKey:
+		return agent.Options{}, fmt.Errorf("there is no key at %s: make one with uimgate agent keygen", path)
+	case errors.Is(err, os.ErrNotExist) && s.key == "":
+	default:
+		return agent.Options{}, err
+	}
+	return o, nil
+}
+
+// printData writes data to stdout: as JSON with -o json, otherwise by text.
+func (s *agentSettings) printData(c *cobra.Command, data any, text func(io.Writer) error) error {
+	if s.output != "json" {
+		return text(c.OutOrStdout())
+	}
+	e := json.NewEncoder(c.OutOrStdout())
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(data)
+}
+
+// printNote writes text for people to stderr, and nothing with -o json.
+func (s *agentSettings) printNote(c *cobra.Command, format string, args ...any) {
+	if s.output != "json" {
+		fmt.Fprintf(c.ErrOrStderr(), format+"\n", args...)
+	}
+}
+
+// run wraps a command so that it prints a refusal of the service in full: with -o json as data, otherwise as text.
+func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		err := f(c, args)
+		if err == nil {
+			return nil
+		}
+		if _, usage := errors.AsType[cli.UsageError](err); usage {
+			return err
+		}
+		if s.output == "json" {
+			if printErr := s.printData(c, map[string]any{"error": errorData(err)}, nil); printErr != nil {
+				return errors.Join(err, printErr)
+			}
+			return err
+		}
+		explain(c.ErrOrStderr(), err)
+		return err
+	}
+}
+
+// explain writes the details of a refusal that its message does not have.
+func explain(w io.Writer, err error) {
+	refusal, ok := errors.AsType[*agent.Error](err)
+	if !ok {
+		return
+	}
+	for _, v := range refusal.Violations {
+		fmt.Fprintf(w, "  %s\n", v)
+	}
+	if refusal.Upstream != "" {
+		fmt.Fprintf(w, "  Message of the service's API: %s\n", refusal.Upstream)
+	}
+	if refusal.Suggestion != "" {
+		fmt.Fprintf(w, "  %s\n", refusal.Suggestion)
+	}
+	for _, name := range insteads {
+		if list := instead(refusal, name); len(list) > 0 {
+			fmt.Fprintf(w, "  %s: %s\n", name, strings.Join(list, ", "))
+		}
+	}
+	if id, ok := refusal.Details["suggested_agent_id"].(string); ok {
+		fmt.Fprintf(w, "  --agent-id %s is free for your key.\n", printable(id))
+	}
+	if refusal.RetryAfter > 0 {
+		fmt.Fprintf(w, "  It may be tried again after %s.\n", refusal.RetryAfter)
+	}
+	if refusal.Outcome == "unknown" || refusal.Outcome == "done" {
+		fmt.Fprintf(w, "  The call may have taken effect (outcome: %s).\n", refusal.Outcome)
+	}
+	if refusal.Charge != nil {
+		fmt.Fprintf(w, "  Charge: %s\n", refusal.Charge)
+	}
+}
+
+// insteads are the members of error.details that name what to use instead; suggestions refer to them.
+var insteads = []string{"nearest", "replaced_by", "versions", "scope_needed"}
+
+// instead is what a member of error.details names: a text or a list of texts, without control characters.
+func instead(refusal *agent.Error, name string) []string {
+	list, isList := refusal.Details[name].([]any)
+	if !isList {
+		list = []any{refusal.Details[name]}
+	}
+	var out []string
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			out = append(out, printable(s))
+		}
+	}
+	return out
+}
+
+// errorData is an error as data.
+func errorData(err error) map[string]any {
+	data := map[string]any{"message": err.Error()}
+	put := func(name string, value any, there bool) {
+		if there {
+			data[name] = value
+		}
+	}
+	if changed, ok := errors.AsType[*agent.PolicyChangedError](err); ok {
+		data["reason"] = reason.PolicyRequiresAgreement
+		data["agreed"] = changed.Agreed
+		put("offered", changed.Offered, changed.Offered != "")
+	}
+	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
+		data["reason"], data["agreement_id"] = "PENDING", pending.AgreementID
+	}
+	refusal, ok := errors.AsType[*agent.Error](err)
+	if !ok {
+		return data
+	}
+	data["status"] = refusal.Status
+	put("message", refusal.Message, refusal.Message != "")
+	put("code", refusal.Code, refusal.Code != "")
+	put("reason", refusal.Reason, refusal.Reason != "")
+	put("uim_code", refusal.UIMCode, refusal.UIMCode != "")
+	put("suggestion", refusal.Suggestion, refusal.Suggestion != "")
+	put("upstream", map[string]string{"message": refusal.Upstream}, refusal.Upstream != "")
+	put("violations", refusal.Violations, len(refusal.Violations) > 0)
+	put("retry_after", int64(math.Ceil(refusal.RetryAfter.Seconds())), refusal.RetryAfter > 0)
+	put("outcome", refusal.Outcome, refusal.Outcome != "")
+	if _, unsent := errors.AsType[*agent.RenewalError](err); unsent {
+		data["outcome"] = "not_sent"
+	}
+	if _, lost := errors.AsType[*agent.LostError](err); lost {
+		data["outcome"] = "unknown"
+	}
+	put("charge", chargeData(refusal.Charge), refusal.Charge != nil)
+	put("suggested_agent_id", refusal.Details["suggested_agent_id"], refusal.Details["suggested_agent_id"] != nil)
+	for _, name := range insteads {
+		put(name, refusal.Details[name], len(instead(refusal, name)) > 0)
+	}
+	put("request_id", refusal.RequestID, refusal.RequestID != "")
+	return data
+}
+
+func chargeData(c *agent.Charge) map[string]string {
+	if c == nil {
+		return nil
+	}
+	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
+}

@@ -1,0 +1,274 @@
+package agentcmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
+	"github.com/uimgate/uimgate/pat"
+)
+
+func agentKeygenCommand(s *agentSettings) *cobra.Command {
+	var algorithm string
+	c := &cobra.Command{
+		Use: "keygen", Short: "Make the agent's key",
+		Long: "Make a private key for the agent (PEM PKCS#8, readable by its owner alone). A key that is there is never overwritten.",
+		Example: `  uimgate agent keygen
+  uimgate agent keygen --key ./agent.pem --algorithm RS256
+  uimgate agent keygen --via uagents   # an identity among agents of the uAgents protocol: agent1…`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: s.run(func(c *cobra.Command, _ []string) error {
+			path, err := s.keyPath()
+			if err != nil {
+				return err
+			}
+			if s.isUAgent() {
+				return s.makeSeed(c, path)
+			}
+			key, err := agent.NewKey(algorithm)
+			if errors.Is(err, agent.ErrOptions) {
+				return cli.Usage(err)
+			}
+			if err != nil {
+				return err
+			}
+			client, err := agent.New(agent.Options{Key: key, AgentID: s.id})
+			if err != nil {
+				return err
+			}
+			public, err := pat.NewKey(key.Public())
+			if err != nil {
+				return err
+			}
+			if err := agent.SaveKey(path, key); err != nil {
+				return err
+			}
+			s.printNote(c, "wrote %s\n  agent id   %s", path, client.AgentID())
+			return s.printData(c, map[string]any{
+				"key": path, "agent_id": client.AgentID(), "thumbprint": client.KeyID(), "algorithm": public.Algorithm(), "jwk": rawJSON(public.JWK()),
+			}, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, client.KeyID())
+				return err
+			})
+		}),
+	}
+	c.Flags().StringVar(&algorithm, "algorithm", pat.EdDSA, "EdDSA, ES256 or RS256")
+	return c
+}
+
+func agentAgreeCommand(s *agentSettings) *cobra.Command {
+	var (
+		yes        bool
+		declared   []string
+		acceptance agent.Acceptance
+	)
+	c := &cobra.Command{
+		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
+		Long: `Agree to the policy of a service: sign it and get a Policy Adherence Token, which is stored for
+execute. The command first explains the terms in plain words on stderr, as "policy explain" does.
+--digest names the policy to sign, --yes signs the one offered now. Without either, the command asks
+on a terminal, and fails if there is none.`,
+		Example: `  uimgate agent agree shop.example
+  uimgate agent agree shop.example --digest sha-256:Jx1…
+  uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
+  uimgate agent agree shop.example --yes --declare purpose=research
+  uimgate agent agree shop.example --yes --via uagents`,
+		Args: cli.Args(cobra.ExactArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			if yes && acceptance.Digest != "" {
+				return cli.Usage(errors.New("--yes takes the policy as it is, --digest only one: choose"))
+			}
+			var err error
+			if acceptance.Declared, err = declarations(declared); err != nil {
+				return cli.Usage(err)
+			}
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.discover(c, client, args[0])
+			if err != nil {
+				return err
+			}
+			if acceptance.Digest == "" {
+				if err := s.accept(c, service, client, &acceptance, yes); err != nil {
+					return err
+				}
+			}
+			agreement, err := service.Agree(c.Context(), acceptance)
+			if _, pending := errors.AsType[*agent.PendingError](err); err == nil || pending {
+				err = errors.Join(err, s.save(service))
+			}
+			if err != nil {
+				return err
+			}
+			return s.printAgreement(c, "agreed", agreement)
+		}),
+	}
+	f := c.Flags()
+	f.BoolVar(&yes, "yes", false, "sign the policy offered now, whatever it says")
+	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
+	f.StringArrayVar(&acceptance.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
+	f.StringArrayVar(&declared, "declare", nil,
+		"claim of the agent about itself, which it signs: name=value, such as purpose=research (repeat for several)")
+	f.StringVar(&acceptance.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
+	return c
+}
+
+// declarations reads what --declare gave; a name given several times has several values.
+func declarations(list []string) (pat.Declared, error) {
+	var d pat.Declared
+	for _, text := range list {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("--declare %q: want name=value, such as purpose=research", text)
+		}
+		if d == nil {
+			d = pat.Declared{}
+		}
+		d[name] = append(d[name], value)
+	}
+	return d, nil
+}
+
+// discover finds the service, going on with an agreement that waits for approval.
+func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
+	sessions, err := s.sessions(c, client)
+	if err != nil {
+		return nil, err
+	}
+	for _, session := range sessions {
+		if session.Matches(target) && session.Pending() {
+			return client.Resume(session)
+		}
+	}
+	return client.Discover(c.Context(), target)
+}
+
+// accept shows what would be signed and asks.
+func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
+	policy, err := service.Policy(c.Context())
+	if err != nil {
+		return err
+	}
+	s.printNote(c, "%s offers the policy %s\n  digest   %s\n  from     %s\n  you are  %s, key %s",
+		printable(service.Issuer()), printable(policy.UID), policy.Digest, printable(policy.URL), client.AgentID(), client.KeyID())
+	if s.output != "json" {
+		if err := printTerms(c, policy); err != nil {
+			return err
+		}
+	}
+	seen.Digest = policy.Digest
+	if yes {
+		return nil
+	}
+	in, ok := c.InOrStdin().(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) || s.output == "json" {
+		return cli.Usage(errors.New("nothing was signed: pass --digest " + policy.Digest + ", or --yes"))
+	}
+	if signs, err := cli.Ask(c, "Sign it?"); !signs || err != nil {
+		return cmp.Or(err, errors.New("nothing was signed"))
+	}
+	return nil
+}
+
+// printTerms explains the policy in plain words, as policy explain does.
+func printTerms(c *cobra.Command, policy agent.Policy) error {
+	known, err := policycmd.Tell(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
+	if err == nil && !known {
+		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain words: read the document itself")
+	}
+	return err
+}
+
+func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Agreement) error {
+	data := map[string]any{
+		"agreement_id": a.ID, "policy": map[string]string{"uid": a.PolicyUID, "digest": a.PolicyDigest}, "form": a.Form, "scope": a.Scope,
+	}
+	if !a.ExpiresAt.IsZero() {
+		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
+		s.printNote(c, "%s; the token is good until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
+	} else {
+		s.printNote(c, "%s", what)
+	}
+	if !a.Form.Fresh() {
+		s.printNote(c, "warning: the service accepts no fresh agreement; anyone who sees this one (%s) can replay it", a.Form)
+	}
+	if len(a.ScopeOmitted) > 0 {
+		data["scope_omitted"] = a.ScopeOmitted
+		for _, o := range a.ScopeOmitted {
+			s.printNote(c, "not granted: %s (%s)", o.Entry, o.Reason)
+		}
+	}
+	return s.printData(c, data, func(w io.Writer) error {
+		for _, entry := range a.Scope {
+			if _, err := fmt.Fprintln(w, entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func agentRenewCommand(s *agentSettings) *cobra.Command {
+	return &cobra.Command{
+		Use: "renew [SERVICE]", Short: "Renew the token of an agreement now",
+		Long:    "Renew the token of an agreement now. execute does so by itself when it is time.",
+		Example: `  uimgate agent renew shop.example`,
+		Args:    cli.Args(cobra.MaximumNArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.resume(c, client, strings.Join(args, ""), "")
+			if err != nil {
+				return err
+			}
+			agreement, err := service.Renew(c.Context())
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.save(service), s.printAgreement(c, "renewed", agreement))
+		}),
+	}
+}
+
+func agentRevokeCommand(s *agentSettings) *cobra.Command {
+	return &cobra.Command{
+		Use: "revoke [SERVICE]", Short: "End the token of an agreement, at the service and here",
+		Example: `  uimgate agent revoke shop.example`,
+		Args:    cli.Args(cobra.MaximumNArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.resume(c, client, strings.Join(args, ""), "")
+			if err != nil {
+				return err
+			}
+			if err := service.Revoke(c.Context()); err != nil {
+				return err
+			}
+			if err := s.forget(service); err != nil {
+				return err
+			}
+			s.printNote(c, "revoked")
+			return s.printData(c, map[string]any{"revoked": true}, func(io.Writer) error { return nil })
+		}),
+	}
+}

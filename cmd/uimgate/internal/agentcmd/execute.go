@@ -1,0 +1,253 @@
+package agentcmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
+)
+
+const maxParameters = 8 << 20
+
+func agentExecuteCommand(s *agentSettings) *cobra.Command {
+	var (
+		params, target string
+		o              agent.ExecuteOptions
+	)
+	c := &cobra.Command{
+		Use: "execute UID [NAME=VALUE...]", Short: "Execute an intent under the agreement that permits it",
+		Long: `Execute an intent under the agreement that permits it. Parameters are written name=value,
+read as the type the intent declares, or as one JSON object with --params: the object
+itself, @FILE, or - for stdin. The token is renewed when it is time.
+
+--via mcp calls the intent as a tool at the service's MCP endpoint, --via a2a as a message to it
+as an A2A agent, to try these ways in: the agreement, the token, output and exit codes are the same.
+--via uagents is the whole agent on the uAgents protocol: keygen, agree, renew and execute take it, and
+all that is signed goes as envelopes, under an identity of its own.
+--via mrp://relay/key does the same through a relay of the Machine Relay Protocol, with the agent's
+Ed25519 key as its id.
+Agreements that were made before the service had such a way in do not know it: agree again.`,
+		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
+  uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
+  uimgate agent execute shop.example:search:v1 query=tea --via mcp
+  uimgate agent execute shop.example:search:v1 query=tea --via uagents
+  echo '{"query":"tea"}' | uimgate agent execute shop.example:search:v1 --params - -o json`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
+		RunE: s.run(func(c *cobra.Command, args []string) error {
+			o.Via = s.way()
+			tree, err := readParams(params, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			client, err := s.client(true)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			service, err := s.resume(c, client, target, args[0])
+			if err != nil {
+				return err
+			}
+			if len(args) > 1 {
+				in, err := service.Intent(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if err := assign(tree, in, args[1:]); err != nil {
+					return err
+				}
+			}
+			before := service.Session()
+			result, err := service.Execute(c.Context(), args[0], tree, o)
+			if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
+				err = errors.Join(err, s.save(service))
+			}
+			if err != nil {
+				return err
+			}
+			return s.printResult(c, result)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&params, "params", "", "parameters as a JSON object, @FILE, or - for stdin")
+	f.StringVar(&target, "service", "", "the service, where several agreements permit the intent")
+	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "name of the call: repeated under it, it is answered and not made again")
+	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call once, whatever happens")
+	f.BoolVar(&o.Prove, "prove", false, "add a proof of key (one is added anyway where the service asks for it)")
+	f.StringVar(&o.RequestID, "request-id", "", "id to correlate the call by")
+	return c
+}
+
+func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
+	if r.Replayed {
+		s.printNote(c, "this is the answer of the earlier call under the same idempotency key; nothing was done now")
+	}
+	if r.Charge != nil {
+		s.printNote(c, "charge: %s", r.Charge)
+	}
+	data := map[string]any{"output": json.RawMessage(r.Raw), "replayed": r.Replayed, "attempts": r.Attempts}
+	if r.Charge != nil {
+		data["charge"] = chargeData(r.Charge)
+	}
+	if l := r.RateLimit; l != nil {
+		limit := map[string]int64{"remaining": l.Remaining}
+		of := ""
+		if l.Limit > 0 {
+			limit["limit"], of = l.Limit, fmt.Sprintf(" of %d", l.Limit)
+		}
+		if l.Reset > 0 {
+			limit["reset"] = int64(math.Ceil(l.Reset.Seconds()))
+		}
+		data["rate_limit"] = limit
+		s.printNote(c, "calls left: %d%s", l.Remaining, of)
+	}
+	for name, text := range map[string]string{"request_id": r.RequestID, "idempotency_key": r.IdempotencyKey} {
+		if text != "" {
+			data[name] = text
+		}
+	}
+	return s.printData(c, data, func(w io.Writer) error {
+		var out bytes.Buffer
+		if err := json.Indent(&out, r.Raw, "", "  "); err != nil {
+			return err
+		}
+		out.WriteByte('\n')
+		_, err := out.WriteTo(w)
+		return err
+	})
+}
+
+// readParams reads --params.
+func readParams(text string, stdin io.Reader) (map[string]any, error) {
+	if text == "" {
+		return map[string]any{}, nil
+	}
+	data, where := []byte(text), "--params"
+	var err error
+	switch path, isFile := strings.CutPrefix(text, "@"); {
+	case text == "-":
+		where = "stdin"
+		data, err = io.ReadAll(io.LimitReader(stdin, maxParameters+1))
+	case isFile:
+		where = path
+		data, err = readBounded(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading parameters: %w", err)
+	}
+	if len(data) > maxParameters {
+		return nil, fmt.Errorf("%s: parameters have more than %d bytes", where, maxParameters)
+	}
+	tree, err := strictjson.DecodeObject(data)
+	if err != nil {
+		return nil, cli.Usage(fmt.Errorf("%s: %w", where, err))
+	}
+	return tree, nil
+}
+
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return io.ReadAll(io.LimitReader(f, maxParameters+1))
+}
+
+// assign adds name=value arguments to the parameters, each as the type the intent declares.
+func assign(tree map[string]any, in *intents.Intent, args []string) error {
+	for _, arg := range args {
+		name, text, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return cli.Usage(errors.New("parameters are written name=value"))
+		}
+		if _, twice := tree[name]; twice {
+			return cli.Usage(fmt.Errorf("the parameter %s is given twice", name))
+		}
+		p, ok := in.Input(name)
+		if !ok {
+			return unknownParameter(in, name)
+		}
+		value, ok := typed(types(p), text)
+		if !ok {
+			return cli.Usage(fmt.Errorf("the parameter %s is of type %s, and the value given is not", name, strings.Join(types(p), " or ")))
+		}
+		tree[name] = value
+	}
+	return nil
+}
+
+func unknownParameter(in *intents.Intent, name string) error {
+	known := make([]string, 0, len(in.Inputs))
+	for _, p := range in.Inputs {
+		known = append(known, p.Name)
+	}
+	if near := suggest.Name(name, known); near != "" {
+		return cli.Usage(fmt.Errorf("%s has no parameter %s; perhaps %s is meant", in.UID, name, printable(near)))
+	}
+	return cli.Usage(fmt.Errorf("%s has no parameter %s; it has %s", in.UID, name, printable(strings.Join(known, ", "))))
+}
+
+// types are the JSON types a parameter admits; none where any will do.
+func types(p *intents.Parameter) []string {
+	if p.Type != "" && p.Type != "any" {
+		return []string{p.Type}
+	}
+	return schemaTypes(p.Schema)
+}
+
+func schemaTypes(schema map[string]any) []string {
+	switch t := schema["type"].(type) {
+	case string:
+		return []string{t}
+	case []any:
+		var out []string
+		for _, item := range t {
+			if name, ok := item.(string); ok {
+				out = append(out, name)
+			}
+		}
+		return out
+	}
+	var out []string
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		list, _ := schema[keyword].([]any)
+		for _, item := range list {
+			m, _ := item.(map[string]any)
+			inner := schemaTypes(m)
+			if len(inner) == 0 {
+				return nil
+			}
+			out = append(out, inner...)
+		}
+	}
+	return out
+}
+
+// typed reads a value from a command line: as JSON if that gives an admitted type, otherwise as text if that is admitted.
+func typed(types []string, text string) (any, bool) {
+	if len(types) == 1 && types[0] == "string" {
+		return text, true
+	}
+	value, err := strictjson.Decode([]byte(text))
+	if err == nil {
+		kind := strictjson.Kind(value)
+		if len(types) == 0 || slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer") {
+			return value, true
+		}
+	}
+	return text, len(types) == 0 || slices.Contains(types, "string")
+}

@@ -1,0 +1,322 @@
+package agentcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/agent/bridge"
+	"github.com/uimgate/uimgate/agent/bridge/hostconfig"
+	"github.com/uimgate/uimgate/agent/budget"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/internal/privatefile"
+	"github.com/uimgate/uimgate/internal/quote"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// bridgeSettings are the flags of uimgate mcp.
+type bridgeSettings struct {
+	agentSettings
+	accept, budgets []string
+	host, listen    string
+}
+
+// Bridge is uimgate mcp.
+func Bridge() *cobra.Command {
+	s := &bridgeSettings{}
+	c := &cobra.Command{
+		Use: "mcp SERVICE...", Short: "Give an assistant the tools of UIM services: an MCP server on stdin and stdout",
+		Long: `Mcp is started by an assistant (Claude Desktop, an IDE, an agent framework) and gives it a tool
+for each intent of the given services: by URL, origin or domain. It agrees to a service's terms only
+if its owner has accepted them, by --agree or uimgate agent agree: until then each tool answers with the
+terms and the command to run. It spends nothing without --budget, and with it never more than that in an
+hour, day or month (UTC): all bridges of one directory share what is spent.
+
+--print-config prints the settings for an assistant. Key, agreements and spending are stored where
+uimgate agent stores them, or in --data.
+
+--listen serves programs that do not start a process, over streamable HTTP on an address of this machine
+only; it prints the URL. Every program of this machine may use it, and spend the budget.`,
+		Example: `  uimgate mcp shop.example --print-config claude
+  uimgate mcp shop.example --agree sha-256:Jx1… --budget "5 EUR/day"
+  uimgate mcp shop.example --listen 127.0.0.1:8765`,
+		Args: cli.Args(cobra.MinimumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			limits, err := s.limits()
+			if err != nil {
+				return cli.Usage(err)
+			}
+			if err := s.check(); err != nil {
+				return cli.Usage(err)
+			}
+			if s.host != "" {
+				return s.printConfig(c, args)
+			}
+			return s.serve(c, args, limits)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&s.data, "data", "", "directory of key, agreements and what was spent (default: those of uimgate agent)")
+	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
+	f.StringArrayVar(&s.budgets, "budget", nil, `the most to spend, such as "5 EUR/day": per hour, day or month (repeat for several)`)
+	f.StringVar(&s.host, "print-config", "", "print the settings for an assistant instead: "+strings.Join(hostconfig.Names(), ", "))
+	f.StringVar(&s.listen, "listen", "", "serve over HTTP on this loopback address instead of stdin and stdout, such as 127.0.0.1:8765")
+	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
+	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
+	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
+	return c
+}
+
+func (s *bridgeSettings) limits() ([]budget.Limit, error) {
+	var limits []budget.Limit
+	for _, text := range s.budgets {
+		l, err := budget.ParseLimit(text)
+		if err != nil {
+			return nil, fmt.Errorf("--budget: %w", err)
+		}
+		limits = append(limits, l)
+	}
+	return limits, nil
+}
+
+// check refuses what the command line has wrong.
+func (s *bridgeSettings) check() error {
+	for _, digest := range s.accept {
+		if !agent.IsDigest(digest) {
+			return fmt.Errorf("--agree %.60q: want the digest of a policy, such as sha-256:…; uimgate agent policy prints it", digest)
+		}
+	}
+	if s.listen != "" {
+		if _, err := bridge.ListenAddress(s.listen); err != nil {
+			return fmt.Errorf("--listen %.60q: %w", s.listen, err)
+		}
+		if s.host != "" {
+			return errors.New("--print-config is for assistants that start this command, and --listen for programs that do not")
+		}
+	}
+	if _, ok := hostconfig.Of(s.host); s.host != "" && !ok {
+		return fmt.Errorf("--print-config %.40q: want %s", s.host, strings.Join(hostconfig.Names(), ", "))
+	}
+	return nil
+}
+
+// serve runs the bridge. Without --listen, stdout is the host's alone.
+func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
+	logged := &ownerLog{w: c.ErrOrStderr()}
+	if err := s.ensureKey(c.Context()); err != nil {
+		return err
+	}
+	o, err := s.options(true)
+	if err != nil {
+		return err
+	}
+	agreements, err := s.stateDir()
+	if err != nil {
+		return err
+	}
+	spent, err := s.statePath("spent.json")
+	if err != nil {
+		return err
+	}
+	calls, err := s.statePath("calls.json")
+	if err != nil {
+		return err
+	}
+	b, err := bridge.Open(c.Context(), bridge.Options{
+		Agent: o, Services: services, Agreements: agreements, Accept: s.accept, Budget: budget.New(spent, limits, time.Now), Outbox: calls,
+		ReadTerms: termsFor(c, o), AgreeCommand: s.agreeCommand, Version: cli.ReadVersion().Version, Log: logged.line,
+	})
+	if errors.Is(err, agent.ErrTarget) || errors.Is(err, agent.ErrOptions) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	if s.listen == "" {
+		return b.Serve(c.Context(), c.InOrStdin(), c.OutOrStdout())
+	}
+	l, err := (&net.ListenConfig{}).Listen(c.Context(), "tcp", s.listen)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.OutOrStdout(), "http://%s%s\n", l.Addr(), bridge.Path); err != nil {
+		return err
+	}
+	return b.ServeHTTP(c.Context(), l)
+}
+
+// ensureKey makes the agent's key where there is none: once, also where several bridges start together.
+func (s *bridgeSettings) ensureKey(ctx context.Context) error {
+	path, err := s.keyPath()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetch.DefaultTimeout)
+	defer cancel()
+	unlock, err := privatefile.Lock(ctx, path+".lock")
+	if err != nil {
+		return fmt.Errorf("making the agent's key: %w", err)
+	}
+	defer unlock()
+	if _, err := agent.LoadKey(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	key, err := agent.NewKey(pat.EdDSA)
+	if err != nil {
+		return err
+	}
+	return agent.SaveKey(path, key)
+}
+
+// statePath is a file of the bridge's own state: beside the agreements.
+func (s *bridgeSettings) statePath(name string) (string, error) {
+	if s.data != "" {
+		return filepath.Join(s.data, name), nil
+	}
+	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
+}
+
+// agreeCommand is what the owner runs to agree. A shell takes the issuer for one word, whatever a service has put into it.
+func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
+	command := []string{self(), "agent", "agree", service, "--digest", digest}
+	if issuer != "" {
+		command = append(command, "--issuer", issuer)
+	}
+	return quoted(append(command, s.shared()...))
+}
+
+// shared are the flags that mean the same to uimgate agent.
+func (s *bridgeSettings) shared() []string {
+	var args []string
+	for _, flag := range []struct{ name, value string }{{"--data", absolute(s.data)}, {"--agent-id", s.id}, {"--dns", s.dns}} {
+		if flag.value != "" {
+			args = append(args, flag.name, flag.value)
+		}
+	}
+	if s.insecure {
+		args = append(args, "--insecure")
+	}
+	return args
+}
+
+// printConfig prints the settings with which a host starts this very command.
+func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error {
+	args := append([]string{"mcp"}, services...)
+	for _, digest := range s.accept {
+		args = append(args, "--agree", digest)
+	}
+	for _, text := range s.budgets {
+		args = append(args, "--budget", text)
+	}
+	args = append(args, s.shared()...)
+	if c.Flags().Changed("timeout") {
+		args = append(args, "--timeout", s.timeout.String())
+	}
+	host, _ := hostconfig.Of(s.host)
+	settings, err := host.Settings(hostconfig.Server{Name: serverName(services), Command: self(), Args: args})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%s: this goes into %s\n", host.Title, host.File)
+	_, err = c.OutOrStdout().Write(settings)
+	return err
+}
+
+// serverName is a plain name for a server: that of its service, or uim where there are several.
+func serverName(services []string) string {
+	if len(services) > 1 {
+		return "uim"
+	}
+	_, rest, ok := strings.Cut(services[0], "://")
+	if !ok {
+		rest = services[0]
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, host), "-")
+}
+
+// self is the absolute path of this program.
+func self() string {
+	if path, err := exec.LookPath(os.Args[0]); err == nil { // as it was called: a package manager moves what links lead to
+		return absolute(path)
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "uimgate"
+	}
+	return path
+}
+
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return path
+}
+
+// quoted is a command as a shell takes it.
+func quoted(args []string) string {
+	out := make([]string, 0, len(args))
+	for _, arg := range args {
+		if strings.Trim(arg, "-_./:0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || arg == "" {
+			arg = cli.ShellQuote(arg)
+		}
+		out = append(out, arg)
+	}
+	return strings.Join(out, " ")
+}
+
+// termsFor reads policies as policy explain does, and what each call costs.
+func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
+	key, err := pat.NewKey(o.Key.Public())
+	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
+		var said strings.Builder
+		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
+		//nolint:contextcheck // cobra has the context
+		if known, tellErr := policycmd.Tell(c, &said, io.Discard, policy.Raw); known && tellErr == nil {
+			terms.Words = said.String()
+		}
+		if err != nil {
+			return terms
+		}
+		for uid, q := range quote.Of(ctx, policy.Raw, catalog, quote.Agent{ID: pat.AgentID(o.AgentID), Key: key}, time.Now()) {
+			terms.Intents[uid] = bridge.CallTerm(q)
+		}
+		return terms
+	}
+}
+
+// An ownerLog writes lines for the owner, one at a time.
+type ownerLog struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *ownerLog) line(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintln(l.w, "uimgate mcp:", printable(text))
+}

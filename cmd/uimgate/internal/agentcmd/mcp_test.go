@@ -1,0 +1,21 @@
+package agentcmd
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A shell takes for one word what a service calls itself.
+func TestMCPAgreeCommand(t *testing.T) {
+	t.Parallel()
+	const issuer = "x'; touch /tmp/y; '$(id)"
+	words, err := exec.Command("sh", "-c", "printf '%s\\n' "+(&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", issuer)).Output()
+	if err != nil || !strings.HasSuffix(string(words), "\nagent\nagree\nshop.example\n--digest\nsha-256:a\n--issuer\n"+issuer+"\n") {
+		t.Errorf("%v: %s", err, words)
+	}
+	got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", "")
+	if !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
+		t.Error(got)
+	}
+}

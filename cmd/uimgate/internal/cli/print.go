@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+)
+
+// A column shows one field of a record: exactly for programs (csv), and for people in other words where they differ.
+type Column[T any] struct {
+	Name  string
+	Exact func(T) string
+	Human func(T) string // nil: exact
+	wide  bool           // only in csv
+}
+
+// TextColumn is a column of texts.
+func TextColumn[T any, S ~string](name string, of func(T) S) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string { return string(of(r)) }}
+}
+
+// ListColumn is a column of texts with spaces between.
+func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string {
+		var b strings.Builder
+		for i, s := range of(r) {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(string(s))
+		}
+		return b.String()
+	}}
+}
+
+// CountColumn is a column of numbers.
+func CountColumn[T any](name string, of func(T) int64) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
+}
+
+// FlagColumn is a column of yes and no; true and false for programs.
+func FlagColumn[T any](name string, of func(T) bool) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatBool(of(r)) }, Human: func(r T) string {
+		if of(r) {
+			return "yes"
+		}
+		return "no"
+	}}
+}
+
+// TimeColumn is a column of times: RFC 3339 in UTC for programs, the operator's clock for people.
+func TimeColumn[T any](name string, of func(T) time.Time) Column[T] {
+	return Column[T]{Name: name, Exact: func(r T) string { return ExactTime(of(r)) }, Human: func(r T) string { return HumanTime(of(r)) }}
+}
+
+// ForPeople shows a column to people in other words.
+func (c Column[T]) ForPeople(human func(T) string) Column[T] {
+	c.Human = human
+	return c
+}
+
+// OnlyCSV leaves a column out of tables.
+func (c Column[T]) OnlyCSV() Column[T] {
+	c.wide = true
+	return c
+}
+
+func (c Column[T]) show(r T) string {
+	if c.Human != nil {
+		return c.Human(r)
+	}
+	return c.Exact(r)
+}
+
+// CheckFormat checks the value of --output.
+func CheckFormat(format string) error {
+	switch format {
+	case "table", "json", "csv":
+		return nil
+	default:
+		return UsageError{errors.New("--output must be table, json or csv")}
+	}
+}
+
+// PrintOne prints one record.
+func PrintOne[T any](c *cobra.Command, format string, record T, columns []Column[T]) error {
+	switch format {
+	case "json":
+		return PrintLine(c.OutOrStdout(), record)
+	case "csv":
+		return PrintCSV(c.OutOrStdout(), []T{record}, columns, true)
+	}
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	for _, col := range columns {
+		if value := col.show(record); value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", col.Name, Sanitize(value))
+		}
+	}
+	return w.Flush()
+}
+
+// PrintLine prints one line of JSON.
+func PrintLine(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetEscapeHTML(false)
+	return out.Encode(v)
+}
+
+func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
+	out := csv.NewWriter(w)
+	row := make([]string, len(columns))
+	for i, col := range columns {
+		row[i] = col.Name
+	}
+	if header {
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	for _, r := range records {
+		for i, col := range columns {
+			row[i] = CSVText(col.Exact(r))
+		}
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// CSVText returns a text as a cell of CSV. A spreadsheet takes one that begins with = + - @, a tab or CR for a formula, and
+// agents choose such texts: a quotation mark before it makes it text. Numbers stay numbers.
+func CSVText(s string) string {
+	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
+		return s
+	}
+	if number := strings.TrimPrefix(s, "-"); number != s && number != "" && strings.Trim(number, "0123456789.") == "" {
+		return s
+	}
+	return "'" + s
+}
+
+func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := make([]string, 0, len(columns))
+	for _, col := range columns {
+		if !col.wide {
+			row = append(row, strings.ToUpper(strings.ReplaceAll(col.Name, "_", " ")))
+		}
+	}
+	fmt.Fprintln(out, strings.Join(row, "\t"))
+	for _, r := range records {
+		row = row[:0]
+		for _, col := range columns {
+			if col.wide {
+				continue
+			}
+			value := Sanitize(col.show(r))
+			if value == "" {
+				value = "-"
+			}
+			row = append(row, value)
+		}
+		fmt.Fprintln(out, strings.Join(row, "\t"))
+	}
+	return out.Flush()
+}
+
+// Sanitize replaces characters with which a text of agents and others could control the operator's terminal.
+func Sanitize[S ~string](s S) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, string(s))
+}
+
+// ShellQuote quotes a text for a shell.
+func ShellQuote(s string) string {
+	if !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-:", r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// ExactTime is RFC 3339 in UTC; empty for none.
+func ExactTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// HumanTime is the time as the operator's clock shows it.
+func HumanTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05")
+}
+
+// HumanAmount is a decimal with its currency.
+func HumanAmount(amount, currency string) string {
+	if currency == "" {
+		return "free"
+	}
+	return amount + " " + currency
+}
+
+// Ask asks a question, and reports whether the answer is y or yes; without one it is no.
+func Ask(c *cobra.Command, question string) (bool, error) {
+	fmt.Fprint(c.ErrOrStderr(), question+" [y/N] ")
+	answer, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 64)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", nil
+}
+
+func PrintJSON(w io.Writer, data any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(data)
+}

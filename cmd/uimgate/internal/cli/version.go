@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Release is the version of a release; empty: that of the module is taken.
+var Release = ""
+
+// A Version tells which program this is.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+}
+
+func (v Version) String() string {
+	return fmt.Sprintf("uimgate %s (commit %s, %s)", v.Version, v.Commit, v.Go)
+}
+
+// ReadVersion returns that of this program.
+func ReadVersion() Version {
+	v := Version{Version: Release, Commit: "unknown", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if v.Version == "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	return v
+}

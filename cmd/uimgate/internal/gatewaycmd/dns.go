@@ -1,0 +1,321 @@
+package gatewaycmd
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/agent"
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/announce"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/discovery"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/internal/fetch"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// recordTTL is the TTL of the printed records: long enough to be cached, short enough for corrections.
+const recordTTL = time.Hour
+
+// dnsSettings are the flags of uimgate dns.
+type dnsSettings struct {
+	config, service, domain, output, server, registry string
+	verify                                            bool
+}
+
+// DNS is uimgate dns.
+func DNS() *cobra.Command {
+	s := &dnsSettings{}
+	c := &cobra.Command{
+		Use: "dns", Short: "Print the DNS records agents find a service by, or check that they are there",
+		Long: `Dns prints the TXT records that lead agents from a domain to its agents.json and policy, as lines of a
+zone file or as JSON. They go into the zone of the domain: by default the service's issuer if that is
+a domain, or the host of its public_url. With --verify it asks DNS for them instead, and reports records
+that are missing, different or surplus; the exit code is then 1.
+
+With --mcp-registry it also prints the record that proves to the registry of MCP who may list servers of a
+domain: that of the Ed25519 key in a file (PEM), which it makes if there is none. See uimgate server-json.`,
+		Example: `  uimgate dns -c uimgate.yaml >> shop.example.zone
+  uimgate dns -c uimgate.yaml --service shop -o json
+  uimgate dns -c uimgate.yaml --verify --server 127.0.0.1:5353
+  uimgate dns -c uimgate.yaml --mcp-registry mcp-registry.pem`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.output != "zone" && s.output != "json" {
+				return cli.Usage(fmt.Errorf("-o is zone or json, not %q", s.output))
+			}
+			if s.server != "" && !s.verify {
+				return cli.Usage(errors.New("--server is for --verify"))
+			}
+			return s.run(c)
+		},
+	}
+	f := c.Flags()
+	s.serviceFlags(c)
+	f.StringVarP(&s.output, "output", "o", "zone", "zone or json")
+	f.StringVar(&s.registry, "mcp-registry", "", "file of the private key that proves the domain to the registry of MCP")
+	f.BoolVar(&s.verify, "verify", false, "compare with what DNS has")
+	f.StringVar(&s.server, "server", "", "DNS server to verify with, such as 127.0.0.1:5353 (default those of /etc/resolv.conf)")
+	return c
+}
+
+// serviceFlags are those that select the service and its domain.
+func (s *dnsSettings) serviceFlags(c *cobra.Command) {
+	configFlag(c, &s.config)
+	c.Flags().StringVar(&s.service, "service", "", "id of the service, where there are several")
+	c.Flags().StringVar(&s.domain, "domain", "", "the domain agents will name, instead of the issuer or the host of public_url")
+}
+
+// load reads the configuration, and warns of what may not help although it is well formed.
+func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
+	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+	var loaded *service.Loaded
+	if cfg != nil {
+		var more config.Problems
+		loaded, more = service.Load(c.Context(), cfg, time.Now)
+		problems = append(problems, more...)
+	}
+	if problems.Failed() || loaded == nil {
+		cli.PrintProblems(c.ErrOrStderr(), problems)
+		return nil, discovery.Service{}, cli.ErrSilent
+	}
+	chosen, at, err := s.choose(cfg)
+	if err != nil {
+		return nil, discovery.Service{}, err
+	}
+	catalog, found := intents.Parse(chosen.AgentsFile.Data, intents.Options{})
+	if catalog == nil {
+		return nil, discovery.Service{}, fmt.Errorf("%s: %s", chosen.AgentsFile.Path, found[0])
+	}
+	facts, err := s.facts(chosen, catalog)
+	if err != nil {
+		return nil, discovery.Service{}, err
+	}
+	for _, w := range recordWarnings(facts, chosen, catalog) {
+		fmt.Fprintf(c.ErrOrStderr(), "warning: %s\n", w)
+	}
+	return loaded.Definitions()[at], facts, nil
+}
+
+func (s *dnsSettings) run(c *cobra.Command) error {
+	_, facts, err := s.load(c)
+	if err != nil {
+		return err
+	}
+	want, err := discovery.Records(facts)
+	if err != nil {
+		return err
+	}
+	if s.registry != "" {
+		proof, err := s.proof(c, facts.Domain)
+		if err != nil {
+			return err
+		}
+		want = append(want, proof)
+	}
+	if s.verify {
+		return s.compare(c, facts.Domain, want)
+	}
+	if s.output == "json" {
+		return cli.PrintJSON(c.OutOrStdout(), recordList(want))
+	}
+	_, err = io.WriteString(c.OutOrStdout(), discovery.Zone(want, recordTTL))
+	return err
+}
+
+// choose is the service meant, and its place.
+func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
+	ids := make([]string, 0, len(cfg.Services))
+	for i := range cfg.Services {
+		ids = append(ids, cfg.Services[i].ID)
+	}
+	switch i := slices.Index(ids, s.service); {
+	case i >= 0:
+		return &cfg.Services[i], i, nil
+	case s.service != "":
+		return nil, 0, cli.Usage(fmt.Errorf("there is no service %q; there are: %s", s.service, strings.Join(ids, ", ")))
+	case len(ids) > 1:
+		return nil, 0, cli.Usage(fmt.Errorf("there are several services: choose one with --service: %s", strings.Join(ids, ", ")))
+	}
+	return &cfg.Services[0], 0, nil
+}
+
+// facts are the values of the records: those of the published agents.json.
+func (s *dnsSettings) facts(c *config.Service, catalog *intents.Catalog) (discovery.Service, error) {
+	at := func(path string) string { return c.PublicURL.JoinPath(path).String() }
+	facts := discovery.Service{
+		AgentsFile: at("/agents.json"), Discovery: catalog.Discovery, Policy: catalog.PolicyFile, License: catalog.License,
+	}
+	if facts.Discovery == "" {
+		facts.Discovery = at("/api/intents/search")
+	}
+	if facts.Policy == "" {
+		facts.Policy = at("/api/policy")
+	}
+	if s.domain != "" {
+		domain, err := discovery.ParseDomain(s.domain)
+		if err != nil {
+			return discovery.Service{}, cli.Usage(fmt.Errorf("--domain: %w", err))
+		}
+		facts.Domain = domain
+		return facts, nil
+	}
+	for _, name := range []string{issuerOf(c, catalog), c.PublicURL.Hostname()} {
+		if domain, err := discovery.ParseDomain(name); err == nil && strings.Contains(domain, ".") {
+			facts.Domain = domain
+			return facts, nil
+		}
+	}
+	return discovery.Service{}, cli.Usage(errors.New("neither the issuer nor public_url has a domain: name one with --domain"))
+}
+
+func issuerOf(c *config.Service, catalog *intents.Catalog) string {
+	namespace := ""
+	if spaces := catalog.Namespaces(); len(spaces) > 0 {
+		namespace = spaces[0]
+	}
+	issuer := c.IssuerOr(namespace)
+	if _, rest, ok := strings.Cut(issuer, "://"); ok {
+		issuer, _, _ = strings.Cut(rest, "/")
+	}
+	return strings.ToLower(issuer)
+}
+
+// recordWarnings are the reasons why well-formed records may still not help an agent.
+func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
+	var out []string
+	if fetch.LoopbackHost(c.PublicURL.Hostname()) {
+		out = append(out, fmt.Sprintf(
+			"the records lead to %s, which only this machine reaches: set public_url before you publish them", fetch.Origin(c.PublicURL)))
+	}
+	for n, name := range append([]string{issuerOf(c, catalog)}, catalog.Namespaces()...) {
+		if what := "the namespace"; !discovery.SpeaksFor(facts.Domain, strings.ToLower(name)) {
+			if n == 0 {
+				what = "the issuer"
+			}
+			out = append(out, fmt.Sprintf("%s does not vouch for %s %s: careful agents will refuse what they find there", facts.Domain, what, name))
+		}
+	}
+	return slices.Compact(out)
+}
+
+// A dnsRecord is a TXT record as uimgate dns -o json prints it.
+type dnsRecord struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`
+	TTL     int      `json:"ttl"`
+	Text    string   `json:"text"`
+	Strings []string `json:"strings"` // of at most 255 bytes, which make up text
+}
+
+func recordList(records []discovery.Record) []dnsRecord {
+	out := make([]dnsRecord, 0, len(records))
+	for _, r := range records {
+		out = append(out, dnsRecord{r.Name, "TXT", int(recordTTL.Seconds()), r.Text(), r.Strings()})
+	}
+	return out
+}
+
+// compare looks up the records of a domain in DNS and prints how they differ from those wanted.
+func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.Record) error {
+	o := discovery.Options{Names: -1}
+	if s.server != "" {
+		o.Servers = []string{s.server}
+	}
+	have, authenticated, err := discovery.New(o).Records(c.Context(), domain)
+	if err != nil {
+		return fmt.Errorf("asking DNS for %s: %w", domain, err)
+	}
+	if s.registry == "" {
+		have = slices.DeleteFunc(have, func(r discovery.Record) bool { return r.Field == discovery.MCPRegistry })
+	}
+	differences := discovery.Compare(want, have)
+	if s.output == "json" {
+		if differences == nil {
+			differences = []discovery.Difference{}
+		}
+		err = cli.PrintJSON(c.OutOrStdout(), map[string]any{"domain": domain, "authenticated": authenticated, "differences": differences})
+	} else {
+		for _, d := range differences {
+			_, printErr := fmt.Fprintln(c.OutOrStdout(), d)
+			err = errors.Join(err, printErr)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(differences) > 0 {
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %d of the records in DNS are not as they should be\n", domain, len(differences))
+		return cli.ErrSilent
+	}
+	dnssec := "without DNSSEC"
+	if authenticated {
+		dnssec = "authenticated by DNSSEC"
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "%s: good: %d records, %s\n", domain, len(want), dnssec)
+	return nil
+}
+
+// ServerJSON is uimgate server-json.
+func ServerJSON() *cobra.Command {
+	s := &dnsSettings{}
+	version := ""
+	c := &cobra.Command{
+		Use: "server-json", Short: "Print the server.json that lists the MCP endpoint in the registry of MCP",
+		Long: `Print the server.json of a service's MCP endpoint, as the registry of MCP takes it from mcp-publisher.
+Its name begins with the reversed domain, which is chosen as by uimgate dns, and proved to the registry
+by the record that uimgate dns --mcp-registry prints. The registry takes each version once.`,
+		Example: `  uimgate server-json -c uimgate.yaml > server.json
+  uimgate server-json -c uimgate.yaml --service shop --version 1.0.1`,
+		Args: cli.Args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			definition, facts, err := s.load(c)
+			if err != nil {
+				return err
+			}
+			card, err := announce.ServerJSON(definition, facts.Domain, version)
+			if errors.Is(err, announce.ErrVersion) {
+				return cli.Usage(fmt.Errorf("--version: %w", err))
+			}
+			if err != nil {
+				return err
+			}
+			return cli.PrintJSON(c.OutOrStdout(), card)
+		},
+	}
+	s.serviceFlags(c)
+	c.Flags().StringVar(&version, "version", "1.0.0", "version of what is listed, higher than the one before")
+	return c
+}
+
+// proof returns the record of the key that speaks for a domain in the registry of MCP. It makes a missing key, unless the command only
+// compares DNS.
+func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
+	key, err := agent.LoadKey(s.registry)
+	if errors.Is(err, os.ErrNotExist) && !s.verify {
+		if key, err = agent.NewKey(pat.EdDSA); err == nil {
+			err = agent.SaveKey(s.registry, key)
+		}
+		if err == nil {
+			fmt.Fprintf(c.ErrOrStderr(), "made the key %s: anyone who has it can list servers in the name of %s\n", s.registry, domain)
+		}
+	}
+	if err != nil {
+		return discovery.Record{}, err
+	}
+	public, ok := key.Public().(ed25519.PublicKey)
+	if !ok {
+		return discovery.Record{}, cli.Usage(fmt.Errorf("%s: --mcp-registry wants an Ed25519 key", s.registry))
+	}
+	return discovery.MCPProof(domain, public)
+}

@@ -1,0 +1,345 @@
+package gatewaycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/internal/fetch"
+)
+
+// initTime bounds reading one document, fetching included.
+const initTime = 2 * time.Minute
+
+type initSettings struct {
+	document, out string
+	refs          string // directory
+	pick          string // file, or - for standard input
+	force, review bool
+	options       openapi.Options
+}
+
+// Init is uimgate init.
+func Init() *cobra.Command {
+	s := &initSettings{}
+	c := &cobra.Command{
+		Use: "init", Short: "Make a configuration from an OpenAPI document", Args: cli.Args(cobra.NoArgs),
+		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a configuration that
+works: agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a
+README.md of what is left to do. What cannot be offered is listed there and on stderr, with the reason.
+
+At first only operations that read are offered. openapi.curation.yaml lists all of them, each offered or hidden, with
+its name, texts and price: edit it and run init again. --review prints a table to choose by, and changes nothing;
+--pick offers the operations that a file names, and no others; --all offers those that write, too.
+
+Run it again when the document changes: what was chosen stays chosen, intents follow the document except where you
+edited them, those whose operations are gone are marked retired, and other files that you edited are left alone,
+with the new text beside them as NAME.new.
+
+A document may be in several files: references to .yaml, .yml and .json files in its directory and below are
+followed, or in and below the directory that --refs names. Other addresses are never fetched for a reference.
+An operation that needs what cannot be read is not offered, and what it needs is named.`,
+		Example: `  uimgate init --openapi api.yaml --namespace example.com
+  uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
+  uimgate init --openapi api.yaml --namespace example.com --review
+  uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
+  uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if s.document == "" || s.options.Namespace == "" {
+				return cli.Usage(errors.New("--openapi and --namespace are required"))
+			}
+			if s.out == "" {
+				s.out = s.options.Namespace
+			}
+			if s.pick != "" && (s.options.All || len(s.options.Include)+len(s.options.Tags) > 0) {
+				return cli.Usage(errors.New("--pick names all that is offered: leave out --all, --include and --tag"))
+			}
+			if s.pick != "" {
+				var err error
+				if s.options.Pick, err = readPicks(s.pick, c.InOrStdin()); err != nil {
+					return err
+				}
+			}
+			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&s.document, "openapi", "", "the document: a file, or an https URL (http on loopback)")
+	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
+	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
+	f.StringVar(&s.refs, "refs", "", "directory whose files the document's references may read (default: the document's own)")
+	f.StringArrayVar(&s.options.Include, "include", nil,
+		"only operations whose operationId or path matches (* is any text), remembered; repeatable")
+	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches, remembered; repeatable")
+	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag, remembered; repeatable")
+	f.BoolVar(&s.options.All, "all", false, "offer the operations that write, too, and those about access or deletion")
+	f.StringVar(&s.pick, "pick", "",
+		"file (- is stdin) of operationIds, UIDs or \"METHOD /path\", one a line: these are offered, and no others")
+	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
+	f.BoolVar(&s.force, "force", false, "write everything but the curation anew; what is there is kept as NAME.old")
+	return c
+}
+
+func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, initTime)
+	defer cancel()
+	existing, err := readExisting(s.out)
+	if err != nil {
+		return err
+	}
+	if s.options.Curation, err = openapi.Curate(existing, s.force); err != nil {
+		return fmt.Errorf("%s: %w", s.out, err)
+	}
+	data, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if s.options.Source == nil {
+		top, err := s.openRefs()
+		if err != nil {
+			return err
+		}
+		defer top.Close() //nolint:errcheck // it was only read
+	}
+	found, err := openapi.Convert(ctx, data, s.options)
+	if errors.Is(err, openapi.ErrOptions) {
+		return cli.Usage(err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", shownSource(s.document), err)
+	}
+	if s.review {
+		return found.Review(stdout)
+	}
+	result, err := found.Update(existing, s.force)
+	if errors.Is(err, openapi.ErrNotOurs) {
+		return fmt.Errorf("%s: %w: choose another --out, or --force to write anew", s.out, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(s.out, result.Write); err != nil {
+		return err
+	}
+	s.report(stderr, found, result)
+	return s.check(ctx, stderr)
+}
+
+// read takes the document from a file or the network.
+func (s *initSettings) read(ctx context.Context) ([]byte, error) {
+	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
+		return readDocument(s.document, openapi.MaxDocument)
+	}
+	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
+	defer client.Close()
+	if s.refs != "" {
+		return nil, cli.Usage(errors.New("--refs is for documents that are files: nothing is read for a document that was fetched"))
+	}
+	answer, err := client.Get(ctx, s.document, fetch.Document{
+		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: openapi.MaxDocument,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the document cannot be fetched: %w", err)
+	}
+	if answer.Status != http.StatusOK {
+		return nil, fmt.Errorf("the document cannot be fetched: %s answers %d", fetch.Origin(answer.URL), answer.Status)
+	}
+	s.options.Source = answer.URL
+	return answer.Body, nil
+}
+
+// openRefs opens the directory whose files the document may refer to. No name and no symbolic link leads out of it.
+func (s *initSettings) openRefs() (*os.Root, error) {
+	dir := s.refs
+	if dir == "" {
+		dir = filepath.Dir(s.document)
+	}
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	to, err := filepath.Abs(s.document)
+	if err != nil {
+		return nil, err
+	}
+	name, err := filepath.Rel(from, to)
+	if err != nil || !filepath.IsLocal(name) {
+		return nil, cli.Usage(fmt.Errorf("--refs %s: the document %s is not below it", s.refs, s.document))
+	}
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.options.Files, s.options.Name = top.FS(), filepath.ToSlash(name)
+	return top, nil
+}
+
+// shownSource is the document without a URL's query, which may hold a key.
+func shownSource(document string) string {
+	if u, err := url.Parse(document); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host + u.EscapedPath()
+	}
+	return document
+}
+
+func readDocument(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > most {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return data, nil
+}
+
+func readExisting(dir string) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for _, name := range openapi.Names {
+		data, err := readDocument(filepath.Join(dir, name), config.MaxAgentsFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[name] = data
+	}
+	return out, nil
+}
+
+// writeFiles puts each file in its place at once; the record comes last, so that what was not written is
+// not taken for written.
+func writeFiles(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration holds no secrets
+		return err
+	}
+	var names []string
+	for name := range files {
+		if name != openapi.RecordFile {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range append(names, openapi.RecordFile) {
+		if err := writeFile(filepath.Join(dir, name), files[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".uimgate-init-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// What is listed on a terminal is bounded: maxListed groups, each with maxExamples operations. The README lists more.
+const (
+	maxListed   = 40
+	maxExamples = 3
+)
+
+func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openapi.Result) {
+	list := func(heading string, all []openapi.Finding) {
+		if len(all) == 0 {
+			return
+		}
+		fmt.Fprintf(w, "%s:\n", heading)
+		listed := 0
+		for n, g := range openapi.Groups(all) {
+			if n == maxListed {
+				fmt.Fprintf(w, "  … and %d more: see %s\n", len(all)-listed, filepath.Join(s.out, openapi.ReadmeFile))
+				break
+			}
+			fmt.Fprintf(w, "  %s\n", g.Line(maxExamples))
+			listed += len(g.Findings)
+		}
+	}
+	list("Not offered", found.Unmapped)
+	list("Left out or changed", found.Notes)
+	for _, message := range result.Messages {
+		fmt.Fprintln(w, message)
+	}
+	fmt.Fprintf(w, "%s: %d operations offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
+	if found.Hidden > 0 {
+		fmt.Fprintf(w, ", %d hidden (%s chooses)", found.Hidden, openapi.CurationFile)
+	}
+	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
+}
+
+// maxPicks bounds a file of picks in bytes.
+const maxPicks = 1 << 20
+
+// readPicks reads one operation a line; # begins a comment.
+func readPicks(path string, stdin io.Reader) ([]string, error) {
+	var data []byte
+	var err error
+	if path == "-" {
+		data, err = io.ReadAll(io.LimitReader(stdin, maxPicks))
+	} else {
+		data, err = readDocument(path, maxPicks)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := []string{}
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) { // some editors begin a file with a byte order mark
+		if i := strings.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
+			line = line[:i]
+		}
+		if line = strings.TrimSpace(line); line != "" {
+			out = append(out, line)
+		}
+	}
+	return out, nil
+}
+
+// check prints what serve would report about the files as they are now.
+func (s *initSettings) check(ctx context.Context, w io.Writer) error {
+	path := filepath.Join(s.out, openapi.ConfigFile)
+	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+	if cfg != nil {
+		_, more := service.Load(ctx, cfg, time.Now)
+		problems = append(problems, more...)
+	}
+	cli.PrintProblems(w, problems)
+	if problems.Failed() {
+		fmt.Fprintf(w, "%s needs your hand before uimgate serve takes it\n", path)
+		return cli.ErrSilent
+	}
+	fmt.Fprintf(w, "Next: read %s, then: uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
+	return nil
+}

@@ -1,0 +1,233 @@
+// Package gatewaycmd has the commands that make a configuration, check it, publish it and serve it.
+package gatewaycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	stdlog "log"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/problem"
+)
+
+// Serve is uimgate serve.
+func Serve() *cobra.Command {
+	var path string
+	var o config.Overrides
+	c := &cobra.Command{
+		Use: "serve", Short: "Run the gateway", Args: cli.Args(cobra.NoArgs),
+		Long: `Serve runs the gateway that a configuration describes. When it takes requests it prints one line of
+JSON on stdout with the addresses it listens on; the log goes to stderr. SIGHUP, or a change of one of
+its files, reloads the configuration: as a whole, or not at all. SIGTERM drains.`,
+		Example: `  uimgate serve -c uimgate.yaml
+  uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Env, o.Blocks = os.LookupEnv, bindings.Blocks()
+			load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
+			cfg, problems := load()
+			cli.PrintProblems(c.ErrOrStderr(), problems)
+			if cfg == nil {
+				return cli.ErrSilent
+			}
+			return serve(c.Context(), cfg, load, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().StringVar(&o.Listen, "listen", "", "public address, instead of server.listen; port 0 takes a free one")
+	c.Flags().StringVar(&o.AdminListen, "admin-listen", "", "admin address, instead of admin.listen")
+	c.Flags().StringVar(&o.Data, "data", "", "data directory, instead of data")
+	return c
+}
+
+func configFlag(c *cobra.Command, path *string) {
+	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "the configuration")
+}
+
+func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer) error {
+	log := NewLogger(cfg.Telemetry.Log, stderr)
+	defer func() { _ = log.Sync() }()
+	stdlog.SetOutput(libraryLog{log})
+	limit, err := membudget.LimitFromCGroup()
+	if err != nil {
+		log.Warn("memory", zap.Error(err))
+	}
+	log.Info("memory", zap.Int64("limit_bytes", limit))
+	program := cli.ReadVersion()
+	err = daemon.Run(ctx, daemon.Options{
+		Version: program.Version, Commit: program.Commit,
+		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
+		Ready: func(a daemon.Addresses) {
+			if _, err := membudget.UnmapProgram(); err != nil {
+				log.Warn("memory", zap.Error(err))
+			}
+			line, err := jsonv2.Marshal(struct {
+				Ready bool `json:"ready"`
+				daemon.Addresses
+			}{true, a}, jsonv2.Deterministic(true))
+			if err == nil {
+				_, _ = fmt.Fprintf(stdout, "%s\n", line)
+			}
+		},
+	})
+	if refused, ok := errors.AsType[*daemon.ProblemsError](err); ok {
+		cli.PrintProblems(stderr, refused.Problems)
+		return cli.ErrSilent
+	}
+	return err
+}
+
+// A libraryLog takes what libraries write to the standard log. Its text may quote what a service behind the gateway sent,
+// so only its length is logged.
+type libraryLog struct{ log *zap.Logger }
+
+func (u libraryLog) Write(p []byte) (int, error) {
+	u.log.Warn("a library wrote to the standard log; its text is withheld", zap.Int("bytes", len(p)))
+	return len(p), nil
+}
+
+// hangups turns SIGHUP into requests to reload, until ctx ends.
+func hangups(ctx context.Context) <-chan struct{} {
+	signals, reloads := make(chan os.Signal, 1), make(chan struct{}, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	go func() {
+		defer signal.Stop(signals)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-signals:
+				select {
+				case reloads <- struct{}{}:
+				default:
+				}
+			}
+		}
+	}()
+	return reloads
+}
+
+func NewLogger(c config.Log, w io.Writer) *zap.Logger {
+	level, err := zapcore.ParseLevel(string(c.Level))
+	if err != nil {
+		level = zapcore.InfoLevel
+	}
+	file, isFile := w.(*os.File)
+	terminal := isFile && term.IsTerminal(int(file.Fd()))
+	enc := zap.NewProductionEncoderConfig()
+	enc.TimeKey, enc.EncodeTime, enc.EncodeDuration = "time", zapcore.RFC3339NanoTimeEncoder, zapcore.SecondsDurationEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if c.Format == config.LogConsole || (c.Format == config.LogAuto && terminal) {
+		encoder = zapcore.NewConsoleEncoder(enc)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
+}
+
+// Check is uimgate check.
+func Check() *cobra.Command {
+	var path string
+	var strict bool
+	c := &cobra.Command{
+		Use: "check", Short: "Say everything that serve would refuse, all at once", Args: cli.Args(cobra.NoArgs),
+		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
+file:line: message. It opens no port. Where there is a store, it is read: state of services that the configuration
+no longer names is an error, and an agent id that allow or parties reserves while another key holds it is a
+warning.`,
+		Example: `  uimgate check -c uimgate.yaml
+  uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+			services := 0
+			if cfg != nil {
+				loaded, more := service.Load(c.Context(), cfg, time.Now)
+				problems = append(problems, more...)
+				if loaded != nil {
+					keeper := daemon.Keeper{Config: cfg, Now: time.Now}
+					problems = append(problems, keeper.CheckServices(c.Context(), loaded)...)
+				}
+				services = len(cfg.Services)
+			}
+			cli.PrintProblems(c.ErrOrStderr(), problems)
+			if problems.Failed() || (strict && len(problems) > 0) {
+				return cli.ErrSilent
+			}
+			fmt.Fprintf(c.ErrOrStderr(), "%s: good: %s\n", path, problem.Counted(services, "service"))
+			return nil
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().BoolVar(&strict, "strict", false, "make warnings errors")
+	return c
+}
+
+// Config is uimgate config.
+func Config() *cobra.Command {
+	c := &cobra.Command{
+		Use: "config", Short: "About the configuration itself", Example: "  uimgate config dump\n  uimgate config schema > uimgate.schema.json",
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of uimgate.yaml, for editors", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate config schema > uimgate.schema.json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			schema, err := config.Schema(bindings.Blocks())
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(schema)
+			return err
+		},
+	}, &cobra.Command{
+		Use: "reference", Short: "Print every key with its default and meaning", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate config reference",
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(config.Reference(bindings.Blocks()))
+			return err
+		},
+	}, configDump())
+	return c
+}
+
+func configDump() *cobra.Command {
+	var path, format string
+	c := &cobra.Command{
+		Use: "dump", Short: "Print the configuration that holds, with defaults and without secrets", Args: cli.Args(cobra.NoArgs),
+		Long: `Dump prints the configuration as a gateway with the same file and environment reads it: with defaults, each marked,
+and with values of the environment instead of those of the file. Secrets, and values of ${file:…}, are printed as ***.
+It needs neither a gateway nor a database.`,
+		Example: "  uimgate config dump -c uimgate.yaml\n  uimgate config dump -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if format != "yaml" && format != "json" {
+				return cli.Usage(fmt.Errorf("--output %q: want yaml or json", format))
+			}
+			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+			cli.PrintProblems(c.ErrOrStderr(), problems)
+			if cfg == nil {
+				return cli.ErrSilent
+			}
+			if format == "json" {
+				return cli.PrintLine(c.OutOrStdout(), cfg.Dump())
+			}
+			_, err := c.OutOrStdout().Write(cfg.Dump().YAML())
+			return err
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().StringVarP(&format, "output", "o", "yaml", "yaml or json")
+	return c
+}

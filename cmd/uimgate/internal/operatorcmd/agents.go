@@ -1,0 +1,267 @@
+package operatorcmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var agentColumns = []cli.Column[admin.Agent]{
+	cli.TextColumn("agent_id", func(a admin.Agent) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("status", func(a admin.Agent) pat.AgentStatus { return a.Status }),
+	cli.FlagColumn("approved", func(a admin.Agent) bool { return a.Approved }),
+	cli.ListColumn("keys", func(a admin.Agent) []pat.KeyID { return a.Keys }),
+	cli.TimeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }),
+	cli.TextColumn("reason", func(a admin.Agent) string { return a.Reason }),
+	cli.TextColumn("name", func(a admin.Agent) string { return a.Name }),
+}
+
+// Agents is uimgate agents.
+func Agents() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "agents", Short: "The agents that agreed to a service's terms: list, approve, block",
+		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
+	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey(),
+		o.agentsName(), o.agentsInvite())
+}
+
+var invitationColumns = []cli.Column[admin.Invitation]{
+	cli.TextColumn("code", func(i admin.Invitation) string { return i.Code }),
+	cli.TimeColumn("until", func(i admin.Invitation) time.Time { return i.Until }),
+	cli.TextColumn("name", func(i admin.Invitation) string { return i.Name }),
+}
+
+func (o *operator) agentsInvite() *cobra.Command {
+	var i admin.Invite
+	c := &cobra.Command{
+		Use: "invite", Short: "Let one person consent once, for a client without a key", Args: cli.Args(cobra.NoArgs),
+		Long: `Invite prints a code for one person to type on the consent page. With pat.admission: allowlist a person needs one; with
+approval it saves the wait. It is valid once, until the time beside it. The signed record of the consent keeps the name.`,
+		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (admin.Invitation, error) {
+				i.Service = o.service
+				return api.Invite(ctx, i)
+			})
+		},
+	}
+	c.Flags().StringVar(&i.Name, "name", "", "what you call the person")
+	c.Flags().StringVar(&i.For, "within", "24h", "how long the code is good, at most 720h")
+	return c
+}
+
+func (o *operator) agentsList() *cobra.Command {
+	var q admin.AgentQuery
+	c := &cobra.Command{
+		Use: "list", Short: "List agents by id", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate agents list\n  uimgate agents list --status waiting",
+		RunE: func(c *cobra.Command, _ []string) error {
+			columns := agentColumns
+			numbers := map[pat.AgentID]int64{}
+			if q.Status == admin.Waiting && o.after == "" && o.format == "table" {
+				number := cli.CountColumn("no", func(a admin.Agent) int64 { return numbers[a.AgentID] })
+				columns = append([]cli.Column[admin.Agent]{number}, agentColumns...)
+			}
+			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agent], error) {
+				q.Service, q.Paging = o.service, p
+				page, err := api.Agents(ctx, q)
+				for _, a := range page.Items {
+					numbers[a.AgentID] = int64(len(numbers)) + 1
+				}
+				return page, err
+			})
+		},
+	}
+	c.Flags().StringVar((*string)(&q.Status), "status", "", "only those that are active, waiting (for approval), or blocked")
+	c.Flags().StringVar(&q.Approved, "approved", "", "only those that were approved (true), or not (false)")
+	return o.paging(c)
+}
+
+func (o *operator) agentsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show AGENT", Short: "Show one agent", Args: cli.Args(cobra.ExactArgs(1)),
+		Example: "  uimgate agents show agent-1",
+		RunE: func(c *cobra.Command, args []string) error {
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.Agent(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+func (o *operator) agentsBlock() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "block AGENT", Short: "End all PATs of an agent and let it agree to nothing more", Args: cli.Args(cobra.ExactArgs(1)),
+		Aliases: []string{"revoke"},
+		Example: `  uimgate agents block agent-1 --reason "asked for by its owner"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.BlockAgent(ctx, o.revocation(args[0], reason))
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the agent")
+	return c
+}
+
+func (o *operator) agentsUnblock() *cobra.Command {
+	return &cobra.Command{
+		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay ended", Args: cli.Args(cobra.ExactArgs(1)),
+		Example: "  uimgate agents unblock agent-1",
+		RunE: func(c *cobra.Command, args []string) error {
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.UnblockAgent(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+func (o *operator) agentsName() *cobra.Command {
+	var none bool
+	c := &cobra.Command{
+		Use: "name AGENT NAME", Short: "Say who an agent is, such as the customer it acts for", Args: cli.Args(cobra.RangeArgs(1, 2)),
+		Long: `Name sets the name of an agent for lists, statements and invoices, beside its id: at most 200 characters, without
+control characters. Agents never see it, and it decides nothing. --clear removes it.`,
+		Example: "  uimgate agents name agent-1 \"Corner Shop Ltd\"\n  uimgate agents name agent-1 --clear",
+		RunE: func(c *cobra.Command, args []string) error {
+			if none == (len(args) == 2) || !none && args[1] == "" {
+				return cli.Usage(errors.New("want the name, or --clear for none"))
+			}
+			n := admin.AgentName{Record: o.record(args[0])}
+			if !none {
+				n.Name = args[1]
+			}
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) { return api.NameAgent(ctx, n) })
+		},
+	}
+	c.Flags().BoolVar(&none, "clear", false, "take the name away")
+	return c
+}
+
+// changeAgent changes an agent and prints it, with a warning where no agent has claimed its id.
+func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
+	a, err := call(c, o, do)
+	if err != nil {
+		return err
+	}
+	if len(a.Keys) == 0 && !pat.Consented(a.AgentID) {
+		fmt.Fprintln(c.ErrOrStderr(), "No agent has claimed this agent id: check the spelling.")
+	}
+	return cli.PrintOne(c, o.format, a, agentColumns)
+}
+
+func (o *operator) agentsAddKey() *cobra.Command {
+	return &cobra.Command{
+		Use: "add-key AGENT THUMBPRINT|FILE", Short: "Give an agent one more key", Args: cli.Args(cobra.ExactArgs(2)),
+		Long: `Add-key lets a further key act for an agent, such as before the agent changes its key. Give the key by its
+thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
+		Example: "  uimgate agents add-key agent-1 new-key.pem",
+		RunE: func(c *cobra.Command, args []string) error {
+			thumbprint, err := thumbprintOf(args[1])
+			if err != nil {
+				return err
+			}
+			return printAnswer(c, o, agentColumns, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.AddAgentKey(ctx, admin.AgentKey{Record: o.record(args[0]), KeyID: thumbprint})
+			})
+		},
+	}
+}
+
+// thumbprintOf takes a thumbprint as it is, and that of a public key in a file.
+func thumbprintOf(arg string) (string, error) {
+	text, err := cli.ReadNamed(arg, 64<<10)
+	if errors.Is(err, os.ErrNotExist) && len(arg) == 43 && !strings.ContainsAny(arg, "./") {
+		return arg, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading the public key: %w", err)
+	}
+	var value any = strings.TrimSpace(string(text))
+	var jwk map[string]any
+	if json.Unmarshal(text, &jwk) == nil {
+		value = jwk
+	}
+	key, err := pat.ParsePublicKeyValue(value)
+	if err != nil {
+		return "", fmt.Errorf("the public key in %s: %w", arg, err)
+	}
+	return string(key.Thumbprint()), nil
+}
+
+func (o *operator) agentsApprove() *cobra.Command {
+	var asID, yes bool
+	c := &cobra.Command{
+		Use: "approve AGENT|NUMBER", Short: "Let an agent in whose agreement is waiting", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Approve lets an agent in. It is meant by its id, or by its number in uimgate agents list --status waiting. As that list
+changes when agents come and go, a number is confirmed: approve shows which agent has it now, and asks.`,
+		Example: "  uimgate agents approve agent-1\n  uimgate agents approve 2",
+		RunE: func(c *cobra.Command, args []string) error {
+			id := args[0]
+			if number, err := strconv.Atoi(id); err == nil && !asID && len(id) <= 5 {
+				if id, err = o.numbered(c, number, yes); err != nil {
+					return err
+				}
+			}
+			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
+				return api.ApproveAgent(ctx, o.record(id))
+			})
+		},
+	}
+	c.Flags().BoolVar(&asID, "id", false, "it is an id, though it looks like a number")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask whether the agent with this number is meant")
+	return c
+}
+
+// numbered returns the agent with a number in the list of those that wait, after the operator has confirmed it.
+func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
+	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, Paging: admin.Paging{Limit: 1000}}
+	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {
+		return api.Agents(ctx, q)
+	})
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(page.Items, func(a admin.Agent) bool { return a.AgentID == pat.AgentID(strconv.Itoa(number)) }) {
+		return "", fmt.Errorf("%d is the id of an agent that waits, too: give the id of the agent meant, or --id", number)
+	}
+	if number < 1 || number > len(page.Items) {
+		return "", fmt.Errorf("no agent with number %d waits (%d do): see uimgate agents list --status waiting; an id needs --id", number,
+			len(page.Items))
+	}
+	agent := page.Items[number-1]
+	out := c.ErrOrStderr()
+	fmt.Fprintf(out, "Number %d is %s, key %s, since %s.\n", number, cli.Sanitize(agent.AgentID), cli.Sanitize(joined(agent.Keys)),
+		cli.HumanTime(agent.CreatedAt))
+	if yes {
+		return string(agent.AgentID), nil
+	}
+	if approves, err := cli.Ask(c, "Approve it?"); !approves || err != nil {
+		return "", cmp.Or(err, errors.New("not approved: say y, or give --yes or the agent's id"))
+	}
+	return string(agent.AgentID), nil
+}
+
+func joined(keys []pat.KeyID) string {
+	out := make([]string, 0, len(keys))
+	for _, k := range keys {
+		out = append(out, string(k))
+	}
+	return strings.Join(out, " ")
+}

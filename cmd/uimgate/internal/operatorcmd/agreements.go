@@ -1,0 +1,195 @@
+package operatorcmd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/bindings/uagents/agreement"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var agreementColumns = []cli.Column[admin.Agreement]{
+	cli.TextColumn("id", func(a admin.Agreement) pat.AgreementID { return a.ID }),
+	cli.TextColumn("agent_id", func(a admin.Agreement) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("state", func(a admin.Agreement) pat.AgreementState { return a.State }),
+	cli.TextColumn("assurance", func(a admin.Agreement) pat.Assurance { return a.Assurance }),
+	cli.TimeColumn("created_at", func(a admin.Agreement) time.Time { return a.CreatedAt }),
+	cli.TextColumn("policy_digest", func(a admin.Agreement) string { return a.PolicyDigest }),
+	cli.TextColumn("agent_name", func(a admin.Agreement) string { return a.AgentName }),
+	cli.TextColumn("client", func(a admin.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
+	cli.TextColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).OnlyCSV(),
+	cli.TextColumn("jkt", func(a admin.Agreement) pat.KeyID { return a.KeyID }).OnlyCSV(),
+	cli.TextColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).OnlyCSV(),
+	cli.TextColumn("form", func(a admin.Agreement) string { return a.Form }).OnlyCSV(),
+	cli.ListColumn("scope", func(a admin.Agreement) []string { return a.Scope }).OnlyCSV(),
+	cli.TextColumn("client_id", func(a admin.Agreement) string { return consentOf(a).ClientID }).OnlyCSV(),
+	cli.TextColumn("redirect_host", func(a admin.Agreement) string { return consentOf(a).RedirectHost }).OnlyCSV(),
+	cli.TextColumn("invitation", func(a admin.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
+}
+
+// consentOf is what is known of a consent; zero: the agent signed.
+func consentOf(a admin.Agreement) admin.Consented {
+	if a.Consent == nil {
+		return admin.Consented{}
+	}
+	return *a.Consent
+}
+
+// Agreements is uimgate agreements.
+func Agreements() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "agreements", Short: "The agreements made with a service: list, prove, revoke",
+		Example: "  uimgate agreements list --agent agent-1\n" +
+			"  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
+	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke(), o.agreementsPolicies())
+}
+
+func (o *operator) agreementsList() *cobra.Command {
+	var q admin.AgreementQuery
+	c := &cobra.Command{
+		Use: "list", Short: "List agreements, the newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate agreements list --state pending",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, agreementColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Agreement], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Agreements(ctx, q)
+			})
+		},
+	}
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
+	c.Flags().StringVar((*string)(&q.State), "state", "", "only those that are pending, active or revoked")
+	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only those with the policy of this digest")
+	return o.paging(c)
+}
+
+func (o *operator) agreementsPolicies() *cobra.Command {
+	c := &cobra.Command{
+		Use: "policies", Short: "List the policies that were agreed to or offered, the one offered now first", Args: cli.Args(cobra.NoArgs),
+		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy take. An agreement holds for one
+digest alone: after each change of the policy, agents agree anew.`,
+		Example: "  uimgate agreements policies --limit 5",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, policyColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Policy], error) {
+				return api.Policies(ctx, admin.PolicyQuery{Service: o.service, Paging: p})
+			})
+		},
+	}
+	return o.paging(c)
+}
+
+var policyColumns = []cli.Column[admin.Policy]{
+	cli.TextColumn("digest", func(p admin.Policy) string { return p.Digest }),
+	cli.FlagColumn("offered", func(p admin.Policy) bool { return p.Offered }),
+	cli.TimeColumn("first_offered", func(p admin.Policy) time.Time { return p.FirstOffered }),
+	cli.TextColumn("uid", func(p admin.Policy) string { return p.UID }),
+}
+
+func (o *operator) agreementsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show one agreement", Args: cli.Args(cobra.ExactArgs(1)),
+		Example: "  uimgate agreements show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
+		RunE: func(c *cobra.Command, args []string) error {
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+				return api.Agreement(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+func (o *operator) agreementsExport() *cobra.Command {
+	return &cobra.Command{
+		Use: "export ID", Short: "Print the bundle that proves an agreement to anybody", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Export prints one JSON document with the policy as it was served, what the agent signed, its signature and its
+public key. Anyone who has it can verify it without this gateway; see verify.`,
+		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
+		RunE: func(c *cobra.Command, args []string) error {
+			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
+				return api.ExportAgreement(ctx, o.record(args[0]))
+			})
+			if err != nil {
+				return err
+			}
+			_, err = c.OutOrStdout().Write(bundle)
+			return err
+		},
+	}
+}
+
+func (o *operator) agreementsVerify() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service: as a JWS, a
+signature over the policy, or an envelope of the uAgents protocol. It needs no gateway and no network. FILE may be - for standard input.`,
+		Example: "  uimgate agreements verify agreement.json",
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := cli.CheckFormat(o.format); err != nil {
+				return err
+			}
+			var text []byte
+			var err error
+			if args[0] == "-" {
+				text, err = cli.ReadAtMost(c.InOrStdin(), "the bundle", pat.MaxExport)
+			} else {
+				text, err = cli.ReadNamed(args[0], pat.MaxExport)
+			}
+			if err != nil {
+				return fmt.Errorf("reading the bundle: %w", err)
+			}
+			e, err := pat.VerifyExport(text, bindings.Forms())
+			if err != nil {
+				return fmt.Errorf("NOT PROVED: %w", err)
+			}
+			fmt.Fprintln(c.ErrOrStderr(), provedBy(e.Agreement))
+			return cli.PrintOne(c, o.format, admin.AgreementOf(e.Agreement), agreementColumns)
+		},
+	}
+}
+
+// provedBy returns what a verified bundle proves.
+func provedBy(a pat.Agreement) string {
+	record, consented := a.Consent()
+	if !consented && agreement.InChat(a) {
+		return "Proved: this key agreed to this policy in words, to an agent of the uAgents protocol. That this agent is the service, the id, " +
+			"the state and the time are the exporter's word."
+	}
+	if !consented {
+		return "Proved: this key signed this policy. The id, the state and the time are the exporter's word."
+	}
+	invited := ""
+	if record.Invitation != "" {
+		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
+	}
+	return fmt.Sprintf("Proved: the gateway's own key signed a record that somebody consented to this policy on its page, for the client %q "+
+		"(%q), and was sent to %q.%s It records what the gateway saw, and proves nothing about that person or client.",
+		record.ClientName, record.ClientID, record.RedirectHost, invited)
+}
+
+func (o *operator) agreementsRevoke() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use: "revoke ID", Short: "End an agreement and every PAT issued for it", Args: cli.Args(cobra.ExactArgs(1)),
+		Long:    `Revoke ends an agreement at once. The agent may agree anew; block it to prevent that.`,
+		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
+				return api.RevokeAgreement(ctx, o.revocation(args[0], reason))
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
+	return c
+}

@@ -1,0 +1,131 @@
+package operatorcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+var keyColumns = []cli.Column[admin.Key]{
+	cli.TextColumn("kid", func(k admin.Key) pat.KeyID { return k.ID }),
+	cli.TextColumn("alg", func(k admin.Key) string { return k.Algorithm }),
+	cli.TextColumn("purpose", func(k admin.Key) pat.KeyPurpose { return k.Purpose }),
+	cli.FlagColumn("signing", func(k admin.Key) bool { return k.Signing }),
+	cli.TimeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
+	cli.TimeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),
+	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
+}
+
+// Keys is about the keys that sign PATs. Private keys never leave the data directory.
+func Keys() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "keys", Short: "The keys that sign PATs: make, rotate, retire, list",
+		Example: "  uimgate keys list\n  uimgate keys rotate",
+	}, o.keysNew(), o.keysRotate(), o.keysRetire(), o.keysList())
+}
+
+func (o *operator) keysList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the keys that verify PATs now", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate keys list -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.Paging) (admin.Page[admin.Key], error) {
+				return api.Keys(ctx)
+			})
+		},
+	}
+}
+
+func (o *operator) keysRotate() *cobra.Command {
+	return &cobra.Command{
+		Use: "rotate", Short: "Sign with a new key from now on", Args: cli.Args(cobra.NoArgs),
+		Long: `Rotate makes a new key, which signs from now on. The one before goes on verifying until the last PAT it
+signed has expired.`,
+		Example: "  uimgate keys rotate",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx) })
+		},
+	}
+}
+
+func (o *operator) keysRetire() *cobra.Command {
+	var at string
+	c := &cobra.Command{
+		Use: "retire KID", Short: "End a key, and with it every PAT it signed", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Retire ends a key now, or at a time to come: PATs it signed are worth nothing from then on, and agents have
+to agree again. It is for a key that leaked; otherwise rotate is enough.`,
+		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
+		RunE: func(c *cobra.Command, args []string) error {
+			r := admin.Retirement{KeyID: pat.KeyID(args[0]), At: at}
+			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
+		},
+	}
+	c.Flags().StringVar(&at, "at", "", "when, such as 2030-01-31T12:00:00Z; default now")
+	return c
+}
+
+// keysNew makes the first key before the gateway ever ran; a running gateway rotates instead.
+func (o *operator) keysNew() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use: "new", Short: "Make the signing key before the gateway first runs", Args: cli.Args(cobra.NoArgs),
+		Long: `New makes the data directory's signing key, so that its public half can be published before the gateway runs.
+Where there is one already it prints that. It needs no running gateway, and refuses to work beside one: there, use rotate.`,
+		Example: "  uimgate keys new -c uimgate.yaml",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := cli.CheckFormat(o.format); err != nil {
+				return err
+			}
+			cfg, problems := config.Load(o.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Data: data})
+			if cfg == nil {
+				cli.PrintProblems(c.ErrOrStderr(), problems)
+				return cli.ErrSilent
+			}
+			return o.makeKey(c, cfg)
+		},
+	}
+	c.Flags().StringVar(&data, "data", "", "data directory, instead of data")
+	return c
+}
+
+func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
+	dir, err := config.OpenDataDir(cfg.Data)
+	if errors.Is(err, config.ErrDataInUse) {
+		return fmt.Errorf("%w\nA gateway that runs has its key; 'uimgate keys rotate' makes it a new one", err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	state, err := sqlstore.Open(c.Context(), dir.StorePlace(cfg.Store), sqlstore.Options{Now: time.Now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, state.Close()) }()
+	ring, err := pat.OpenKeyring(c.Context(), pat.KeyringConfig{
+		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm),
+		Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range ring.Keys(time.Now()) {
+		if k.ID == ring.Current() {
+			return cli.PrintOne(c, o.format, admin.KeyOf(k, k.ID), keyColumns)
+		}
+	}
+	return errors.New("the key that was made is not there")
+}

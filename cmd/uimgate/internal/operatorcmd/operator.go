@@ -1,0 +1,246 @@
+// Package operatorcmd has the commands of operators: over the admin API of a running gateway, and on its state and keys.
+package operatorcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+)
+
+const (
+	EnvAdminURL   = "UIMGATE_ADMIN_URL"
+	EnvAdminToken = "UIMGATE_ADMIN_TOKEN" //nolint:gosec // the name of a variable, not a token
+)
+
+// An operator is the flags of these commands: the address of the gateway, its token, the form of the output.
+type operator struct {
+	url, tokenFile, config string
+	data                   string
+	service, format        string
+	after                  string
+	limit                  int
+	all                    bool
+
+	// configured loads the configuration, once.
+	configured func() (*config.Config, config.Problems)
+}
+
+// group is a command that only holds others; its flags are theirs too.
+func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	c.Args = cli.Args(cli.KnownCommand)
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	c.AddCommand(commands...)
+	o.flags(c)
+	return c
+}
+
+// flags adds what every operator command takes.
+func (o *operator) flags(c *cobra.Command) {
+	f := c.PersistentFlags()
+	f.StringVar(&o.url, "admin", "", "URL of the admin listener (env "+EnvAdminURL+", else the configuration's, else "+client.DefaultURL+")")
+	f.StringVar(&o.tokenFile, "admin-token-file", "",
+		"file with the admin token (else env "+EnvAdminToken+", else the configuration's data directory)")
+	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
+	f.StringVar(&o.data, "data", "", "the gateway's data directory, to reach it by its socket (else the configuration's)")
+	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
+	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
+}
+
+// paging adds the flags of listings.
+func (o *operator) paging(c *cobra.Command) *cobra.Command {
+	c.Flags().IntVar(&o.limit, "limit", 100, "how many at most, up to 1000")
+	c.Flags().StringVar(&o.after, "after", "", "continue after this page, with the value that it printed")
+	c.Flags().BoolVar(&o.all, "all", false, "all pages, however many")
+	c.MarkFlagsMutuallyExclusive("all", "limit")
+	return c
+}
+
+// page is the first page that the flags ask for.
+func (o *operator) page() admin.Paging {
+	p := admin.Paging{Limit: o.limit, After: o.after}
+	if o.all {
+		p.Limit = 1000
+	}
+	return p
+}
+
+// record names a record of the service meant.
+func (o *operator) record(id string) admin.Record { return admin.Record{Service: o.service, ID: id} }
+
+func (o *operator) revocation(id, why string) admin.Revocation {
+	return admin.Revocation{Record: o.record(id), Reason: why}
+}
+
+// client returns the client of the gateway: by its socket, if this user may use it, so that it works with any certificate and even with a
+// broken configuration; otherwise by the admin listener.
+func (o *operator) client(ctx context.Context) (*client.Client, error) {
+	if err := cli.CheckFormat(o.format); err != nil {
+		return nil, err
+	}
+	o.configured = sync.OnceValues(func() (*config.Config, config.Problems) {
+		return config.Load(o.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
+	})
+	if socket := o.socket(ctx); socket != "" {
+		return client.New(client.Options{Socket: socket}), nil
+	}
+	base, err := client.ParseURL(o.adminURL())
+	if err != nil {
+		return nil, cli.Usage(err)
+	}
+	token, err := o.token()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(client.Options{URL: base, Token: token}), nil
+}
+
+// socket is that of the gateway that --data or the configuration describes; empty: there is none, or another way is
+// asked for.
+func (o *operator) socket(ctx context.Context) string {
+	if o.url != "" || o.tokenFile != "" || os.Getenv(EnvAdminURL) != "" {
+		return ""
+	}
+	dir := o.data
+	if dir == "" {
+		if cfg, _ := o.configured(); cfg != nil {
+			dir = cfg.Data
+		} else {
+			dir = config.DataOf(o.config)
+		}
+	}
+	return client.OwnSocket(ctx, dir)
+}
+
+// adminURL returns the URL of --admin, of the environment, or of the configuration.
+func (o *operator) adminURL() string {
+	if o.url != "" {
+		return o.url
+	}
+	if text := os.Getenv(EnvAdminURL); text != "" {
+		return text
+	}
+	cfg, _ := o.configured()
+	return client.ConfiguredURL(cfg)
+}
+
+// token returns the admin token: of --admin-token-file, of the environment, or of the gateway that the configuration describes.
+func (o *operator) token() (string, error) {
+	if o.tokenFile != "" {
+		return client.ReadToken(o.tokenFile)
+	}
+	if token := os.Getenv(EnvAdminToken); token != "" {
+		return client.ParseToken(token, EnvAdminToken)
+	}
+	cfg, problems := o.configured()
+	if cfg == nil {
+		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or -c with the gateway's configuration:\n%w",
+			EnvAdminToken, problems.Err())
+	}
+	return client.ConfiguredToken(cfg, o.config)
+}
+
+// call asks the gateway meant. What it refuses is written so that it cannot steer a terminal.
+func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
+	api, err := o.client(c.Context())
+	if err != nil {
+		return answer, err
+	}
+	answer, err = do(c.Context(), api)
+	if refused, ok := errors.AsType[*client.RefusedError](err); ok {
+		shown := *refused
+		shown.Message, shown.Suggestion = cli.Sanitize(refused.Message), cli.Sanitize(refused.Suggestion)
+		if len(refused.Services) > 0 {
+			shown.Suggestion = cli.Sanitize("Name one with --service: " + strings.Join(refused.Services, ", "))
+		}
+		err = &shown
+	}
+	if errors.Is(err, client.ErrURL) {
+		err = cli.Usage(err)
+	}
+	return answer, err
+}
+
+// printAnswer asks the gateway for a record and prints it.
+func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], do func(context.Context, *client.Client) (A, error)) error {
+	answer, err := call(c, o, do)
+	if err != nil {
+		return err
+	}
+	return cli.PrintOne(c, o.format, answer, columns)
+}
+
+// A lister asks for one page of a listing.
+type lister[T any] func(context.Context, *client.Client, admin.Paging) (admin.Page[T], error)
+
+// printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is
+// left.
+func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T], list lister[T]) error {
+	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
+}
+
+// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first; they end
+// with the sums of what they have, where sum is not nil: its rows, and the same for JSON.
+func printRows[T, R any](
+	c *cobra.Command, o *operator, columns []cli.Column[R], list lister[T], rows func(T) []R, sum func([]T) (rows []R, totals any),
+) error {
+	gathered := admin.Page[T]{Items: []T{}}
+	var table []R
+	paging := o.page()
+	for first := true; ; first = false {
+		page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[T], error) { return list(ctx, api, paging) })
+		if err != nil {
+			return err
+		}
+		var more []R
+		for _, record := range page.Items {
+			more = append(more, rows(record)...)
+		}
+		if o.format == "csv" {
+			if err := cli.PrintCSV(c.OutOrStdout(), more, columns, first); err != nil {
+				return err
+			}
+		} else {
+			table = append(table, more...)
+			gathered.Items = append(gathered.Items, page.Items...)
+		}
+		if first && len(page.Items) == 0 {
+			fmt.Fprintln(c.ErrOrStderr(), "None.")
+		}
+		if gathered.Next = page.Next; page.Next == "" || !o.all {
+			break
+		}
+		paging.After = page.Next
+	}
+	if gathered.Next != "" {
+		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", cli.Sanitize(cli.ShellQuote(gathered.Next)))
+	}
+	out := struct {
+		admin.Page[T]
+
+		Totals any `json:"totals,omitempty"`
+	}{Page: gathered}
+	if sum != nil && len(gathered.Items) > 0 {
+		var last []R
+		last, out.Totals = sum(gathered.Items)
+		table = append(table, last...)
+	}
+	switch o.format {
+	case "csv":
+		return nil
+	case "table":
+		return cli.PrintTable(c.OutOrStdout(), table, columns)
+	default:
+		return cli.PrintLine(c.OutOrStdout(), out)
+	}
+}

@@ -1,0 +1,187 @@
+package operatorcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/pat"
+)
+
+var patColumns = []cli.Column[admin.PAT]{
+	cli.TextColumn("jti", func(t admin.PAT) pat.TokenID { return t.ID }),
+	cli.TextColumn("agent_id", func(t admin.PAT) pat.AgentID { return t.AgentID }),
+	cli.TextColumn("state", func(t admin.PAT) string { return t.State }),
+	cli.TextColumn("assurance", func(t admin.PAT) pat.Assurance { return t.Assurance }),
+	cli.TextColumn("lmt", func(t admin.PAT) string { return fmt.Sprintf("%d/%d", t.Limit.Rate, t.Limit.Period) }).
+		ForPeople(func(t admin.PAT) string { return humanLimit(t.Limit) }),
+	cli.TimeColumn("issued_at", func(t admin.PAT) time.Time { return t.IssuedAt }),
+	cli.TimeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }),
+	cli.TextColumn("agreement_id", func(t admin.PAT) pat.AgreementID { return t.AgreementID }),
+	cli.TextColumn("policy_digest", func(t admin.PAT) string { return t.PolicyDigest }).OnlyCSV(),
+	cli.TextColumn("jkt", func(t admin.PAT) pat.KeyID { return t.KeyID }).OnlyCSV(),
+	cli.TextColumn("kid", func(t admin.PAT) pat.KeyID { return t.SigningKeyID }).OnlyCSV(),
+	cli.TimeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }).OnlyCSV(),
+	cli.TextColumn("renewed_to", func(t admin.PAT) pat.TokenID { return t.RenewedTo }).OnlyCSV(),
+	cli.ListColumn("scope", func(t admin.PAT) []string { return t.Scope }).OnlyCSV(),
+}
+
+// humanLimit words a limit: how often in which time.
+func humanLimit(l pat.Limit) string {
+	n := humanize.Comma(l.Rate)
+	if l.Period == 0 {
+		return n + " ever"
+	}
+	for _, u := range []struct {
+		seconds int64
+		name    string
+	}{{1, "second"}, {60, "minute"}, {3600, "hour"}, {86400, "day"}, {604800, "week"}, {31 * 86400, "month"}, {366 * 86400, "year"}} {
+		if l.Period == u.seconds {
+			return n + "/" + u.name
+		}
+	}
+	return fmt.Sprintf("%s in %s", n, time.Duration(l.Period)*time.Second)
+}
+
+// PATs is uimgate pats.
+func PATs() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "pats", Short: "The PATs issued: list, revoke, introspect",
+		Example: "  uimgate pats list --agent agent-1 --active\n  uimgate pats revoke --policy sha-256:…",
+	}, o.patsList(), o.patsShow(), o.patsRevoke(), o.patsIntrospect())
+}
+
+func (o *operator) patsList() *cobra.Command {
+	var q admin.PATQuery
+	var active bool
+	c := &cobra.Command{
+		Use: "list", Short: "List the records of PATs, the newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate pats list --agent agent-1 --active",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if active {
+				q.State = admin.PATActive
+			}
+			return printListing(c, o, patColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.PAT], error) {
+				q.Service, q.Paging = o.service, p
+				return api.PATs(ctx, q)
+			})
+		},
+	}
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
+	c.Flags().StringVar((*string)(&q.AgreementID), "agreement", "", "only those of this agreement")
+	c.Flags().BoolVar(&active, "active", false, "only those that work now")
+	return o.paging(c)
+}
+
+func (o *operator) patsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show JTI", Short: "Show the record of one PAT", Args: cli.Args(cobra.ExactArgs(1)),
+		Example: "  uimgate pats show 5HJQ2RQX4MVTSZ6W7LNKD3BACE",
+		RunE: func(c *cobra.Command, args []string) error {
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+				return api.PAT(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+func (o *operator) patsRevoke() *cobra.Command {
+	var reason, policy string
+	c := &cobra.Command{
+		Use: "revoke JTI | --policy DIGEST", Short: "End one PAT, or all PATs issued under a policy", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Example: `  uimgate pats revoke 5HJQ2RQX4MVTSZ6W7LNKD3BACE --reason "leaked"
+  uimgate pats revoke --policy sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if (len(args) == 1) == (policy != "") {
+				return cli.Usage(errors.New("which PATs? give either a jti or --policy"))
+			}
+			if policy != "" {
+				return o.revokePolicy(c, o.revocation(policy, reason))
+			}
+			return printAnswer(c, o, patColumns, func(ctx context.Context, api *client.Client) (admin.PAT, error) {
+				return api.RevokePAT(ctx, o.revocation(args[0], reason))
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
+	c.Flags().StringVar(&policy, "policy", "", "digest of the policy whose PATs end")
+	return c
+}
+
+func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
+	revoked, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.RevokedPolicy, error) {
+		return api.RevokePolicy(ctx, r)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy have ended.")
+	return cli.PrintOne(c, o.format, revoked, []cli.Column[admin.RevokedPolicy]{
+		cli.TextColumn("digest", func(p admin.RevokedPolicy) string { return p.Digest }),
+		cli.FlagColumn("revoked", func(p admin.RevokedPolicy) bool { return p.Revoked }),
+	})
+}
+
+func (o *operator) patsIntrospect() *cobra.Command {
+	return &cobra.Command{
+		Use: "introspect [FILE]", Short: "Say what a PAT is worth", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Long: `Introspect reads a PAT from FILE, or from standard input, and prints whether it is valid, and its claims. It does
+not accept a PAT on the command line, which others on the machine can read.`,
+		Example: "  uimgate pats introspect < pat.txt",
+		RunE: func(c *cobra.Command, args []string) error {
+			const most = 64 << 10
+			var text []byte
+			var err error
+			if len(args) == 1 && args[0] != "-" {
+				text, err = cli.ReadNamed(args[0], most)
+			} else {
+				text, err = cli.ReadAtMost(c.InOrStdin(), "the PAT", most)
+			}
+			if err != nil {
+				return fmt.Errorf("reading the PAT: %w", err)
+			}
+			token := strings.TrimSpace(string(text))
+			if token == "" {
+				return cli.Usage(errors.New("there is no PAT in the input"))
+			}
+			return printAnswer(c, o, introspectionColumns, func(ctx context.Context, api *client.Client) (pat.Introspection, error) {
+				return api.Introspect(ctx, admin.PresentedToken{Service: o.service, Token: token})
+			})
+		},
+	}
+}
+
+var introspectionColumns = []cli.Column[pat.Introspection]{
+	cli.FlagColumn("active", func(i pat.Introspection) bool { return i.Active }),
+	cli.TextColumn("jti", func(i pat.Introspection) pat.TokenID { return i.ID }),
+	cli.TextColumn("sub", func(i pat.Introspection) pat.AgentID { return i.Subject }),
+	cli.TextColumn("iss", func(i pat.Introspection) string { return i.Issuer }),
+	cli.TimeColumn("iat", func(i pat.Introspection) time.Time { return unixTime(i.IssuedAt) }),
+	cli.TimeColumn("exp", func(i pat.Introspection) time.Time { return unixTime(i.ExpiresAt) }),
+	cli.TextColumn("agr", func(i pat.Introspection) pat.AgreementID { return i.Agreement }),
+	cli.TextColumn("assurance", func(i pat.Introspection) pat.Assurance { return i.Assurance }),
+	cli.TextColumn("pol_digest", func(i pat.Introspection) string { return i.PolicyDigest }),
+	cli.TextColumn("lmt", func(i pat.Introspection) string {
+		if i.Limit == nil {
+			return ""
+		}
+		return humanLimit(*i.Limit)
+	}),
+	cli.TextColumn("scope", func(i pat.Introspection) string { return i.Scope }),
+}
+
+func unixTime(seconds int64) time.Time {
+	if seconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0)
+}

@@ -1,0 +1,238 @@
+package operatorcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/admin/invoice"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A statementRow is one line of a statement in tables and CSV. The opening and closing rows have the balance of the account; the rows
+// between have what the period added.
+type statementRow struct {
+	agentID                        pat.AgentID
+	currency                       string
+	from, to                       time.Time
+	line                           string // opening, top-up, reversal, charges, closing or total
+	name                           string // of the agent
+	intent, rule                   string
+	toppedUp                       string
+	held, captured                 string
+	released, unresolved           string
+	balance                        string
+	heldCalls, capturedCalls       int64
+	releasedCalls, unresolvedCalls int64
+}
+
+func rowsOf(s admin.Statement) []statementRow {
+	row := func(line string) statementRow {
+		return statementRow{agentID: s.AgentID, name: s.Name, currency: s.Currency, from: s.From, to: s.To, line: line}
+	}
+	stood := func(line string, p admin.Position) statementRow {
+		r := row(line)
+		r.toppedUp, r.held, r.captured, r.unresolved, r.balance = p.ToppedUp, p.Held, p.Captured, p.Unresolved, p.Balance
+		return r
+	}
+	out := []statementRow{stood("opening", s.Opening)}
+	if s.ToppedUp != "0.00" {
+		r := row("top-up")
+		r.toppedUp = s.ToppedUp
+		out = append(out, r)
+	}
+	if s.Reversed != "0.00" {
+		r := row("reversal")
+		r.toppedUp = "-" + s.Reversed
+		out = append(out, r)
+	}
+	for _, l := range s.Lines {
+		r := row("charges")
+		r.intent, r.rule = l.Intent, l.Rule
+		r.held, r.captured, r.released, r.unresolved = l.Held.Amount, l.Captured.Amount, l.Released.Amount, l.Unresolved.Amount
+		r.heldCalls, r.capturedCalls, r.releasedCalls, r.unresolvedCalls = l.Held.Calls, l.Captured.Calls, l.Released.Calls, l.Unresolved.Calls
+		out = append(out, r)
+	}
+	return append(out, stood("closing", s.Closing))
+}
+
+// totalRows sum up all accounts in the period, by currency, with their balances.
+func totalRows(totals []admin.StatementTotal) []statementRow {
+	var out []statementRow
+	for _, t := range totals {
+		out = append(out, statementRow{
+			currency: t.Currency, line: "total", toppedUp: t.ToppedUp, held: t.Held.Amount, captured: t.Captured.Amount,
+			released: t.Released.Amount, unresolved: t.Unresolved.Amount, balance: t.Closing.Balance,
+		})
+		if t.Reversed != "0.00" {
+			out = append(out, statementRow{currency: t.Currency, line: "total reversal", toppedUp: "-" + t.Reversed})
+		}
+	}
+	return out
+}
+
+var statementColumns = []cli.Column[statementRow]{
+	cli.TextColumn("agent_id", func(r statementRow) pat.AgentID { return r.agentID }),
+	cli.TextColumn("currency", func(r statementRow) string { return r.currency }),
+	cli.TextColumn("from", func(r statementRow) string { return cli.ExactTime(r.from) }).OnlyCSV(),
+	cli.TextColumn("to", func(r statementRow) string { return cli.ExactTime(r.to) }).OnlyCSV(),
+	cli.TextColumn("line", func(r statementRow) string { return r.line }),
+	cli.TextColumn("intent", func(r statementRow) string { return r.intent }),
+	cli.TextColumn("rule", func(r statementRow) string { return r.rule }).OnlyCSV(),
+	cli.TextColumn("topped_up", func(r statementRow) string { return r.toppedUp }),
+	cli.TextColumn("held_calls", func(r statementRow) string { return r.count(r.heldCalls) }).OnlyCSV(),
+	cli.TextColumn("held", func(r statementRow) string { return r.held }),
+	cli.TextColumn("captured_calls", func(r statementRow) string { return r.count(r.capturedCalls) }).OnlyCSV(),
+	cli.TextColumn("captured", func(r statementRow) string { return r.captured }),
+	cli.TextColumn("released_calls", func(r statementRow) string { return r.count(r.releasedCalls) }).OnlyCSV(),
+	cli.TextColumn("released", func(r statementRow) string { return r.released }),
+	cli.TextColumn("unresolved_calls", func(r statementRow) string { return r.count(r.unresolvedCalls) }).OnlyCSV(),
+	cli.TextColumn("unresolved", func(r statementRow) string { return r.unresolved }),
+	cli.TextColumn("balance", func(r statementRow) string { return r.balance }),
+	cli.TextColumn("agent_name", func(r statementRow) string { return r.name }),
+}
+
+// count is a number of calls; only charges have one.
+func (r statementRow) count(n int64) string {
+	if r.line != "charges" {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (o *operator) usageStatements() *cobra.Command {
+	var q admin.StatementQuery
+	var from, to, month string
+	c := &cobra.Command{
+		Use: "statements", Short: "Sum up what agents paid in, used and owe over a period", Args: cli.Args(cobra.NoArgs),
+		Long: `Statements prints, for each account, the balance at the beginning of the period, the top-ups, the charges of each
+intent under each rule, and the balance at the end. A charge counts when it changes: held when the call begins,
+captured or released when it ends, unresolved if the outcome is unknown. Balance is topped up less held and captured.
+
+Tables and JSON (totals) end with sums by currency over the accounts printed: what the period added, and the balance.
+
+The period is in UTC: --from is in it, --to is not. Both take a month, a day or a time with its zone; without
+--from it begins where the ledger does, without --to it ends now.`,
+		Example: `  uimgate usage statements --month 2026-11 --all -o csv > november.csv
+  uimgate usage statements --agent agent-1 --from 2026-11-01 --to 2026-11-08T12:00:00+01:00 -o json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			begins, ends, err := period(from, to, month)
+			if err != nil {
+				return cli.Usage(err)
+			}
+			q.From, q.To = begins, ends
+			return printRows(c, o, statementColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Statement], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Statements(ctx, q)
+			}, rowsOf, func(list []admin.Statement) ([]statementRow, any) {
+				totals := admin.Totals(list)
+				return totalRows(totals), totals
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	c.Flags().StringVar(&from, "from", "", "when the period begins, such as 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z")
+	c.Flags().StringVar(&to, "to", "", "the first moment after it")
+	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")
+	return o.paging(c)
+}
+
+var invoiceColumns = []cli.Column[admin.InvoiceRow]{
+	cli.TextColumn("intent", func(r admin.InvoiceRow) string { return cmp.Or(r.Intent, strconv.FormatInt(r.Others, 10)+" more") }),
+	cli.TextColumn("rule", func(r admin.InvoiceRow) string { return r.Rule }),
+	cli.CountColumn("calls", func(r admin.InvoiceRow) int64 { return r.Calls }),
+	cli.TextColumn("unit_price", func(r admin.InvoiceRow) string { return r.UnitPrice }),
+	cli.TextColumn("amount", func(r admin.InvoiceRow) string { return r.Amount }),
+	cli.TextColumn("currency", func(r admin.InvoiceRow) string { return r.Currency }),
+}
+
+func (o *operator) usageInvoice() *cobra.Command {
+	var q admin.InvoiceQuery
+	var format string
+	c := &cobra.Command{
+		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Invoice writes what an agent was charged for in one calendar month (UTC), as a page to print or as JSON: the calls of
+each intent under each rule at each price, the sums by currency, and the agreements they were made under, each with
+the digests of its signature and of its policy. A call counts in the month in which it was captured. What was held
+when the month ended, such as for calls of unknown outcome, is named apart and in no sum.
+
+An invoice has at most 1,000 rows, and one more in each currency that sums up the rest; the agreements named are the
+1,000 with the most calls. The ledger has every charge.
+
+The number is the same whenever the invoice is made anew; it is not a running number of your books.`,
+		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html
+  uimgate usage invoice agent-1 --month 2026-11 -o json`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, _, err := period("", "", q.Month); q.Month == "" || err != nil {
+				return cli.Usage(cmp.Or[error](err, errors.New("--month is missing, such as 2026-11")))
+			}
+			if format != "html" {
+				o.format = format
+			}
+			q.Record = o.record(args[0])
+			bill, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Invoice, error) { return api.Invoice(ctx, q) })
+			if err != nil {
+				return err
+			}
+			switch format {
+			case "json":
+				return cli.PrintLine(c.OutOrStdout(), bill)
+			case "csv":
+				return cli.PrintCSV(c.OutOrStdout(), bill.Rows, invoiceColumns, true)
+			case "table":
+				return cli.PrintTable(c.OutOrStdout(), bill.Rows, invoiceColumns)
+			default:
+				return invoice.WriteHTML(c.OutOrStdout(), bill)
+			}
+		},
+	}
+	c.Flags().StringVar(&q.Month, "month", "", "the month in UTC, such as 2026-11")
+	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; the last two only have the calls")
+	return c
+}
+
+// period reads the flags of a period; zero times leave an end open.
+func period(from, to, month string) (begins, ends time.Time, err error) {
+	if month != "" {
+		if from != "" || to != "" {
+			return begins, ends, errors.New("--month is instead of --from and --to")
+		}
+		if begins, err = time.Parse("2006-01", month); err != nil {
+			return begins, ends, fmt.Errorf("--month %q is not a month such as 2026-11", month)
+		}
+		return begins, begins.AddDate(0, 1, 0), nil
+	}
+	if begins, err = moment("--from", from); err != nil {
+		return begins, ends, err
+	}
+	if ends, err = moment("--to", to); err != nil {
+		return begins, ends, err
+	}
+	if !begins.IsZero() && !ends.IsZero() && !begins.Before(ends) {
+		return begins, ends, errors.New("--to must be later than --from")
+	}
+	return begins, ends, nil
+}
+
+// moment reads a month or a day, which begin in UTC, or a time with its zone.
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{"2006-01", time.DateOnly, time.RFC3339Nano} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s %q is not a time: want 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z", flag, text)
+}

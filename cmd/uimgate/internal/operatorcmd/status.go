@@ -1,0 +1,245 @@
+package operatorcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/gateway/door"
+)
+
+var serviceColumns = []cli.Column[admin.ServiceStatus]{
+	cli.TextColumn("service", func(s admin.ServiceStatus) string { return s.ID }),
+	cli.TextColumn("issuer", func(s admin.ServiceStatus) string { return s.Issuer }),
+	cli.TextColumn("public_url", func(s admin.ServiceStatus) string { return s.PublicURL }),
+	cli.TextColumn("upstream", func(s admin.ServiceStatus) string { return s.Upstream }),
+	cli.CountColumn("intents", func(s admin.ServiceStatus) int64 { return int64(s.Intents) }),
+	cli.TextColumn("breaker", func(s admin.ServiceStatus) string { return s.Breaker }),
+	cli.CountColumn("waiting_agents", func(s admin.ServiceStatus) int64 { return s.WaitingAgents }),
+	cli.CountColumn("unresolved_charges", func(s admin.ServiceStatus) int64 { return s.Unresolved }),
+	cli.TextColumn("policy_digest", func(s admin.ServiceStatus) string { return s.Policy.Digest }),
+	cli.TextColumn("engine", func(s admin.ServiceStatus) string { return s.Engine }),
+	cli.TextColumn("engine_reason", func(s admin.ServiceStatus) string { return s.EngineReason }).OnlyCSV(),
+	cli.TextColumn("policy_uid", func(s admin.ServiceStatus) string { return s.Policy.UID }).OnlyCSV(),
+}
+
+// Status is uimgate status.
+func Status() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "status", Short: "Show what a running gateway serves, and how it is", Args: cli.Args(cobra.NoArgs),
+		Long:    `Status shows the services of a running gateway. It ends with 1 where the gateway is not ready.`,
+		Example: "  uimgate status -o json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
+			if err != nil {
+				return err
+			}
+			if err := o.printStatus(c.OutOrStdout(), status); err != nil {
+				return err
+			}
+			out := c.ErrOrStderr()
+			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n",
+				cli.Sanitize(status.Configuration.Hash), cli.HumanTime(status.Configuration.TakenAt), cli.Sanitize(status.SigningKey))
+			for _, name := range slices.Sorted(maps.Keys(status.Checks)) {
+				switch check := status.Checks[name]; {
+				case !check.OK:
+					fmt.Fprintf(out, "Not ready: %s: %s\n", cli.Sanitize(name), cli.Sanitize(check.Reason))
+				case check.Degraded:
+					fmt.Fprintf(out, "Degraded: %s: %s\n", cli.Sanitize(name), cli.Sanitize(check.Reason))
+				}
+			}
+			printBacklog(out, status.Services)
+			printConcealed(out, status.Services)
+			printDoors(out, doorsOf(status.Services))
+			printNeedsRestart(out, status.NeedsRestart)
+			if refused := status.RefusedReload; refused != nil {
+				fmt.Fprintf(out, "The configuration of %s was refused; the one before is served.\n", cli.HumanTime(refused.At))
+				printFound(c, refused.Problems)
+			}
+			if !status.Ready {
+				return cli.ErrSilent
+			}
+			return nil
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// printBacklog prints what waits for the operator, and the command that shows it.
+func printBacklog(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		of := ""
+		if len(services) > 1 {
+			of = " --service " + cli.ShellQuote(s.ID)
+		}
+		if s.WaitingAgents > 0 {
+			fmt.Fprintf(out, "Agents waiting for approval: %d: uimgate agents list --status waiting%s\n", s.WaitingAgents, cli.Sanitize(of))
+		}
+		for _, id := range s.HeldByOthers {
+			fmt.Fprintf(out, "Reserved for another key than the one that holds it: uimgate agents show %s%s\n", cli.ShellQuote(string(id)), cli.Sanitize(of))
+		}
+		if s.Unresolved > 0 {
+			fmt.Fprintf(out, "Charges of unknown outcome: %d: uimgate usage executions --state unresolved%s\n", s.Unresolved, cli.Sanitize(of))
+		}
+	}
+}
+
+// printConcealed names the intents whose answers repeat the operator's own values.
+func printConcealed(out io.Writer, services []admin.ServiceStatus) {
+	for _, s := range services {
+		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
+			fmt.Fprintf(out, "The API of %s writes a credential or a fixed value into its answers to %s: removed from %d\n",
+				cli.Sanitize(s.ID), cli.Sanitize(intent), s.Concealed[intent])
+		}
+	}
+}
+
+func (o *operator) printStatus(w io.Writer, status admin.Status) error {
+	switch o.format {
+	case "json":
+		return cli.PrintLine(w, status)
+	case "csv":
+		return cli.PrintCSV(w, status.Services, serviceColumns, true)
+	default:
+		return cli.PrintTable(w, status.Services, serviceColumns)
+	}
+}
+
+// A serviceDoor is one door of one service.
+type serviceDoor struct {
+	Service string `json:"service"`
+	door.Status
+}
+
+func doorsOf(services []admin.ServiceStatus) []serviceDoor {
+	list := []serviceDoor{}
+	for _, s := range services {
+		for _, d := range s.Doors {
+			list = append(list, serviceDoor{s.ID, d})
+		}
+	}
+	return list
+}
+
+// printDoors names the doors in one line.
+func printDoors(out io.Writer, doors []serviceDoor) {
+	names := make([]string, 0, len(doors))
+	for _, d := range doors {
+		if !slices.Contains(names, d.Door) {
+			names = append(names, d.Door)
+		}
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(out, "Doors: %s: uimgate doors\n", cli.Sanitize(strings.Join(names, ", ")))
+	}
+}
+
+var doorColumns = []cli.Column[serviceDoor]{
+	cli.TextColumn("service", func(d serviceDoor) string { return d.Service }),
+	cli.TextColumn("door", func(d serviceDoor) string { return d.Door }),
+	cli.ListColumn("addresses", func(d serviceDoor) []string {
+		list := make([]string, 0, len(d.Addresses))
+		for _, kind := range slices.Sorted(maps.Keys(d.Addresses)) {
+			list = append(list, kind+"="+d.Addresses[kind])
+		}
+		return list
+	}),
+	cli.TextColumn("activity", func(d serviceDoor) string {
+		if d.Activity == nil {
+			return ""
+		}
+		text, _ := json.Marshal(d.Activity) // it came as JSON
+		return string(text)
+	}).OnlyCSV(),
+}
+
+// Doors is uimgate doors.
+func Doors() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "doors", Short: "Show where agents of other protocols come in", Args: cli.Args(cobra.NoArgs),
+		Long: `Doors shows the protocols by which agents can call the services of a running gateway, beside UIM over HTTP, with
+the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
+		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
+		RunE: func(c *cobra.Command, _ []string) error {
+			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
+			if err != nil {
+				return err
+			}
+			switch doors, out := doorsOf(status.Services), c.OutOrStdout(); o.format {
+			case "json":
+				return cli.PrintLine(out, admin.Page[serviceDoor]{Items: doors})
+			case "csv":
+				return cli.PrintCSV(out, doors, doorColumns, true)
+			default:
+				return cli.PrintTable(out, doors, doorColumns)
+			}
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// Reload is uimgate reload.
+func Reload() *cobra.Command {
+	o := &operator{}
+	c := &cobra.Command{
+		Use: "reload", Short: "Let a running gateway take over its configuration as it is now", Args: cli.Args(cobra.NoArgs),
+		Long: `Reload makes the gateway read its configuration again and take it over as a whole. Where anything is wrong it
+goes on with the one it has, and reload prints each problem as file:line: message and ends with 1.`,
+		Example: "  uimgate reload",
+		RunE: func(c *cobra.Command, _ []string) error {
+			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) { return api.Reload(ctx) })
+			if refused, ok := errors.AsType[*client.RefusedError](err); ok && len(refused.Problems) > 0 {
+				printFound(c, refused.Problems)
+				fmt.Fprintln(c.ErrOrStderr(), refused.Message)
+				return cli.ErrSilent
+			}
+			if err != nil {
+				return err
+			}
+			printFound(c, done.Problems)
+			printNeedsRestart(c.ErrOrStderr(), done.NeedsRestart)
+			return cli.PrintOne(c, o.format, done, []cli.Column[admin.Reload]{
+				cli.TextColumn("configuration", func(r admin.Reload) string { return r.Configuration.Hash }),
+				cli.TimeColumn("taken_at", func(r admin.Reload) time.Time { return r.Configuration.TakenAt }),
+			})
+		},
+	}
+	o.flags(c)
+	return c
+}
+
+// printNeedsRestart names the settings that were changed and are not in use yet.
+func printNeedsRestart(out io.Writer, settings []string) {
+	for _, s := range settings {
+		fmt.Fprintf(out, "Needs a restart: %s\n", cli.Sanitize(s))
+	}
+}
+
+// printFound prints problems as check does.
+func printFound(c *cobra.Command, problems []admin.Problem) {
+	for _, p := range problems {
+		place := p.File
+		if p.Line > 0 {
+			place = fmt.Sprintf("%s:%d", p.File, p.Line)
+		}
+		if p.Level == "warning" {
+			place += ": warning"
+		}
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", cli.Sanitize(place), cli.Sanitize(p.Message))
+	}
+}

@@ -1,0 +1,277 @@
+package operatorcmd
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/gateway/admin"
+	"github.com/uimgate/uimgate/gateway/admin/client"
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/store"
+)
+
+var accountColumns = []cli.Column[admin.Account]{
+	cli.TextColumn("agent_id", func(a admin.Account) pat.AgentID { return a.AgentID }),
+	cli.TextColumn("currency", func(a admin.Account) string { return a.Currency }),
+	cli.TextColumn("topped_up", func(a admin.Account) string { return a.ToppedUp }),
+	cli.TextColumn("held", func(a admin.Account) string { return a.Held }),
+	cli.TextColumn("captured", func(a admin.Account) string { return a.Captured }),
+	cli.TextColumn("balance", func(a admin.Account) string { return a.Balance }),
+}
+
+var entryColumns = []cli.Column[admin.Entry]{
+	cli.CountColumn("seq", func(e admin.Entry) int64 { return e.Seq }),
+	cli.TimeColumn("at", func(e admin.Entry) time.Time { return e.At }),
+	cli.TextColumn("agent_id", func(e admin.Entry) pat.AgentID { return e.AgentID }),
+	cli.TextColumn("amount", func(e admin.Entry) string { return e.Amount }).
+		ForPeople(func(e admin.Entry) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+	cli.TextColumn("currency", func(e admin.Entry) string { return e.Currency }).OnlyCSV(),
+	cli.TextColumn("from", func(e admin.Entry) store.State { return e.From }).OnlyCSV(),
+	cli.TextColumn("to", func(e admin.Entry) store.State { return e.To }).ForPeople(humanMove),
+	cli.TextColumn("by", func(e admin.Entry) string { return e.By }),
+	cli.TextColumn("intent", func(e admin.Entry) string { return e.Intent }),
+	cli.TextColumn("execution_id", func(e admin.Entry) string { return e.ExecutionID }),
+	cli.TextColumn("rule", func(e admin.Entry) string { return e.Rule }).OnlyCSV(),
+	cli.TextColumn("reference", func(e admin.Entry) string { return e.Reference }).OnlyCSV(),
+}
+
+// humanMove is what an entry of the ledger did.
+func humanMove(e admin.Entry) string {
+	switch {
+	case e.To == "" && strings.HasPrefix(e.Amount, "-"):
+		return "top-up reversed"
+	case e.To == "":
+		return "top-up"
+	case e.From == "":
+		return string(e.To)
+	default:
+		return string(e.From) + " → " + string(e.To)
+	}
+}
+
+var executionColumns = []cli.Column[admin.Execution]{
+	cli.TextColumn("id", func(e admin.Execution) string { return e.ID }),
+	cli.TimeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }),
+	cli.TextColumn("agent_id", func(e admin.Execution) pat.AgentID { return e.AgentID }),
+	cli.TextColumn("intent", func(e admin.Execution) string { return e.Intent }),
+	cli.TextColumn("state", func(e admin.Execution) store.State { return e.State }),
+	cli.TextColumn("outcome", func(e admin.Execution) store.Outcome { return e.Outcome }),
+	cli.TextColumn("amount", func(e admin.Execution) string { return e.Amount }).
+		ForPeople(func(e admin.Execution) string { return cli.HumanAmount(e.Amount, e.Currency) }),
+	cli.TextColumn("currency", func(e admin.Execution) string { return e.Currency }).OnlyCSV(),
+	cli.TextColumn("rule", func(e admin.Execution) string { return e.Rule }).OnlyCSV(),
+	cli.TextColumn("agreement_id", func(e admin.Execution) pat.AgreementID { return e.AgreementID }).OnlyCSV(),
+	cli.TextColumn("jti", func(e admin.Execution) pat.TokenID { return e.TokenID }).OnlyCSV(),
+	cli.TextColumn("policy_digest", func(e admin.Execution) string { return e.PolicyDigest }).OnlyCSV(),
+	cli.TextColumn("idempotency_key", func(e admin.Execution) string { return e.IdempotencyKey }).OnlyCSV(),
+	cli.TimeColumn("deadline", func(e admin.Execution) time.Time { return e.Deadline }).OnlyCSV(),
+	cli.TimeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
+}
+
+// answerColumns are what only the record of one call has.
+var answerColumns = []cli.Column[admin.Execution]{
+	cli.TextColumn("answer_status", func(e admin.Execution) string {
+		if e.AnswerStatus == 0 {
+			return ""
+		}
+		return strconv.Itoa(e.AnswerStatus)
+	}),
+	cli.TextColumn("answer_reason", func(e admin.Execution) string { return e.AnswerReason }),
+}
+
+// Usage is uimgate usage.
+func Usage() *cobra.Command {
+	o := &operator{}
+	return o.group(&cobra.Command{
+		Use: "usage", Short: "What agents did and owe: accounts, statements, invoices, ledger, executions",
+		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
+	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageShow(), o.usageResolve(),
+		o.usageTopUp())
+}
+
+func (o *operator) usageAccounts() *cobra.Command {
+	var q admin.AccountQuery
+	c := &cobra.Command{
+		Use: "accounts", Short: "List what agents topped up, hold and owe", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate usage accounts -o csv",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, accountColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Account], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Accounts(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	return o.paging(c)
+}
+
+func (o *operator) usageLedger() *cobra.Command {
+	var q admin.UsageQuery
+	c := &cobra.Command{
+		Use: "ledger", Short: "List every move of a charge, the newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate usage ledger --agent agent-1",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, entryColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Entry], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Ledger(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	stateFlag(c, &q.State)
+	return o.paging(c)
+}
+
+func (o *operator) usageExecutions() *cobra.Command {
+	var q admin.UsageQuery
+	c := &cobra.Command{
+		Use: "executions", Short: "List calls that charged or carried an idempotency key, the newest first", Args: cli.Args(cobra.NoArgs),
+		Example: "  uimgate usage executions --state unresolved",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printListing(c, o, executionColumns, func(
+				ctx context.Context, api *client.Client, p admin.Paging,
+			) (admin.Page[admin.Execution], error) {
+				q.Service, q.Paging = o.service, p
+				return api.Executions(ctx, q)
+			})
+		},
+	}
+	agentFlag(c, &q.AgentID)
+	stateFlag(c, &q.State)
+	return o.paging(c)
+}
+
+func agentFlag(c *cobra.Command, into *pat.AgentID) {
+	c.Flags().StringVar((*string)(into), "agent", "", "only those of this agent")
+}
+
+func stateFlag(c *cobra.Command, into *store.State) {
+	c.Flags().StringVar((*string)(into), "state", "", "only those that are (in the ledger: became) held, captured, released or unresolved")
+}
+
+func (o *operator) usageResolve() *cobra.Command {
+	var many admin.NotSent
+	var before string
+	c := &cobra.Command{
+		Use: "resolve EXECUTION captured|released", Short: "Say how calls of unknown outcome ended",
+		Args: cli.Args(func(c *cobra.Command, args []string) error {
+			if before != "" {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.ExactArgs(2)(c, args)
+		}),
+		Long: `Resolve settles a call of unknown outcome: find out from the service by the execution id that it received, then
+charge the agent (captured) or do not (released).
+
+After a crash many calls may be left that never reached the service. If you know, such as by its log, that none that
+began before a time did, --not-sent-before releases all of them and lists them. Look first at
+uimgate usage executions --state unresolved: calls that the service broke off are among them.
+With upstream.reconcile in the configuration the gateway asks the service itself.`,
+		Example: `  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released
+  uimgate usage resolve --not-sent-before 2026-11-22T10:05:00Z`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if before != "" {
+				return o.resolveNotSent(c, before, many)
+			}
+			if many.AgentID != "" {
+				return cli.Usage(errors.New("--agent goes with --not-sent-before"))
+			}
+			to := store.State(args[1])
+			if to != store.Captured && to != store.Released {
+				return cli.Usage(errors.New("the state must be captured or released"))
+			}
+			return printAnswer(c, o, executionColumns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
+				return api.Resolve(ctx, admin.Resolution{Record: o.record(args[0]), State: to})
+			})
+		},
+	}
+	c.Flags().StringVar(&before, "not-sent-before", "",
+		"release every call of unknown outcome begun before this time, such as 2026-11-22T10:05:00Z")
+	agentFlag(c, &many.AgentID)
+	return c
+}
+
+// resolveNotSent releases page after page, and lists what it released.
+func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
+	at, err := time.Parse(time.RFC3339Nano, before)
+	if err != nil {
+		return cli.Usage(errors.New("--not-sent-before must be a time such as 2026-11-22T10:05:00Z"))
+	}
+	o.all = true
+	return printListing(c, o, executionColumns, func(
+		ctx context.Context, api *client.Client, p admin.Paging,
+	) (admin.Page[admin.Execution], error) {
+		n.Service, n.Paging, n.Before = o.service, p, at
+		return api.ResolveNotSent(ctx, n)
+	})
+}
+
+func (o *operator) usageShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show EXECUTION", Short: "Show one call that charged or carried an idempotency key", Args: cli.Args(cobra.ExactArgs(1)),
+		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
+		RunE: func(c *cobra.Command, args []string) error {
+			columns := slices.Concat(executionColumns, answerColumns)
+			return printAnswer(c, o, columns, func(ctx context.Context, api *client.Client) (admin.Execution, error) {
+				return api.Execution(ctx, o.record(args[0]))
+			})
+		},
+	}
+}
+
+func (o *operator) usageTopUp() *cobra.Command {
+	var t admin.TopUp
+	c := &cobra.Command{
+		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in, or take back", Args: cli.Args(cobra.RangeArgs(2, 3)),
+		Long: `Top-up enters into the ledger what an agent paid in. Under a --reference, such as the number of the payment, it is
+made once, however often the command is repeated; without one the command makes a reference of its own and tells it
+where no answer came. With --reverse the amount is taken back: never more than was topped up, though the agent may
+have spent it and owes it then.`,
+		Example: `  uimgate usage top-up agent-1 25.00 EUR --reference invoice-2026-117
+  uimgate usage top-up agent-1 25.00 EUR --reverse --reference refund-2026-9`,
+		RunE: func(c *cobra.Command, args []string) error {
+			amount, err := money.Parse(strings.Join(args[1:], " "))
+			if err != nil {
+				return cli.Usage(err)
+			}
+			t.Service, t.AgentID, t.Amount = o.service, pat.AgentID(args[0]), amount.String()
+			if t.Reference == "" {
+				t.Reference = "uimgate-" + rand.Text()
+			}
+			account, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TopUpResult, error) { return api.TopUp(ctx, t) })
+			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
+				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, cli.ShellQuote(t.Reference))
+			}
+			if err != nil {
+				return err
+			}
+			if account.Repeated {
+				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
+			}
+			return o.printTopUp(c, account)
+		},
+	}
+	c.Flags().StringVar(&t.Reference, "reference", "", "your word for this top-up, up to 200 characters; it is made once")
+	c.Flags().BoolVar(&t.Reverse, "reverse", false, "take the amount back")
+	return c
+}
+
+// printTopUp prints an account; as JSON also whether the top-up was made before.
+func (o *operator) printTopUp(c *cobra.Command, r admin.TopUpResult) error {
+	if o.format == "json" {
+		return cli.PrintLine(c.OutOrStdout(), r)
+	}
+	return cli.PrintOne(c, o.format, r.Account, accountColumns)
+}

@@ -1,0 +1,177 @@
+package policycmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/odrl/words"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A difference is policy diff as JSON.
+type difference struct {
+	Old       string `json:"old,omitempty"` // digests; of a document that can be offered to agents
+	New       string `json:"new,omitempty"`
+	AgreeAnew bool   `json:"agree_anew"`
+	words.Comparison
+}
+
+func policyDiffCommand() *cobra.Command {
+	var output string
+	var lenient bool
+	c := &cobra.Command{
+		Use: "diff OLD NEW", Short: "Say what changes for agents from one policy to another",
+		Long: `Diff compares two policies by meaning, not by spelling, and reports what changes for the agents under
+them: rules that come and go, limits, prices, conditions and duties that get tighter or looser, and
+whether each change is better or worse for the agent. Then it decides the same requests under both
+policies, those at the bounds of their conditions, and reports whether the decisions are wider, narrower
+or both, with an example. It also reports whether agents must agree again, which is so whenever the digest
+of the document changes. One of the two may be - for stdin. The exit code is 0 with and without changes.`,
+		Example: `  uimgate policy diff policy.json new-policy.json
+  git show HEAD:policy.json | uimgate policy diff - policy.json -o json`,
+		Args: cli.Args(cobra.ExactArgs(2)),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := onlyOneStdin(args[0], args[1]); err != nil {
+				return err
+			}
+			before, first, err := loadPolicy(c, args[0], lenient)
+			if err != nil {
+				return err
+			}
+			after, second, err := loadPolicy(c, args[1], lenient)
+			if err != nil {
+				return err
+			}
+			d := difference{Comparison: words.Compare(before, after)}
+			if err := d.Judge(c.Context(), before, after); err != nil {
+				return err
+			}
+			d.Old, d.New = digestOf(first), digestOf(second)
+			d.AgreeAnew = d.Old != d.New || d.Old == ""
+			if output == "json" {
+				return cli.PrintJSON(c.OutOrStdout(), d)
+			}
+			return d.print(c.OutOrStdout())
+		},
+	}
+	outputFlag(c, &output, "text", "json")
+	lenientFlag(c, &lenient)
+	uidFlag(c)
+	return c
+}
+
+// digestOf is the digest of a policy; empty where the document cannot be offered, since it is too large or
+// holds numbers that agents would lose.
+func digestOf(src source) string {
+	digest, err := pat.PolicyDigest(src.data)
+	if err != nil {
+		return ""
+	}
+	return digest
+}
+
+// verdicts word the sum of the changes.
+var verdicts = map[words.Effect]string{
+	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
+	words.Mixed: "Better for agents in parts and worse in others, or uncertain.",
+}
+
+func (d *difference) print(w io.Writer) error {
+	var b strings.Builder
+	last := ""
+	for _, change := range d.Changes {
+		where := change.New
+		if where == "" {
+			where = change.Old
+		}
+		if heading := where + change.About; heading != last {
+			last = heading
+			if where == "" {
+				b.WriteString("The whole policy\n")
+			} else {
+				fmt.Fprintf(&b, "%s [%s]\n", cli.Sanitize(change.About), iri(where))
+			}
+		}
+		fmt.Fprintf(&b, "  %-7s %s\n", change.Effect, cli.Sanitize(change.Text))
+	}
+	switch verdict, changed := verdicts[d.Verdict]; {
+	case len(d.Changes) == 0:
+		b.WriteString("Nothing changes for agents.\n")
+	case changed:
+		b.WriteString(verdict + "\n")
+	default:
+		b.WriteString("What agents may and must do stays the same.\n")
+	}
+	if d.Decided != nil {
+		writeDecided(&b, d.Decided)
+	}
+	if d.AgreeAnew {
+		b.WriteString("The document is another one: agents must agree anew.\n")
+	} else {
+		b.WriteString("The document means the same to RFC 8785: agreements go on.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// shifts word which way decisions go; each has the number of requests.
+var shifts = map[words.Shift]string{
+	words.None: "No request is decided differently (%s at the bounds of both policies): the new policy has the same meaning.\n",
+	words.Wider: "Decisions are wider (%s at the bounds of both policies): some are in favour of agents that were not, and none the " +
+		"other way.\n",
+	words.Narrower: "Decisions are narrower (%s at the bounds of both policies): some are against agents that were not, and none the " +
+		"other way.\n",
+	words.Both:      "Decisions are wider for some requests and narrower for others (%s at the bounds of both policies).\n",
+	words.Changed:   "Decisions have changed (%s at the bounds of both policies; there are more, or some that cannot be tried).\n",
+	words.Unchecked: "Unchecked: %s at the bounds of both policies are decided alike, but there are more, or some that cannot be tried.\n",
+}
+
+func writeDecided(b *strings.Builder, d *words.Decisions) {
+	if d.Shift == words.Unchecked && d.Requests == 0 {
+		fmt.Fprintf(b, "Unchecked: the policies are too large to ask both of them the same requests (%s). "+
+			"The changes above are those of the documents.\n", d.Bound)
+		return
+	}
+	fmt.Fprintf(b, shifts[d.Shift], problem.Counted(d.Requests, "request"))
+	if d.Bound != "" {
+		fmt.Fprintf(b, "  %-8s %s\n", "bound", d.Bound)
+	}
+	for _, way := range []struct {
+		name string
+		of   *words.Example
+	}{{"wider", d.Wider}, {"narrower", d.Narrower}} {
+		if way.of != nil {
+			fmt.Fprintf(b, "  %-8s %s: %s\n", way.name, asked(way.of), cli.Sanitize(way.of.Text))
+		}
+	}
+}
+
+// asked is a request in one line.
+func asked(e *words.Example) string {
+	party, target := "someone", "something else"
+	if e.Party != "" {
+		party = iri(e.Party)
+	}
+	if e.Target != "" {
+		target = iri(e.Target)
+	}
+	parts := []string{party + " asks to " + iri(e.Action) + " " + target}
+	if e.Time != "" {
+		parts = append(parts, "at "+e.Time)
+	}
+	if e.Signed {
+		parts = append(parts, "signed")
+	}
+	if len(e.Context) > 0 {
+		if facts, err := json.Marshal(e.Context); err == nil {
+			parts = append(parts, "with "+cli.Sanitize(string(facts)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
