@@ -14,7 +14,7 @@ import (
 // Only public documents are compressed: catalogue, policy, search and pages. Answers to calls and tokens are not: the compressed size of
 // a text that mixes secrets with a stranger's words reveals the secrets (BREACH).
 
-// worthZipping is the size in bytes from which an answer is compressed.
+// worthZipping is the size of the smallest answer that is compressed, in bytes.
 const worthZipping = 1 << 10
 
 // zipped is a document's compressed body, made when it is first asked for.

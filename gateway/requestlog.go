@@ -31,7 +31,7 @@ func (s *Server) logRequest(x *exchange, l line) {
 	for _, summary := range s.floods.over(now) {
 		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
 	}
-	if x.Refusal != nil && !x.known() && !s.floods.tell(x.Refusal.Reason, now) {
+	if x.Refusal != nil && !x.known() && !s.floods.logs(x.Refusal.Reason, now) {
 		return
 	}
 	if e := x.Event; e != nil && e.UndeclaredCount > 0 {
@@ -115,8 +115,8 @@ type summary struct {
 	left   int
 }
 
-// tell reports whether a refusal is logged.
-func (f *floods) tell(r reason.Reason, now time.Time) bool {
+// logs reports whether a refusal is logged.
+func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// An option is one permission under which the question is permitted.
+// An option is one permission that permits the question.
 type option struct {
 	x       *rules.Entry
 	limits  []limit.Limit

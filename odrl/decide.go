@@ -16,9 +16,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Decide returns whether the agent may execute the intent now, and under which permissions. It reads no clock, counter or network: the
-// same Request always has the same answer. On an error the Decision is zero, which denies. Decisions share their lists: callers must not
-// change them.
+// Decide returns whether the agent may execute the intent now, and the permissions that permit it. It reads no clock, counter or network:
+// the same Request always has the same answer. On an error the Decision is zero, which denies. Decisions share their lists: callers must
+// not change them.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	if !p.names(r.Intent) {
 		return Decision{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil

@@ -2,8 +2,8 @@ package odrl
 
 import "github.com/uimgate/uimgate/odrl/internal/rules"
 
-// A World is what the names in a policy refer to: the Hosts (host or host:port, lower case) under which targets may name
-// intents, the Intents themselves, and Parties, which maps an IRI of the policy to the agent that it names. With
+// A World is what the names in a policy refer to: the Hosts (host or host:port, lower case) that targets may name
+// intents with, the Intents themselves, and Parties, which maps an IRI of the policy to the agent that it names. With
 // AnyAssignee an assignee that Parties does not name is read as "every agent".
 type World = rules.World
 

@@ -40,14 +40,14 @@ type Performed struct {
 	Context map[string]any
 }
 
-// A DutyReport is what became of a duty, by its uid or JSON pointer. It stands above what was performed.
+// A DutyReport is the outcome of a duty, by its uid or JSON pointer. It stands above what was performed.
 type DutyReport struct {
 	Rule        string
 	Performance string // Performed, Unperformed or Unknown; empty: not given
 	Deontic     string // NonSet, Fulfilled or Violated; empty: not given
 }
 
-// ErrWorldState means a document is no state of the world.
+// ErrWorldState means that a document is not a state of the world.
 var ErrWorldState = errors.New("not a state of the world")
 
 // ParseWorldState reads {"currentTime", "partOf": [{"member", "collection"}], "performed": [{"party", "action",

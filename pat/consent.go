@@ -44,7 +44,7 @@ type ConsentRequest struct {
 	Page           string   // digest of what was shown
 	Address        string   // network of the browser
 	UserAgent      string   // of the browser, bounded
-	Invitation     string   // name under which the operator invited the person; empty: without invitation
+	Invitation     string   // the name that the operator gave the invitation; empty: without one
 	Invited        bool     // by the operator: admitted under any Rules.Admission
 	// Once names the decision: a second consent of the same name is ErrAgreementReplayed. Empty: each is another.
 	Once string

@@ -55,8 +55,8 @@ type Tokens interface {
 	Issue(ctx context.Context, t Token) error
 	// Token returns one token, or ErrNotFound.
 	Token(ctx context.Context, service string, id TokenID) (Token, error)
-	// Newest returns the tokens of an agent that have not ended at a time, the last issued first, at most n of them. Whether
-	// they were revoked it does not say.
+	// Newest returns the tokens of an agent that have not ended at a time, the last issued first, at most n of them. It does not
+	// report whether they were revoked.
 	Newest(ctx context.Context, service string, agent AgentID, at time.Time, n int) ([]Token, error)
 	// Renew records a successor. If the old token was renewed at or after r.RepeatSince, the earlier successor is
 	// returned instead, and neither r.Next nor, unless r.Once, the nonce is used. ErrBlocked, ErrReplayed; ErrNotFound if the old

@@ -90,7 +90,7 @@ func (a *Agent) send(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content
 	if err != nil {
 		return err
 	}
-	a.shown(">", p.Specs[0].Name+" "+string(c.Says()))
+	a.shown(">", p.Specs[0].Name+" "+string(c.Kind()))
 	return a.write(data)
 }
 
@@ -108,7 +108,7 @@ func (a *Agent) next() (dialogue.Turn, error) {
 	if err != nil {
 		return dialogue.Turn{}, err
 	}
-	a.shown("<", e.Protocol.Name+" "+string(turn.Content.Says()))
+	a.shown("<", e.Protocol.Name+" "+string(turn.Content.Kind()))
 	return turn, nil
 }
 
@@ -160,7 +160,7 @@ func (a *Agent) refused(turn dialogue.Turn) error {
 	if m, ok := turn.Content.(protocol.DefaultMessage); ok && m.Performative == protocol.DefaultError {
 		return fmt.Errorf("%w: %s", errAnswer, m.Text)
 	}
-	return fmt.Errorf("%w: %s", errAnswer, turn.Content.Says())
+	return fmt.Errorf("%w: %s", errAnswer, turn.Content.Kind())
 }
 
 // Request sends a request of HTTP, and returns the response.

@@ -24,8 +24,8 @@ func (c *Client) ask(ctx context.Context, method, target string, most int64, v a
 	return unpack(a.body, v)
 }
 
-// tell is ask for a request with a document.
-func (c *Client) tell(ctx context.Context, method, target string, document, v any) error {
+// askWith is ask for a request with a document.
+func (c *Client) askWith(ctx context.Context, method, target string, document, v any) error {
 	body, err := json.Marshal(document)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
@@ -52,7 +52,7 @@ func (c *Client) Profile(ctx context.Context, k wire.Key) (p wire.Profile, err e
 
 // Update changes the profile of this agent, and returns it.
 func (c *Client) Update(ctx context.Context, change wire.Change) (p wire.Profile, err error) {
-	err = c.tell(ctx, http.MethodPatch, agentPath(c.key), change, &p)
+	err = c.askWith(ctx, http.MethodPatch, agentPath(c.key), change, &p)
 	if err == nil && (p.PublicKey != c.key || !fit(p.DisplayName, p.Capabilities)) {
 		return wire.Profile{}, fmt.Errorf("%w: it is not our profile", ErrAnswer)
 	}
@@ -197,7 +197,7 @@ func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, stri
 
 // Permit sets the entry of a peer in the access list of this agent.
 func (c *Client) Permit(ctx context.Context, peer wire.Key, t wire.EntryType) (e wire.Entry, err error) {
-	err = c.tell(ctx, http.MethodPut, agentPath(c.key)+"/acl", map[string]any{"peer_key": peer, "entry_type": t}, &e)
+	err = c.askWith(ctx, http.MethodPut, agentPath(c.key)+"/acl", map[string]any{"peer_key": peer, "entry_type": t}, &e)
 	return e, err
 }
 

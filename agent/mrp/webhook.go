@@ -15,7 +15,7 @@ import (
 // SetWebhook has the relay post the messages of this agent to a URL, each signed with the secret. It replaces what was set before, and
 // enables it again.
 func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Secret) (w wire.Webhook, err error) {
-	err = c.tell(ctx, http.MethodPut, agentPath(c.key)+"/webhook", map[string]string{
+	err = c.askWith(ctx, http.MethodPut, agentPath(c.key)+"/webhook", map[string]string{
 		"url": address, "secret": base64.RawURLEncoding.EncodeToString(secret[:]),
 	}, &w)
 	return w, err

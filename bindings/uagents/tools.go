@@ -57,7 +57,7 @@ func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error
 	return answer, err
 }
 
-// toolFailed answers with the error in words, because models read nothing else.
+// toolFailed answers with the error in words, because models read only those.
 func (x *exchange) toolFailed(model string, err error) (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("error", refusal.Sentence(x.refused(err, advice)))

@@ -46,7 +46,8 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
-	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" || rows[1][3] != cli.CSVText(string(key.Thumbprint())) {
+	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" ||
+		rows[1][3] != cli.CSVText(string(key.Thumbprint())) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {

@@ -21,7 +21,8 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	token := strings.TrimSpace(string(text))
 	nowhere := filepath.Join(t.TempDir(), "uimgate.yaml")
 	list := []string{"agents", "list", "-c", nowhere}
-	if s := command(t, "", append(list, "--admin", g.addresses.Admin)...); s.code != exitWrong || !strings.Contains(s.errors, operatorcmd.EnvAdminToken) {
+	if s := command(t, "", append(list, "--admin", g.addresses.Admin)...); s.code != exitWrong ||
+		!strings.Contains(s.errors, operatorcmd.EnvAdminToken) {
 		t.Errorf("without a token: %+v", s)
 	}
 	t.Setenv(operatorcmd.EnvAdminURL, g.addresses.Admin)

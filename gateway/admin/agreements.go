@@ -33,7 +33,7 @@ type Consented struct {
 	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
 	ClientName   string `json:"client_name"`
 	RedirectHost string `json:"redirect_host"`        // to which the person was sent back
-	Invitation   string `json:"invitation,omitempty"` // name under which the operator invited the person
+	Invitation   string `json:"invitation,omitempty"` // the name that the operator gave the invitation
 }
 
 // AgreementOf returns an agreement as operators see it.

@@ -1,4 +1,4 @@
-// Package door has the interfaces of doors: protocols other than UIM over HTTP, by which agents call services. A Door parses requests,
+// Package door has the interfaces of doors: protocols other than UIM over HTTP that agents call services with. A Door parses requests,
 // calls package execute or agree, and renders the results. It contains no rule of its own.
 package door
 

@@ -103,7 +103,7 @@ func notOfRequestID(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
 }
 
-// A Traceparent is the span under which a call is made, as W3C Trace Context, section 3.2, writes it. Empty: none.
+// A Traceparent is the span of a call, as W3C Trace Context, section 3.2, writes it. Empty: none.
 type Traceparent = trace.Parent
 
 // ContinueTrace continues the trace of the sender with a span of our own. It starts a trace if the text that was sent is not a

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// An Audit writes one line of JSON for each decision: who asked for what under which agreement, and which rule decided on which facts. It
+// An Audit writes one line of JSON for each decision: who asked for what with which agreement, and which rule decided on which facts. It
 // is a stream of its own, apart from the log. The parameters of a call are written as the SHA-256 of their JSON, with sorted members,
 // unless the operator asks for the values.
 //

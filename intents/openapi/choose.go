@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A selection decides about operations that nobody has decided about yet.
+// A selection decides about operations that have no decision yet.
 type selection struct {
 	include, exclude []*regexp.Regexp
 	names            map[string]bool // includes without * and ?

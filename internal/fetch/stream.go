@@ -14,5 +14,5 @@ func (c *Client) Stream(ctx context.Context, r Request, content io.Reader, size 
 }
 
 // Dialer returns what Do sends requests with, for a library that makes connections of its own, such as WebSockets: every address is
-// checked when it is dialled, and no redirect is followed. Whether the URL itself may be asked is for Check to say, before.
+// checked when it is dialled, and no redirect is followed. It does not check the URL itself: call Check before.
 func (c *Client) Dialer() *http.Client { return c.direct }

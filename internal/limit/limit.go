@@ -1,4 +1,4 @@
-// Package limit is the arithmetic of limits: rates, periods and windows, by which an upstream never sees more calls than agreed.
+// Package limit is the arithmetic of limits: rates, periods and windows. With it an upstream never sees more calls than agreed.
 //
 // A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot k is allowed while the slots k-61 …
 // k together stay within the limit: 60 slots make the period, one more is cut by its far edge, and one covers the time between admission

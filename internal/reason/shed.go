@@ -47,7 +47,7 @@ func Causes() []Cause {
 	}
 }
 
-// ShedFor sets the cause by which the Refusal sheds. The recorder of the refusal counts it.
+// ShedFor sets why the Refusal sheds. The recorder of the refusal counts it.
 func (f *Refusal) ShedFor(c Cause) *Refusal {
 	f.Shed = c
 	return f

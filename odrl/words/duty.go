@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// owed words a duty: who must do what, by when, and under which condition. who owes it if it names no party.
+// owed words a duty: who must do what, by when, and on what condition. who owes it if it names no party.
 func (r phrasing) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)

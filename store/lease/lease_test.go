@@ -340,8 +340,8 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 	}
 }
 
-// Where the state is set back to an earlier one, as by a standby that is promoted, units on lease are not used any more, and not given back:
-// the state may not know that they were counted.
+// Where the state is set back to an earlier one, as by a standby that is promoted, units on lease are not used any more, and not given
+// back: the state may not know that they were counted.
 func TestALeaseEndsWhereTheStateIsSetBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -64,7 +64,7 @@ func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agent
 	return rarest, agents, nil
 }
 
-// A where is conditions of a statement with their arguments. Only the arguments hold what callers say.
+// A where is conditions of a statement with their arguments. Only the arguments hold input of callers.
 type where struct {
 	text string // each condition behind an AND
 	args []any

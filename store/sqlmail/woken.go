@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// settled is the time after which every transaction that took a message has ended, and by which clocks may differ.
+	// settled is the time after which every transaction that took a message has ended, and the most that clocks may differ.
 	settled = 10 * time.Second
 	// wokenAtOnce times wokenSteps bounds the messages that one call of Woken looks at.
 	wokenAtOnce = 1000

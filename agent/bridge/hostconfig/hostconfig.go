@@ -1,4 +1,4 @@
-// Package hostconfig writes the settings by which hosts of MCP servers start one as a process.
+// Package hostconfig writes the settings that make a host of MCP servers start one as a process.
 package hostconfig
 
 import (

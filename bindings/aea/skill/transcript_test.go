@@ -131,7 +131,7 @@ func (r *recorder) note(tb testing.TB, from string, e wire.Envelope) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	fmt.Fprintf(&r.lines, "%s: %s %d answers %d (%s, %s): %s\n", from, e.Protocol, m.ID, m.Target, m.StarterRef, m.ResponderRef, c.Says())
+	fmt.Fprintf(&r.lines, "%s: %s %d answers %d (%s, %s): %s\n", from, e.Protocol, m.ID, m.Target, m.StarterRef, m.ResponderRef, c.Kind())
 	member := func(name string, value any) { fmt.Fprintf(&r.lines, "    %s: %v\n", name, value) }
 	switch c := c.(type) {
 	case protocol.FIPAMessage:

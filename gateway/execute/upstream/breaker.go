@@ -109,11 +109,11 @@ func (a admitted) ended(err error) {
 	if a.tellOwn != nil {
 		a.tellOwn(err)
 	}
-	a.breaker.tell(&a, err)
+	a.breaker.record(&a, err)
 }
 
-// tell records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
-func (b *breaker) tell(a *admitted, err error) {
+// record records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
+func (b *breaker) record(a *admitted, err error) {
 	key, fails := ownCircuit{b.intent, a.agent}, isFailure(err)
 	switch {
 	case isExcluded(err):

@@ -47,7 +47,7 @@ type Config struct {
 	Timeout time.Duration
 	// MaxResponse bounds the body of an answer in bytes, before and after decompression.
 	MaxResponse int64
-	// IdempotencyHeader is the header that carries a key by which the service recognises repeated requests. It has the execution id, and
+	// IdempotencyHeader is the header that carries a key, so that the service recognises repeated requests. It has the execution id, and
 	// methods other than GET and HEAD are retried too.
 	IdempotencyHeader string
 	// ErrorMessage is the JSON pointer (RFC 6901) to the message in the service's refusals. Empty: the usual places are searched.

@@ -2,7 +2,7 @@ package model
 
 import "maps"
 
-// hasPolicy is the property by which a description of data refers to the policy that the data is offered under. ODRL Vocabulary 3.2.4;
+// hasPolicy is the property of a description of data that refers to the policy of the offer. ODRL Vocabulary 3.2.4;
 // DCAT 3, 7.2.
 const hasPolicy = "hasPolicy"
 

@@ -153,7 +153,7 @@ type filler struct {
 	facts    []*PolicySlot // for the slots that are facts
 	parties  map[string][]agentTerm
 	everyone value
-	keys     map[string]string // DER → the text by which the policy names it
+	keys     map[string]string // DER → the text that the policy has for it
 }
 
 func (in *Inputs) filler(slots []planSlot, constants []*value) (*filler, error) {

@@ -15,7 +15,7 @@ import (
 // A Vocabulary holds the terms of one profile, by IRI.
 type Vocabulary struct {
 	Name     string           // for messages: a shipped name, or the path of a file
-	Profiles []string         // the IRIs by which a policy names it
+	Profiles []string         // the IRIs that policies have for it
 	Terms    map[string]*Term // by IRI
 }
 
@@ -46,10 +46,10 @@ var documents = []string{
 	odrl + "Profile", owl + "Ontology", skos + "Collection", skos + "ConceptScheme", "http://www.w3.org/ns/dx/prof/Profile",
 }
 
-// described are namespaces of classes that say how a term is written down, and not what it is.
+// described are namespaces of classes about the form of a term, not its meaning.
 var described = []string{rdf, rdfs, owl, skos, odrl, xsd}
 
-// ErrProfile means that statements say nothing a policy could use.
+// ErrProfile means that a policy can use none of the statements.
 var ErrProfile = errors.New("not a profile of ODRL")
 
 // Read reads a vocabulary. The error wraps triples.ErrVocabulary or ErrProfile.

@@ -25,7 +25,7 @@ func Info(point []byte) (spki, members []byte) {
 	return append([]byte(infoPrefix), point...), members
 }
 
-// Point returns the point in a SubjectPublicKeyInfo that Info has written. Whether it is on the curve is for others to say.
+// Point returns the point in a SubjectPublicKeyInfo that Info has written. It does not check that the point is on the curve.
 func Point(spki []byte) (point []byte, ok bool) {
 	text, ok := strings.CutPrefix(string(spki), infoPrefix)
 	return []byte(text), ok && len(text) == pointSize

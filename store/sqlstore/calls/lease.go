@@ -100,7 +100,8 @@ func (l *leasing) run(_ context.Context, w *work) error {
 		c := w.counters[r.key]
 		clock := r.key.Period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
-			Slot: c.Slot, Restored: w.calls.db.Floor(), Ends: w.t.Since(l.asked, r.key.Period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.Period.Ends(clock+c.own)),
+			Slot: c.Slot, Restored: w.calls.db.Floor(),
+			Ends: w.t.Since(l.asked, r.key.Period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.Period.Ends(clock+c.own)),
 		}
 		if err := w.fit(l.reservations[i : i+1]); err != nil {
 			refused = true

@@ -125,7 +125,8 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
 	}
 	o := agent.Options{
-		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout, UserAgent: "uimgate-agent/" + cli.ReadVersion().Version,
+		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, Timeout: s.timeout,
+		UserAgent: "uimgate-agent/" + cli.ReadVersion().Version,
 	}
 	if s.dns != "" {
 		o.Locate = discovery.New(discovery.Options{Servers: []string{s.dns}}).Locate

@@ -185,7 +185,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 
 // printTerms explains the policy in plain words, as policy explain does.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
-	known, err := policycmd.Tell(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
+	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
 	if err == nil && !known {
 		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain words: read the document itself")
 	}

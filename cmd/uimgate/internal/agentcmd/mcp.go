@@ -296,7 +296,7 @@ func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 		var said strings.Builder
 		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
 		//nolint:contextcheck // cobra has the context
-		if known, tellErr := policycmd.Tell(c, &said, io.Discard, policy.Raw); known && tellErr == nil {
+		if known, tellErr := policycmd.Terms(c, &said, io.Discard, policy.Raw); known && tellErr == nil {
 			terms.Words = said.String()
 		}
 		if err != nil {

@@ -55,6 +55,7 @@ func ReadNamed(name string, most int64) ([]byte, error) {
 	return ReadAtMost(f, name, most)
 }
 
+// ReadAtMost reads at most most bytes, of what messages call name; more is an error.
 func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
@@ -63,6 +64,7 @@ func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
 	return text, err
 }
 
+// PrintProblems prints one problem of a configuration on each line.
 func PrintProblems(w io.Writer, problems config.Problems) {
 	for _, p := range problems {
 		fmt.Fprintln(w, p)

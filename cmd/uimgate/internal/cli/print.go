@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A column shows one field of a record: exactly for programs (csv), and for people in other words where they differ.
+// A Column shows one field of a record: exactly for programs (csv), and for people in other words where they differ.
 type Column[T any] struct {
 	Name  string
 	Exact func(T) string
@@ -116,6 +116,8 @@ func PrintLine(w io.Writer, v any) error {
 	return out.Encode(v)
 }
 
+// PrintCSV prints records as CSV (RFC 4180), with a header if asked. A text that a spreadsheet would read as a formula gets a
+// quote before it.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
@@ -151,6 +153,7 @@ func CSVText(s string) string {
 	return "'" + s
 }
 
+// PrintTable prints records as a table for people, without control characters.
 func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := make([]string, 0, len(columns))
@@ -232,6 +235,7 @@ func Ask(c *cobra.Command, question string) (bool, error) {
 	return answer == "y" || answer == "yes", nil
 }
 
+// PrintJSON prints data as indented JSON.
 func PrintJSON(w io.Writer, data any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -9,7 +9,7 @@ import (
 // Release is the version of a release; empty: that of the module is taken.
 var Release = ""
 
-// A Version tells which program this is.
+// A Version identifies this program.
 type Version struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`

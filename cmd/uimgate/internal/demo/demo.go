@@ -27,7 +27,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// Options say how to show it. All but Once is required.
+// Options of Run. All but Once is required.
 type Options struct {
 	Out     io.Writer
 	Once    bool   // ends after the walk; otherwise the gateway stays up until the context ends

@@ -123,6 +123,7 @@ func hangups(ctx context.Context) <-chan struct{} {
 	return reloads
 }
 
+// NewLogger returns the log of the process, as the configuration has it.
 func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 	level, err := zapcore.ParseLevel(string(c.Level))
 	if err != nil {

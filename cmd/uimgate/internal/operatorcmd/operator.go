@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
+// Variables of the environment.
 const (
 	EnvAdminURL   = "UIMGATE_ADMIN_URL"
 	EnvAdminToken = "UIMGATE_ADMIN_TOKEN" //nolint:gosec // the name of a variable, not a token

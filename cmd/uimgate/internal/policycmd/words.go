@@ -148,8 +148,8 @@ func markdown(s string) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// Tell writes the meaning of the policy, or the reason why it cannot be explained, to where problems go.
-func Tell(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
+// Terms writes the meaning of a policy in plain words. Where it cannot be explained, it writes why to problemsTo, and known is false.
+func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
 	src := source{"the policy", document}
 	for _, lenient := range []bool{false, true} {
 		p, problems := odrl.Load(c.Context(), src.data, odrl.LoadOptions{Lenient: lenient})

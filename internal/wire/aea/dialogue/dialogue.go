@@ -76,7 +76,7 @@ func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error
 }
 
 func (g *Dialogue) reply(target int32, c protocol.Content) (wire.Envelope, error) {
-	answers, err := g.check(c.Says(), target, len(g.ours))
+	answers, err := g.check(c.Kind(), target, len(g.ours))
 	if err != nil {
 		return wire.Envelope{}, err
 	}
@@ -88,11 +88,11 @@ func (g *Dialogue) reply(target int32, c protocol.Content) (wire.Envelope, error
 	if err != nil {
 		return wire.Envelope{}, err
 	}
-	g.ours = append(g.ours, c.Says())
+	g.ours = append(g.ours, c.Kind())
 	if g.last.id == target && g.last.answer == 0 {
 		g.last.answer = id
 	}
-	g.settle(c.Says(), answers, g.in.now())
+	g.settle(c.Kind(), answers, g.in.now())
 	return e, nil
 }
 

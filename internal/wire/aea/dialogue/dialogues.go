@@ -122,7 +122,7 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 		return Turn{}, refuse("it is for another agent")
 	}
 	if m.StarterRef == "" {
-		if p != &protocol.Default || c.Says() != protocol.DefaultError || m.ResponderRef != "" || m.ID != 1 || m.Target != 0 {
+		if p != &protocol.Default || c.Kind() != protocol.DefaultError || m.ResponderRef != "" || m.ID != 1 || m.Target != 0 {
 			return Turn{}, refuse("it names no dialogue")
 		}
 		return t, nil
@@ -133,21 +133,21 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	d.expire(now)
 	n := name{protocol: p, opponent: e.Sender, starterRef: m.StarterRef, ours: m.ID < 0}
 	var digest [sha256.Size]byte
-	if p.Rules.AnswersAgain(c.Says()) {
+	if p.Rules.AnswersAgain(c.Kind()) {
 		digest = sha256.Sum256(e.Message)
 	}
 	t.Dialogue = d.byName[n]
 	switch g := t.Dialogue; {
-	case g != nil && g.repeats(m, c.Says(), digest):
+	case g != nil && g.repeats(m, c.Kind(), digest):
 		t.Answers, t.Repeated = g.last.answers, true
 		d.use(g, g.rank, now)
 		return t, nil
 	case m.ID == 1:
-		t.Dialogue, err = d.begin(n, e.Protocol, m, c.Says(), now)
+		t.Dialogue, err = d.begin(n, e.Protocol, m, c.Kind(), now)
 	case g == nil:
 		err = refuse("it names no dialogue that is open here")
 	default:
-		t.Answers, err = g.receive(m, c.Says(), now)
+		t.Answers, err = g.receive(m, c.Kind(), now)
 	}
 	if err != nil {
 		return Turn{}, err
@@ -178,7 +178,7 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 	if err != nil {
 		return nil, wire.Envelope{}, err
 	}
-	if !p.Rules.Begins(c.Says()) {
+	if !p.Rules.Begins(c.Kind()) {
 		return nil, wire.Envelope{}, refuse("it cannot begin a dialogue")
 	}
 	d.mu.Lock()
@@ -190,8 +190,8 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 	if err != nil {
 		return nil, wire.Envelope{}, err
 	}
-	g.ours = []protocol.Performative{c.Says()}
-	d.add(g, now).settle(c.Says(), "", now)
+	g.ours = []protocol.Performative{c.Kind()}
+	d.add(g, now).settle(c.Kind(), "", now)
 	return g, e, nil
 }
 

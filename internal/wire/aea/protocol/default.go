@@ -89,8 +89,8 @@ func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	return wire.Message{ID: 1, Content: m.Encode()}
 }
 
-// Says returns the performative.
-func (m DefaultMessage) Says() Performative { return m.Performative }
+// Kind returns the performative.
+func (m DefaultMessage) Kind() Performative { return m.Performative }
 
 func decodeDefault(content []byte) (Content, error) {
 	p, body, err := defaultTable.open(content)

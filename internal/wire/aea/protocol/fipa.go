@@ -61,8 +61,8 @@ type FIPAMessage struct {
 // info bounds the info of a message. A PAT is at most some kilobytes long.
 var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
 
-// Says returns the performative.
-func (m FIPAMessage) Says() Performative { return m.Performative }
+// Kind returns the performative.
+func (m FIPAMessage) Kind() Performative { return m.Performative }
 
 func decodeFIPA(content []byte) (Content, error) {
 	p, body, err := fipaTable.open(content)

@@ -56,8 +56,8 @@ type HTTPMessage struct {
 	Body   []byte
 }
 
-// Says returns the performative.
-func (m HTTPMessage) Says() Performative { return m.Performative }
+// Kind returns the performative.
+func (m HTTPMessage) Kind() Performative { return m.Performative }
 
 func decodeHTTP(content []byte) (Content, error) {
 	p, body, err := httpTable.open(content)

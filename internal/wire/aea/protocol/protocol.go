@@ -33,8 +33,8 @@ type Performative string
 
 // A Content is the content of a message: a DefaultMessage, an HTTPMessage, a FIPAMessage or a SigningMessage.
 type Content interface {
-	// Says returns the performative.
-	Says() Performative
+	// Kind returns the performative.
+	Kind() Performative
 	// Encode returns the content of a wire.Message.
 	Encode() []byte
 }
@@ -48,7 +48,7 @@ type Protocol struct {
 	decode func(content []byte) (Content, error)
 }
 
-// Rules say how dialogues of a protocol go.
+// Rules are the rules of the dialogues of a protocol.
 type Rules struct {
 	// Starter and Responder are the roles of the two sides. They are not on the wire.
 	Starter, Responder string

@@ -51,8 +51,8 @@ const (
 	UnsuccessfulTransactionSigning SigningErrorCode = 1
 )
 
-// Says returns the performative.
-func (m SigningMessage) Says() Performative { return m.Performative }
+// Kind returns the performative.
+func (m SigningMessage) Kind() Performative { return m.Performative }
 
 func decodeSigning(content []byte) (Content, error) {
 	p, body, err := signingTable.open(content)

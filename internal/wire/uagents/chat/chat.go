@@ -1,4 +1,4 @@
-// Package chat reads and writes what agents say in words: the messages of AgentChatProtocol 0.3.0. Receivers in Python take
+// Package chat reads and writes texts between agents: the messages of AgentChatProtocol 0.3.0. Receivers in Python take
 // exactly the members of the model and fail on any other, so what is written here has no more than those.
 package chat
 
@@ -28,11 +28,11 @@ var ErrMessage = errors.New("it is not a ChatMessage")
 // A Message is one message of a chat.
 type Message struct {
 	ID string // msg_id: a UUID of version 4
-	// Text is what the items of text say, one below the other.
+	// Text has the items of text, one below the other.
 	Text string
 	// Texts is how many items of text there are.
 	Texts int
-	// Others is how many items are there that say nothing in words, such as files, beside those that start or end a session.
+	// Others is the number of items without text, such as files, beside those that start or end a session.
 	Others int
 	Starts bool // a session
 	Ends   bool // a session

@@ -1,4 +1,4 @@
-// Package protocol holds what agents of the uAgents protocol can say to each other: models, which are types of messages, and
+// Package protocol holds the messages of agents of the uAgents protocol: models, which are types of messages, and
 // protocols, which are models with the replies to each. Both are named by digests of themselves, so that two parties who know
 // the same digest mean the same thing. The usual calls:
 //
