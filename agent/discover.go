@@ -132,7 +132,7 @@ func (c *Client) document(ctx context.Context, address string, from *url.URL, mo
 	return answer, nil
 }
 
-// issuerOf returns the name that a service makes agreements as: uim-issuer, or the namespace of its first intent, or the host of its
+// issuerOf returns the name of the service in agreements: uim-issuer, or the namespace of its first intent, or the host of its
 // own URL.
 func issuerOf(c *intents.Catalog) string {
 	if c.Issuer != "" {

@@ -40,7 +40,7 @@ type Performed struct {
 	Context map[string]any
 }
 
-// A DutyReport is the outcome of a duty, by its uid or JSON pointer. It stands above what was performed.
+// A DutyReport is the outcome of a duty, by its uid or JSON pointer. It overrides what was performed.
 type DutyReport struct {
 	Rule        string
 	Performance string // Performed, Unperformed or Unknown; empty: not given

@@ -126,16 +126,11 @@ validated, limited, metered and accounted for.`,
 
 // mrpCommands returns those of the Machine Relay Protocol: for agents and operators of a relay, and to serve one.
 func mrpCommands() (mrp, relay *cobra.Command) {
-	version := cli.ReadVersion().Version
-	program := relaycmd.Program{
-		Version: version, Usage: cli.Usage,
-		Log: func(w io.Writer) *zap.Logger {
-			return gatewaycmd.NewLogger(config.Log{Level: "info", Format: config.LogAuto}, w)
-		},
-	}
-	mrp = mrpcmd.Command(mrpcmd.Program{Version: version, Usage: cli.Usage})
-	mrp.AddCommand(relaycmd.Operator(program)...)
-	return mrp, relaycmd.Serve(program)
+	mrp = mrpcmd.Command()
+	mrp.AddCommand(relaycmd.Operator()...)
+	return mrp, relaycmd.Serve(func(w io.Writer) *zap.Logger {
+		return gatewaycmd.NewLogger(config.Log{Level: "info", Format: config.LogAuto}, w)
+	})
 }
 
 func versionCommand() *cobra.Command {

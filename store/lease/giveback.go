@@ -22,7 +22,7 @@ func (h *Holder) refund(service string, took []store.CounterSlot) []store.Counte
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.max == 0 || e.slot != s.Slot || e.ends.reached(now) || !e.valid() || !s.Restored.Equal(e.restored) {
+		if e.max == 0 || e.slot != s.Slot || e.ends.reached(now) || !s.Restored.Equal(e.restored) {
 			return false
 		}
 		e.units++

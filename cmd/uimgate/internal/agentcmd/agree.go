@@ -221,22 +221,29 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	})
 }
 
+// resumed runs a command on the agreement with the service that its argument names, or the only one.
+func (s *agentSettings) resumed(do func(*cobra.Command, *agent.Service) error) func(*cobra.Command, []string) error {
+	return s.run(func(c *cobra.Command, args []string) error {
+		client, err := s.client(true)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		service, err := s.resume(c, client, strings.Join(args, ""), "")
+		if err != nil {
+			return err
+		}
+		return do(c, service)
+	})
+}
+
 func agentRenewCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "renew [SERVICE]", Short: "Renew the token of an agreement now",
 		Long:    "Renew the token of an agreement now. execute does so by itself when it is time.",
 		Example: `  uimgate agent renew shop.example`,
 		Args:    cli.Args(cobra.MaximumNArgs(1)),
-		RunE: s.run(func(c *cobra.Command, args []string) error {
-			client, err := s.client(true)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := s.resume(c, client, strings.Join(args, ""), "")
-			if err != nil {
-				return err
-			}
+		RunE: s.resumed(func(c *cobra.Command, service *agent.Service) error {
 			agreement, err := service.Renew(c.Context())
 			if err != nil {
 				return err
@@ -251,16 +258,7 @@ func agentRevokeCommand(s *agentSettings) *cobra.Command {
 		Use: "revoke [SERVICE]", Short: "End the token of an agreement, at the service and here",
 		Example: `  uimgate agent revoke shop.example`,
 		Args:    cli.Args(cobra.MaximumNArgs(1)),
-		RunE: s.run(func(c *cobra.Command, args []string) error {
-			client, err := s.client(true)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			service, err := s.resume(c, client, strings.Join(args, ""), "")
-			if err != nil {
-				return err
-			}
+		RunE: s.resumed(func(c *cobra.Command, service *agent.Service) error {
 			if err := service.Revoke(c.Context()); err != nil {
 				return err
 			}

@@ -224,7 +224,7 @@ func HumanAmount(amount, currency string) string {
 	return amount + " " + currency
 }
 
-// Ask asks a question, and reports whether the answer is y or yes; without one it is no.
+// Ask asks a question, and reports whether the answer is y or yes. An empty answer means no.
 func Ask(c *cobra.Command, question string) (bool, error) {
 	fmt.Fprint(c.ErrOrStderr(), question+" [y/N] ")
 	answer, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 64)).ReadString('\n')

@@ -144,7 +144,7 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 // read takes the document from a file or the network.
 func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
-		return readDocument(s.document, openapi.MaxDocument)
+		return cli.ReadNamed(s.document, openapi.MaxDocument)
 	}
 	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
 	defer client.Close()
@@ -198,26 +198,10 @@ func shownSource(document string) string {
 	return document
 }
 
-func readDocument(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(data)) > most {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, most)
-	}
-	return data, nil
-}
-
 func readExisting(dir string) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, name := range openapi.Names {
-		data, err := readDocument(filepath.Join(dir, name), config.MaxAgentsFile)
+		data, err := cli.ReadNamed(filepath.Join(dir, name), config.MaxAgentsFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -310,7 +294,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 	if path == "-" {
 		data, err = io.ReadAll(io.LimitReader(stdin, maxPicks))
 	} else {
-		data, err = readDocument(path, maxPicks)
+		data, err = cli.ReadNamed(path, maxPicks)
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
@@ -20,7 +21,7 @@ const maxCapabilities = 1 << 20
 func (s *settings) profile() *cobra.Command {
 	var name, visibility, inbox, capabilities string
 	c := &cobra.Command{
-		Use: "profile [KEY]", Short: "Show an agent's profile, or change one's own", Args: s.args(cobra.MaximumNArgs(1)),
+		Use: "profile [KEY]", Short: "Show an agent's profile, or change one's own", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: `Profile shows the profile of this agent, or of another. With a flag it changes this agent's profile first.
 Others cannot find a private agent; those that know its key can send it messages.`,
 		Example: `  uimgate mrp profile --relay https://relay.mrphub.io
@@ -38,7 +39,7 @@ Others cannot find a private agent; those that know its key can send it messages
 			}
 			changes := change.DisplayName != nil || visibility != "" || inbox != "" || change.Capabilities != nil
 			if changes && len(args) > 0 {
-				return s.Usage(errors.New("the profile of another agent cannot be changed"))
+				return cli.Usage(errors.New("the profile of another agent cannot be changed"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -93,12 +94,13 @@ func printProfile(w io.Writer, p wire.Profile) {
 	defer t.Flush() //nolint:errcheck // into memory
 	fmt.Fprintf(t, "key\t%s\n", p.PublicKey)
 	if p.DisplayName != nil {
-		fmt.Fprintf(t, "name\t%s\n", plain(*p.DisplayName))
+		fmt.Fprintf(t, "name\t%s\n", cli.Sanitize(*p.DisplayName))
 	}
-	fmt.Fprintf(t, "status\t%s\nvisibility\t%s\ninbox\t%s\nlast active\t%s\n", plain(string(p.Status)), plain(string(p.Visibility)),
-		plain(string(p.InboxPolicy)), when(p.LastActiveAt))
+	fmt.Fprintf(t, "status\t%s\nvisibility\t%s\ninbox\t%s\nlast active\t%s\n", cli.Sanitize(string(p.Status)),
+		cli.Sanitize(string(p.Visibility)),
+		cli.Sanitize(string(p.InboxPolicy)), when(p.LastActiveAt))
 	for _, item := range p.Capabilities {
-		fmt.Fprintf(t, "can\t%s\t%s\n", plain(item.Name), plain(oneLine(item.Description)))
+		fmt.Fprintf(t, "can\t%s\t%s\n", cli.Sanitize(item.Name), cli.Sanitize(oneLine(item.Description)))
 	}
 }
 
@@ -108,13 +110,13 @@ func (s *settings) discover() *cobra.Command {
 	var q mrp.Search
 	var most int
 	c := &cobra.Command{
-		Use: "discover [WORD…]", Short: "Find public agents, those active last first", Args: s.args(cobra.ArbitraryArgs),
+		Use: "discover [WORD…]", Short: "Find public agents, those active last first", Args: cli.Args(cobra.ArbitraryArgs),
 		Long: `Discover lists public agents whose name, or the names and descriptions of whose capabilities, have every word.
 With -o json it prints a line for each.`,
 		Example: "  uimgate mrp discover translate --tag text --relay https://relay.mrphub.io",
 		RunE: func(c *cobra.Command, args []string) error {
 			if most < 1 {
-				return s.Usage(errors.New("--limit must be at least 1"))
+				return cli.Usage(errors.New("--limit must be at least 1"))
 			}
 			q.Text, q.Limit = strings.Join(args, " "), min(most, wire.MaxPage)
 			client, err := s.client()
@@ -150,11 +152,11 @@ With -o json it prints a line for each.`,
 func printAgent(w io.Writer, a wire.Agent) {
 	name := "-"
 	if a.DisplayName != nil {
-		name = plain(oneLine(*a.DisplayName))
+		name = cli.Sanitize(oneLine(*a.DisplayName))
 	}
 	var names []string
 	for _, item := range a.Capabilities {
-		names = append(names, plain(oneLine(item.Name)))
+		names = append(names, cli.Sanitize(oneLine(item.Name)))
 	}
 	fmt.Fprintf(w, "%s  %s  %s  %s\n", a.PublicKey, when(a.LastActiveAt), name, strings.Join(names, ", "))
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
 func (s *settings) blob() *cobra.Command {
 	c := &cobra.Command{
-		Use: "blob", Short: "Keep files at the relay, and fetch them", Args: s.args(cobra.NoArgs),
+		Use: "blob", Short: "Keep files at the relay, and fetch them", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate mrp blob put report.pdf\n  uimgate mrp blob get blob_0123456789ab --file report.pdf",
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -48,13 +49,13 @@ func attachEncrypted(c *cobra.Command, client *mrp.Client, to wire.Key, path str
 }
 
 func printBlob(w io.Writer, b wire.Blob) {
-	fmt.Fprintf(w, "%s  %d bytes  %s  %s\n", plain(b.ID), b.Size, plain(b.ContentType), b.Hash)
+	fmt.Fprintf(w, "%s  %d bytes  %s  %s\n", cli.Sanitize(b.ID), b.Size, cli.Sanitize(b.ContentType), b.Hash)
 }
 
 func (s *settings) blobPut() *cobra.Command {
 	var contentType string
 	c := &cobra.Command{
-		Use: "put FILE", Short: "Keep a file of at most 100 MiB at the relay", Args: s.args(cobra.ExactArgs(1)),
+		Use: "put FILE", Short: "Keep a file of at most 100 MiB at the relay", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob put report.pdf --type application/pdf",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()
@@ -76,13 +77,13 @@ func (s *settings) blobPut() *cobra.Command {
 func (s *settings) blobGet() *cobra.Command {
 	var path, messageID string
 	c := &cobra.Command{
-		Use: "get ID", Short: "Fetch a file, and hold it against its hash", Args: s.args(cobra.ExactArgs(1)),
+		Use: "get ID", Short: "Fetch a file, and hold it against its hash", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: `Get writes a file that is whole and has the hash that the relay names, or none. One that is encrypted is decrypted
 with --message, the id of the message that attaches it. No file is written over another.`,
 		Example: "  uimgate mrp blob get blob_0123456789ab --file report.pdf --message msg_1767225600_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			if path == "" {
-				return s.Usage(errors.New("name the file with --file"))
+				return cli.Usage(errors.New("name the file with --file"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -143,7 +144,7 @@ func fetchAttached(c *cobra.Command, client *mrp.Client, id, messageID string, t
 
 func (s *settings) blobInfo() *cobra.Command {
 	return &cobra.Command{
-		Use: "info ID", Short: "Show size, type and hash of a file", Args: s.args(cobra.ExactArgs(1)),
+		Use: "info ID", Short: "Show size, type and hash of a file", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob info blob_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()
@@ -162,7 +163,7 @@ func (s *settings) blobInfo() *cobra.Command {
 
 func (s *settings) blobDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID", Short: "Remove a file of this agent", Args: s.args(cobra.ExactArgs(1)),
+		Use: "delete ID", Short: "Remove a file of this agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob delete blob_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()

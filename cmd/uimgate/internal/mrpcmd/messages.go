@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
@@ -27,7 +28,7 @@ type sending struct {
 func (s *settings) send() *cobra.Command {
 	var o sending
 	c := &cobra.Command{
-		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: s.args(cobra.RangeArgs(1, 2)),
+		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: cli.Args(cobra.RangeArgs(1, 2)),
 		Long: `Send sends a message with a body in JSON, from the command line or from stdin (-), or a text. With --action it is a request,
 and the JSON its parameters. --wait waits for the message that answers it, prints it, and reports progress on stderr.`,
 		Example: `  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text hello
@@ -62,7 +63,7 @@ and the JSON its parameters. --wait waits for the message that answers it, print
 			if err != nil {
 				return err
 			}
-			return s.print(c, r, func(w io.Writer) { fmt.Fprintln(w, plain(r.MessageID)) })
+			return s.print(c, r, func(w io.Writer) { fmt.Fprintln(w, cli.Sanitize(r.MessageID)) })
 		},
 	}
 	f := c.Flags()
@@ -98,17 +99,17 @@ func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Sen
 	}
 	switch text := c.Flags().Changed("text"); {
 	case text && (o.action != "" || len(args) > 0), o.expires < 0, o.wait < 0:
-		return wire.Send{}, s.Usage(errors.New("a body is a --text, or JSON, or the parameters of an --action; times are not negative"))
+		return wire.Send{}, cli.Usage(errors.New("a body is a --text, or JSON, or the parameters of an --action; times are not negative"))
 	case text:
 		orElse(wire.TypeText)
 		var err error
 		m.Body, err = strictjson.Append(nil, o.text)
 		return m, err
 	case len(args) == 0 && o.action == "" && len(o.attach) == 0:
-		return wire.Send{}, s.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
+		return wire.Send{}, cli.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
 	case len(args) > 0:
 		if _, err := strictjson.Decode(body); err != nil {
-			return wire.Send{}, s.Usage(fmt.Errorf("the body is not JSON: %w", err))
+			return wire.Send{}, cli.Usage(fmt.Errorf("the body is not JSON: %w", err))
 		}
 		m.Body = body
 	}
@@ -120,7 +121,7 @@ func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Sen
 	if len(args) > 0 {
 		tree, err := strictjson.DecodeObject(body)
 		if err != nil {
-			return wire.Send{}, s.Usage(errors.New("the parameters of an action are a JSON object"))
+			return wire.Send{}, cli.Usage(errors.New("the parameters of an action are a JSON object"))
 		}
 		params = tree
 	}
@@ -154,7 +155,7 @@ func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o send
 	ctx, cancel := context.WithTimeout(c.Context(), o.wait)
 	defer cancel()
 	answer, err := client.Call(ctx, m, mrp.Asking{Encrypt: o.encrypt, Progress: func(p wire.Progress) {
-		s.note(c, "%s %.0f%% %s", plain(p.State), 100*p.Progress, plain(p.Detail))
+		s.note(c, "%s %.0f%% %s", cli.Sanitize(p.State), 100*p.Progress, cli.Sanitize(p.Detail))
 	}})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && c.Context().Err() == nil:
@@ -186,17 +187,17 @@ func opened(client *mrp.Client, m wire.Message) message {
 
 func (s *settings) printMessage(c *cobra.Command, m message) error {
 	return s.print(c, m, func(w io.Writer) {
-		fmt.Fprintf(w, "%s  %s  from %s  %s\n", plain(m.ID), when(m.CreatedAt), m.Sender, plain(m.ContentType))
+		fmt.Fprintf(w, "%s  %s  from %s  %s\n", cli.Sanitize(m.ID), when(m.CreatedAt), m.Sender, cli.Sanitize(m.ContentType))
 		for name, value := range map[string]string{"in reply to": m.InReplyTo, "not decrypted": m.Problem} {
 			if value != "" {
-				fmt.Fprintf(w, "  %s: %s\n", name, plain(value))
+				fmt.Fprintf(w, "  %s: %s\n", name, cli.Sanitize(value))
 			}
 		}
 		for _, a := range m.Attachments {
-			fmt.Fprintf(w, "  attached: %s %s (%d bytes)\n", plain(a.BlobID), plain(a.Filename), a.Size)
+			fmt.Fprintf(w, "  attached: %s %s (%d bytes)\n", cli.Sanitize(a.BlobID), cli.Sanitize(a.Filename), a.Size)
 		}
 		if len(m.Body) > 0 {
-			fmt.Fprintf(w, "  %s\n", plain(string(m.Body)))
+			fmt.Fprintf(w, "  %s\n", cli.Sanitize(string(m.Body)))
 		}
 	})
 }
@@ -205,13 +206,13 @@ func (s *settings) poll() *cobra.Command {
 	var f mrp.Filter
 	var sender, status string
 	c := &cobra.Command{
-		Use: "poll", Short: "Print the messages that have come", Args: s.args(cobra.NoArgs),
+		Use: "poll", Short: "Print the messages that have come", Args: cli.Args(cobra.NoArgs),
 		Long: `Poll prints the unread messages to this agent, the oldest first. The relay then counts them as delivered;
 --status delivered shows those again, for as long as the relay keeps them.`,
 		Example: "  uimgate mrp poll --relay https://relay.mrphub.io\n  uimgate mrp poll --status delivered -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.Limit < 1 || f.Limit > wire.MaxPage || f.Wait < 0 {
-				return s.Usage(fmt.Errorf("--limit is 1 to %d, and --wait not negative", wire.MaxPage))
+				return cli.Usage(fmt.Errorf("--limit is 1 to %d, and --wait not negative", wire.MaxPage))
 			}
 			if sender != "" {
 				k, err := s.parseKey(sender)
@@ -257,13 +258,13 @@ func (s *settings) listen() *cobra.Command {
 	var count int
 	var o mrp.Listening
 	c := &cobra.Command{
-		Use: "listen", Short: "Print messages as they come, until interrupted", Args: s.args(cobra.NoArgs),
+		Use: "listen", Short: "Print messages as they come, until interrupted", Args: cli.Args(cobra.NoArgs),
 		Long: `Listen prints each message to this agent once, over a WebSocket or by polling where the relay has none, and connects
 again whenever that is lost. A message that is printed is done with.`,
 		Example: "  uimgate mrp listen -o json --relay https://relay.mrphub.io\n  uimgate mrp listen --count 1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if count < 0 {
-				return s.Usage(errors.New("--count is not negative"))
+				return cli.Usage(errors.New("--count is not negative"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -274,7 +275,7 @@ again whenever that is lost. A message that is printed is done with.`,
 			defer cancel(nil)
 			o.State = func(err error) {
 				if err != nil {
-					s.note(c, "%s", plain(err.Error()))
+					s.note(c, "%s", cli.Sanitize(err.Error()))
 				} else {
 					s.note(c, "listening as %s", client.Key())
 				}

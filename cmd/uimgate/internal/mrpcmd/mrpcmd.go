@@ -10,30 +10,23 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/agent/mrp"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A Program has the parts of the program that the commands use.
-type Program struct {
-	Version string
-	Usage   func(error) error // marks a mistake in the command line
-}
-
 // settings are the flags that all commands share.
 type settings struct {
-	Program
 	relay, key, output string
 	insecure           bool
 }
 
 // Command is uimgate mrp.
-func Command(p Program) *cobra.Command {
-	s := &settings{Program: p}
+func Command() *cobra.Command {
+	s := &settings{}
 	c := &cobra.Command{
 		Use:   "mrp",
 		Short: "An agent at a relay of the Machine Relay Protocol: find others, write to them, listen",
@@ -44,11 +37,11 @@ Bodies that are encrypted for this agent are shown decrypted; send --encrypt kee
   uimgate mrp discover translate --relay https://relay.mrphub.io
   uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text 'hello' --relay https://relay.mrphub.io
   uimgate mrp listen --relay https://relay.mrphub.io`,
-		Args: s.args(cobra.NoArgs),
+		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if s.output != "text" && s.output != "json" {
-				return s.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
+				return cli.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
 			}
 			return nil
 		},
@@ -60,16 +53,6 @@ Bodies that are encrypted for this agent are shown decrypted; send --encrypt kee
 	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
 	c.AddCommand(s.keygen(), s.profile(), s.discover(), s.send(), s.poll(), s.listen(), s.blob())
 	return c
-}
-
-// args makes wrong arguments a mistake of usage.
-func (s *settings) args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return s.Usage(err)
-		}
-		return nil
-	}
 }
 
 func (s *settings) keyPath() (string, error) {
@@ -90,7 +73,7 @@ func (s *settings) keyPath() (string, error) {
 // client makes the client of a command.
 func (s *settings) client() (*mrp.Client, error) {
 	if s.relay == "" {
-		return nil, s.Usage(errors.New("name the relay with --relay or $UIMGATE_MRP_RELAY"))
+		return nil, cli.Usage(errors.New("name the relay with --relay or $UIMGATE_MRP_RELAY"))
 	}
 	path, err := s.keyPath()
 	if err != nil {
@@ -103,9 +86,9 @@ func (s *settings) client() (*mrp.Client, error) {
 	case err != nil:
 		return nil, err
 	}
-	c, err := mrp.New(mrp.Options{Relay: s.relay, Key: key, AllowInsecure: s.insecure, UserAgent: "uimgate-mrp/" + s.Version})
+	c, err := mrp.New(mrp.Options{Relay: s.relay, Key: key, AllowInsecure: s.insecure, UserAgent: "uimgate-mrp/" + cli.ReadVersion().Version})
 	if err != nil {
-		return nil, s.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	return c, nil
 }
@@ -114,7 +97,7 @@ func (s *settings) client() (*mrp.Client, error) {
 func (s *settings) parseKey(text string) (wire.Key, error) {
 	k, err := wire.ParseKey(text)
 	if err != nil {
-		return k, s.Usage(fmt.Errorf("%.60q is not an agent: %w", text, err))
+		return k, cli.Usage(fmt.Errorf("%.60q is not an agent: %w", text, err))
 	}
 	return k, nil
 }
@@ -139,22 +122,12 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 	}
 }
 
-// plain replaces characters with which a text of others could control a terminal.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && !unicode.IsPrint(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
 // when is a time as the clock of the machine shows it.
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func (s *settings) keygen() *cobra.Command {
 	return &cobra.Command{
-		Use: "keygen", Short: "Make an agent: a key in a file of its own", Args: s.args(cobra.NoArgs),
+		Use: "keygen", Short: "Make an agent: a key in a file of its own", Args: cli.Args(cobra.NoArgs),
 		Long: `Keygen writes 32 random bytes to a new file that only its owner can read, and prints the public key, which is the
 agent's address. The SDKs of the protocol read the same file.`,
 		Example: "  uimgate mrp keygen\n  uimgate mrp keygen --key robot.seed",

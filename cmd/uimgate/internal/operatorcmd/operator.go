@@ -49,11 +49,12 @@ func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Co
 // flags adds what every operator command takes.
 func (o *operator) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
-	f.StringVar(&o.url, "admin", "", "URL of the admin listener (env "+EnvAdminURL+", else the configuration's, else "+client.DefaultURL+")")
+	f.StringVar(&o.url, "admin", "",
+		"URL of the admin listener (default: env "+EnvAdminURL+", then the configuration, then "+client.DefaultURL+")")
 	f.StringVar(&o.tokenFile, "admin-token-file", "",
-		"file with the admin token (else env "+EnvAdminToken+", else the configuration's data directory)")
+		"file with the admin token (default: env "+EnvAdminToken+", then the data directory of the configuration)")
 	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
-	f.StringVar(&o.data, "data", "", "the gateway's data directory, to reach it by its socket (else the configuration's)")
+	f.StringVar(&o.data, "data", "", "the gateway's data directory, to reach it by its socket (default: that of the configuration)")
 	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
 }

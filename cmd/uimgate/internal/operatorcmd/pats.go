@@ -151,7 +151,7 @@ not accept a PAT on the command line, which others on the machine can read.`,
 			}
 			token := strings.TrimSpace(string(text))
 			if token == "" {
-				return cli.Usage(errors.New("there is no PAT in the input"))
+				return cli.Usage(errors.New("the input has no PAT"))
 			}
 			return printAnswer(c, o, introspectionColumns, func(ctx context.Context, api *client.Client) (pat.Introspection, error) {
 				return api.Introspect(ctx, admin.PresentedToken{Service: o.service, Token: token})

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/store/mail"
@@ -24,14 +25,13 @@ import (
 
 // An operator looks into the state of a relay, whether it runs or not.
 type operator struct {
-	Program
 	config, data, output string
 	limit                int
 }
 
 // Operator returns the commands for operators of a relay: uimgate mrp agents, messages, blobs, usage, block and unblock.
-func Operator(p Program) []*cobra.Command {
-	o := &operator{Program: p}
+func Operator() []*cobra.Command {
+	o := &operator{}
 	list := []*cobra.Command{o.agents(), o.messages(), o.blobs(), o.usage(), o.block(true), o.block(false)}
 	for _, c := range list {
 		c.Flags().StringVar(&o.data, "data", "./relay", "data directory of the relay; the database is the one in it, or that of "+storeVariable)
@@ -47,10 +47,10 @@ const maxList = 10_000
 // open opens the state. What is not there is not made.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
-		return nil, nil, o.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
+		return nil, nil, cli.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
 	}
 	if o.output != "text" && o.output != "json" {
-		return nil, nil, o.Usage(fmt.Errorf("--output %q: want text or json", o.output))
+		return nil, nil, cli.Usage(fmt.Errorf("--output %q: want text or json", o.output))
 	}
 	place := os.Getenv(storeVariable)
 	if o.config != "" {
@@ -308,7 +308,7 @@ func (o *operator) key(text string) (*mail.Key, error) {
 	}
 	k, err := wire.ParseKey(text)
 	if err != nil {
-		return nil, o.Usage(err)
+		return nil, cli.Usage(err)
 	}
 	return (*mail.Key)(&k), nil
 }
@@ -329,10 +329,10 @@ func (o *operator) atMostOne(_ *cobra.Command, args []string) error { return o.c
 
 func (o *operator) count(args []string, least, most int) error {
 	if len(args) < least {
-		return o.Usage(errors.New("the key of an agent is missing"))
+		return cli.Usage(errors.New("the key of an agent is missing"))
 	}
 	if len(args) > most {
-		return o.Usage(fmt.Errorf("what is %q for?", args[most]))
+		return cli.Usage(fmt.Errorf("what is %q for?", args[most]))
 	}
 	return nil
 }

@@ -24,17 +24,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/mrp/relayhost"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
-
-// A Program is what the commands are given of the program they are of.
-type Program struct {
-	Version string
-	Log     func(io.Writer) *zap.Logger
-	Usage   func(error) error // marks a mistake in the command line
-}
 
 // storeVariable names the environment variable with the URL of a PostgreSQL database, which has a password.
 const storeVariable = "UIMGATE_MRP_STORE"
@@ -44,7 +38,7 @@ const drain = 20 * time.Second
 
 // flags are those of mrp-relay.
 type flags struct {
-	Program
+	log               func(io.Writer) *zap.Logger
 	settings          relayhost.Settings
 	data, blobs       string
 	cert, key         string
@@ -53,9 +47,9 @@ type flags struct {
 	bytes, blobsBytes string
 }
 
-// Serve is uimgate mrp-relay.
-func Serve(p Program) *cobra.Command {
-	f := &flags{Program: p, settings: *relayhost.Defaults()}
+// Serve is uimgate mrp-relay. log makes its log.
+func Serve(log func(io.Writer) *zap.Logger) *cobra.Command {
+	f := &flags{log: log, settings: *relayhost.Defaults()}
 	s := &f.settings
 	c := &cobra.Command{
 		Use: "mrp-relay", Short: "Run a relay of the Machine Relay Protocol, without a gateway",
@@ -72,7 +66,7 @@ configuration has the block mrp_relay.`,
   UIMGATE_MRP_STORE=postgres://relay@db/relay uimgate mrp-relay --blobs-dir /srv/blobs`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return p.Usage(fmt.Errorf("mrp-relay takes no arguments, only flags: %q", args[0]))
+				return cli.Usage(fmt.Errorf("mrp-relay takes no arguments, only flags: %q", args[0]))
 			}
 			return nil
 		},
@@ -107,7 +101,7 @@ type ready struct {
 }
 
 func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
-	log := f.Log(stderr)
+	log := f.log(stderr)
 	defer func() { _ = log.Sync() }()
 	if _, err := membudget.LimitFromCGroup(); err != nil {
 		log.Warn("memory", zap.Error(err))
@@ -158,14 +152,14 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 
 // options returns the options of the flags, with the address bound.
 func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
-	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: f.Version, Log: log}
+	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: cli.ReadVersion().Version, Log: log}
 	if o.Blobs == "" {
 		o.Blobs = filepath.Join(f.data, "blobs")
 	}
 	for name, into := range map[string]*int64{f.blobsBytes: &f.settings.Blobs, f.bytes: &f.settings.Bytes} {
 		n, err := humanize.ParseBytes(name)
 		if err != nil || n < 1<<20 || n > 1<<50 {
-			return o, f.Usage(fmt.Errorf("%q is not a size from 1 MiB to 1 PiB, such as 10GiB", name))
+			return o, cli.Usage(fmt.Errorf("%q is not a size from 1 MiB to 1 PiB, such as 10GiB", name))
 		}
 		*into = int64(n)
 	}
@@ -175,18 +169,18 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 		"requests-per-minute": s.Others, "new-agents-per-hour": s.Newcomers,
 	} {
 		if n < 1 || n > 1_000_000_000 {
-			return o, f.Usage(fmt.Errorf("--%s must be from 1 to 1000000000", name))
+			return o, cli.Usage(fmt.Errorf("--%s must be from 1 to 1000000000", name))
 		}
 	}
 	for _, text := range f.proxies {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
-			return o, f.Usage(fmt.Errorf("--trusted-proxy: %q is not a network, such as 10.0.0.0/8", text))
+			return o, cli.Usage(fmt.Errorf("--trusted-proxy: %q is not a network, such as 10.0.0.0/8", text))
 		}
 		o.Proxies = append(o.Proxies, p)
 	}
 	if (f.cert == "") != (f.key == "") {
-		return o, f.Usage(errors.New("--tls-cert and --tls-key go together"))
+		return o, cli.Usage(errors.New("--tls-cert and --tls-key go together"))
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
