@@ -11,18 +11,18 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
-var keys = map[string]func() (crypto.Signer, error){
-	pat.EdDSA: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(pat.EdDSA) }),
-	pat.ES256: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(pat.ES256) }),
-	pat.RS256: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(pat.RS256) }),
+var testKeys = map[string]func() (crypto.Signer, error){
+	keys.EdDSA: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(keys.EdDSA) }),
+	keys.ES256: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(keys.ES256) }),
+	keys.RS256: sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(keys.RS256) }),
 }
 
 func keyOf(tb testing.TB, algorithm string) crypto.Signer {
 	tb.Helper()
-	key, err := keys[algorithm]()
+	key, err := testKeys[algorithm]()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func (w *waits) all() []time.Duration {
 
 func options(tb testing.TB, s *agenttest.Service) agent.Options {
 	tb.Helper()
-	return agent.Options{Key: keyOf(tb, pat.EdDSA), AgentID: "robot", Now: s.Clock.Now, Sleep: (&waits{}).sleep}
+	return agent.Options{Key: keyOf(tb, keys.EdDSA), AgentID: "robot", Now: s.Clock.Now, Sleep: (&waits{}).sleep}
 }
 
 func clientOf(tb testing.TB, o agent.Options) *agent.Client {

@@ -18,11 +18,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestTheWholeWay(t *testing.T) {
 	t.Parallel()
-	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
+	for _, algorithm := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
 			shop := agenttest.New(t, agenttest.Canonical)
@@ -89,11 +90,11 @@ func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
 		algorithm string
 		form      agent.Form
 	}{
-		{agenttest.Mock, pat.RS256, agent.FormPolicyJWS},
-		{agenttest.Mock, pat.EdDSA, agent.FormPolicyJWS},
-		{agenttest.Mock, pat.ES256, agent.FormPolicyJWS},
-		{agenttest.Guide, pat.RS256, agent.FormDetachedPython},
-		{agenttest.Guide, pat.EdDSA, agent.FormDetachedPython},
+		{agenttest.Mock, keys.RS256, agent.FormPolicyJWS},
+		{agenttest.Mock, keys.EdDSA, agent.FormPolicyJWS},
+		{agenttest.Mock, keys.ES256, agent.FormPolicyJWS},
+		{agenttest.Guide, keys.RS256, agent.FormDetachedPython},
+		{agenttest.Guide, keys.EdDSA, agent.FormDetachedPython},
 	} {
 		t.Run(string(tt.dialect)+" "+tt.algorithm, func(t *testing.T) {
 			t.Parallel()

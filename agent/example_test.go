@@ -11,7 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // startShop starts the service that the examples use: a shop with one free intent and one that costs money.
@@ -26,7 +26,7 @@ func startShop() *agenttest.Service {
 
 // agreeWith returns a service whose policy is agreed to, as Example shows it.
 func agreeWith(ctx context.Context, shop *agenttest.Service) (*agent.Client, *agent.Service) {
-	key, err := agent.NewKey(pat.EdDSA)
+	key, err := agent.NewKey(keys.EdDSA)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func Example() {
 	shop := startShop()
 	defer shop.Close()
 
-	key, err := agent.NewKey(pat.EdDSA)
+	key, err := agent.NewKey(keys.EdDSA)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -28,15 +28,15 @@ const (
 // NewKey makes a key for one of pat.EdDSA, pat.ES256 and pat.RS256.
 func NewKey(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
-	case pat.EdDSA:
+	case keys.EdDSA:
 		_, key, err := ed25519.GenerateKey(rand.Reader)
 		return key, err
-	case pat.ES256:
+	case keys.ES256:
 		return ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	case pat.RS256:
+	case keys.RS256:
 		return rsa.GenerateKey(rand.Reader, rsaBits)
 	default:
-		return nil, fmt.Errorf("%w: there is no algorithm %.20q: use %s, %s or %s", ErrOptions, algorithm, pat.EdDSA, pat.ES256, pat.RS256)
+		return nil, fmt.Errorf("%w: there is no algorithm %.20q: use %s, %s or %s", ErrOptions, algorithm, keys.EdDSA, keys.ES256, keys.RS256)
 	}
 }
 
@@ -73,7 +73,7 @@ func LoadKey(path string) (crypto.Signer, error) {
 	if !ok {
 		return nil, wrong("this kind of key cannot sign")
 	}
-	if _, err := pat.NewKey(key.Public()); err != nil {
+	if _, err := keys.New(key.Public()); err != nil {
 		return nil, wrong(err.Error())
 	}
 	return key, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Defaults of Options, and bounds that the caller cannot change.
@@ -88,7 +89,7 @@ func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String
 type Client struct {
 	o      Options
 	id     pat.AgentID // empty: neither given nor made of a key
-	key    pat.Key
+	key    keys.Key
 	fetch  *fetch.Client
 	agents agentsCache    // of agents.json
 	relay  *mrp.Client    // nil: everything goes to the service itself
@@ -99,7 +100,7 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	c := &Client{o: o, jitter: rand.Float64}
 	if o.Key != nil {
-		key, err := pat.NewKey(o.Key.Public())
+		key, err := keys.New(o.Key.Public())
 		if err != nil {
 			return nil, fmt.Errorf("%w: the key: %w", ErrOptions, err)
 		}
@@ -115,7 +116,7 @@ func New(o Options) (*Client, error) {
 			return nil, fmt.Errorf("%w: the agent of the uAgents protocol has no key", ErrOptions)
 		}
 		c.id = pat.AgentID(address)
-		c.key = pat.AddressKey(c.id, address.Point())
+		c.key = keys.AddressKey(string(c.id), address.Point())
 	}
 	if o.Relay != nil {
 		if err := c.joinRelay(); err != nil {
@@ -174,7 +175,7 @@ func (c *Client) Close() { c.fetch.Close() }
 func (c *Client) AgentID() pat.AgentID { return c.id }
 
 // KeyID returns the RFC 7638 thumbprint of the agent's key; empty without one.
-func (c *Client) KeyID() pat.KeyID { return c.key.Thumbprint() }
+func (c *Client) KeyID() keys.ID { return c.key.Thumbprint() }
 
 // String returns the agent id.
 func (c *Client) String() string { return "agent " + string(c.id) }

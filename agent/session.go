@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Session is the agreement of an agent with one service, and its PAT. It is a value: Service.Session returns a copy. The
@@ -19,7 +20,7 @@ type Session struct {
 	Issuer         string
 	Dialect        intents.Dialect
 	AgentID        pat.AgentID
-	KeyID          pat.KeyID // RFC 7638 thumbprint of the key that agreed
+	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
 	PolicyDigest   string // of the policy agreed to; empty: none
 	AgreementID    string // given by the service; may be empty

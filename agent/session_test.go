@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/internal/fetch"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestSessionsSurviveTheProcess(t *testing.T) {
@@ -124,7 +124,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 
 func TestKeysAreKeptPrivate(t *testing.T) {
 	t.Parallel()
-	for _, algorithm := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
+	for _, algorithm := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		path := filepath.Join(t.TempDir(), "config", "agent.pem")
 		key := keyOf(t, algorithm)
 		if err := agent.SaveKey(path, key); err != nil {

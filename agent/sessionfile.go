@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A sessionFile is the form of a Session in a file.
@@ -19,7 +20,7 @@ type sessionFile struct {
 	Asked        string          `json:"asked"`
 	Dialect      intents.Dialect `json:"dialect"`
 	AgentID      pat.AgentID     `json:"agent_id"`
-	KeyID        pat.KeyID       `json:"key_id"`
+	KeyID        keys.ID         `json:"key_id"`
 	PolicyUID    string          `json:"policy_uid,omitempty"`
 	PolicyDigest string          `json:"policy_digest,omitempty"`
 	AgreementID  string          `json:"agreement_id,omitempty"`

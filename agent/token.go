@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // readPAT returns the session with the PAT of an answer to issue or renew, after comparing its claims with the agreement.
@@ -53,7 +54,7 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 
 // claims reads the claims of a PAT that is a JWT. The client need not verify its signature, but a PAT for another policy or
 // another key does not belong to this agreement.
-func (s *Session) claims(token string, key pat.Key) error {
+func (s *Session) claims(token string, key keys.Key) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // limitedPolicy is the usual one with a limit on searches.
@@ -45,7 +45,7 @@ func gateOptions(t *testing.T, g *gatetest.Gate) agent.Options {
 	t.Helper()
 	listens := strings.TrimPrefix(g.URL, "http://")
 	return agent.Options{
-		Key: keyOf(t, pat.EdDSA), AgentID: "robot", Now: g.Now, Sleep: (&waits{}).sleep, MaxAttempts: 1,
+		Key: keyOf(t, keys.EdDSA), AgentID: "robot", Now: g.Now, Sleep: (&waits{}).sleep, MaxAttempts: 1,
 		Wrap: func(next http.RoundTripper) http.RoundTripper {
 			return roundTrip(func(r *http.Request) (*http.Response, error) {
 				if r.URL.Host != published {

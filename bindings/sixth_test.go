@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A lineDoor is a door of a protocol of its own: agents send lines of JSON over TCP, and the service signs its answers.
@@ -83,18 +84,18 @@ func (d *lineDoor) Drain(context.Context) int { _ = d.ln.Close(); d.busy.Wait();
 func (d *lineDoor) Form() pat.Form {
 	return pat.Form{
 		Names: []string{"line"}, IsAddress: func(id string) bool { return strings.HasPrefix(id, "line:") },
-		Owns: func(id pat.AgentID, key pat.Key) bool { return id == lineID(key) },
+		Owns: func(id pat.AgentID, key keys.Key) bool { return id == lineID(key) },
 		Kept: func(a pat.Agreement) pat.Evidence { return lineAgreement{a.PublicKey, a.Signed, a.Signature} },
 	}
 }
 
-func lineID(key pat.Key) pat.AgentID { return pat.AgentID("line:" + string(key.Thumbprint())) }
+func lineID(key keys.Key) pat.AgentID { return pat.AgentID("line:" + string(key.Thumbprint())) }
 
 // A lineAgreement is signed text: the issuer, the digest of the policy, a nonce and a time, with a space between them.
 type lineAgreement struct{ SPKI, Text, Signature []byte }
 
 func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer, a pat.Accepted, err error) {
-	key, err := pat.ParseSPKI(e.SPKI)
+	key, err := keys.ParseSPKI(e.SPKI)
 	said := strings.Fields(string(e.Text))
 	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(said) != 4 || said[0] != issuer || said[1] != offer.Digest ||
 		!ed25519.Verify(public, e.Text, e.Signature) {

@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -200,7 +201,7 @@ func (l *loader) agentID(path, id string) {
 }
 
 func (l *loader) thumbprint(path, key string) bool {
-	if _, err := pat.ParseKeyID(key); err == nil {
+	if _, err := keys.ParseID(key); err == nil {
 		return true
 	}
 	l.Errorf(path, "is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")

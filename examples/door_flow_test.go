@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // TestADoorNeedsLittle: what a new protocol has to bring is its own form, and nothing of what is checked.
@@ -90,7 +91,7 @@ func TestThroughAnotherDoor(t *testing.T) {
 		`{"current_page":1,"page_size":20,"total_pages":1,"total_results":1}`)
 	policy := a.ask(doorRequest{Do: "policy"})
 	who := g.Stranger("agent-1")
-	key, err := pat.NewKey(who.Key.Public())
+	key, err := keys.New(who.Key.Public())
 	g.Must(err)
 	var jwk any
 	g.Must(json.Unmarshal(key.JWK(), &jwk))

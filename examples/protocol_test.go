@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var workedBlock = regexp.MustCompile("(?ms)^```(?:json|text) ([a-z-]+)\n(.*?)\n```$")
@@ -70,7 +71,7 @@ func digestOf(text string) string {
 func TestTheWorkedExampleOfTheProtocol(t *testing.T) {
 	w := worked(t)
 	key := workedKey(t, w["key"])
-	public, err := pat.NewKey(key.Public())
+	public, err := keys.New(key.Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func TestAGatewayTakesTheWorkedExample(t *testing.T) {
 			t.Errorf("%s: %d %s", form, a.Status, a.Body)
 		}
 	}
-	key, err := pat.NewKey(workedKey(t, w["key"]).Public())
+	key, err := keys.New(workedKey(t, w["key"]).Public())
 	g.Must(err)
 	call, err := strictjson.DecodeObject([]byte(w["call"]))
 	g.Must(err)

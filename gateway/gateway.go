@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/ratelimit"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Config is what a Server is built on.
@@ -30,7 +30,7 @@ type Config struct {
 	Directory  *service.Directory
 	Executor   *execute.Executor
 	Agreements *agree.Service
-	Keys       *pat.Keyring
+	Keys       *keys.Keyring
 	Metrics    *record.Metrics
 	Log        *zap.Logger
 	Now        func() time.Time

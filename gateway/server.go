@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/internal/reason"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -40,7 +40,7 @@ type Server struct {
 	directory  *service.Directory
 	executor   *execute.Executor
 	agreements *agree.Service
-	keys       *pat.Keyring
+	keys       *keys.Keyring
 	published  atomic.Pointer[publications]
 	addresses  *ratelimit.Set
 	memory     *membudget.Budget

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // mayHold returns an *AgentIDTakenError if id is an address that does not belong to key. It belongs to the key it is made of,
 // and to those that the operator has given it to, in the configuration or with the agent's record.
-func (i *Issuer) mayHold(ctx context.Context, id AgentID, key Key) error {
+func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
 	if Consented(id) { // no key has such an id, and the operator gives none
 		return idTaken(id, key.Thumbprint())
 	}
@@ -33,13 +35,13 @@ func (i *Issuer) mayHold(ctx context.Context, id AgentID, key Key) error {
 
 // reserved returns the keys that alone may have an id, if key is one of them: those the configuration names, or the key that an
 // address is made of.
-func (i *Issuer) reserved(id AgentID, key Key) []KeyID {
-	if keys := i.verifier.c.Reserved[id]; len(keys) > 0 {
-		return keys // key is one of them: admit refuses all others
+func (i *Issuer) reserved(id AgentID, key keys.Key) []keys.ID {
+	if reserved := i.verifier.c.Reserved[id]; len(reserved) > 0 {
+		return reserved // key is one of them: admit refuses all others
 	}
 	for _, f := range i.forms {
 		if f.IsAddress(string(id)) && f.Owns(id, key) {
-			return []KeyID{key.Thumbprint()}
+			return []keys.ID{key.Thumbprint()}
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 type Presented struct {
 	AgentID AgentID
 	Signed  string // signed_policy: a compact JWS, or a detached signature as text
-	Key     Key
+	Key     keys.Key
 }
 
 // Accepted is an agreement that was verified.
@@ -86,17 +87,17 @@ func (a Accepted) nonceUntil(now time.Time) time.Time {
 // verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
 func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Accepted, error) {
 	if p.Key.IsZero() {
-		return Accepted{}, ErrUnsupportedKey
+		return Accepted{}, keys.ErrUnsupported
 	}
 	if strings.Contains(p.Signed, ".") { // neither hex nor base64 contains a dot
 		return verifyAgreementJWS(p, to, current)
 	}
-	signature, err := detachedSignature(p.Key, p.Signed)
+	signature, err := keys.ParseSignature(p.Key, p.Signed)
 	if err != nil {
-		return Accepted{}, err
+		return Accepted{}, errorOfKind(ErrBadSignature, "%s", err)
 	}
-	d := newDetached(p.Key, signature)
-	if f, scheme, ok := d.verifyOffer(current); ok {
+	d := keys.NewDetached(p.Key, signature)
+	if f, scheme, ok := current.signedBy(d); ok {
 		a := Accepted{
 			Assurance: Static, Form: formDetached + ":" + f.name + ":" + scheme, Signature: signature,
 			UID: current.UID, Digest: current.Digest,
@@ -107,7 +108,7 @@ func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Ac
 		return a, nil
 	}
 	for _, old := range past[:min(len(past), MaxPast)] {
-		if _, _, ok := d.verifyOffer(old); ok {
+		if _, _, ok := old.signedBy(d); ok {
 			return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
 		}
 	}
@@ -116,17 +117,17 @@ func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Ac
 
 func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, error) {
 	text := strings.TrimSpace(p.Signed)
-	j, err := parseJWS(text, maxSigned)
+	j, err := keys.ParseJWS(text, maxSigned)
 	if err != nil {
 		return Accepted{}, errorOfKind(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
 	}
-	if !j.verifies(p.Key) {
+	if !j.SignedBy(p.Key) {
 		return Accepted{}, ErrBadSignature
 	}
-	if j.typ == TypeAgreement && len(text) > maxFresh {
+	if j.Typ == TypeAgreement && len(text) > maxFresh {
 		return Accepted{}, &AgreementError{Reason: fmt.Sprintf("it is longer than %d bytes", maxFresh)}
 	}
-	if j.typ == TypeAgreement {
+	if j.Typ == TypeAgreement {
 		a, err := freshAgreement(j, p, to, current)
 		if err != nil {
 			return Accepted{}, err
@@ -134,16 +135,16 @@ func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, err
 		a.Signature = []byte(text)
 		return a, nil
 	}
-	if strings.HasPrefix(j.typ, "uim-") { // a PAT or a proof is never accepted as an agreement
+	if strings.HasPrefix(j.Typ, "uim-") { // a PAT or a proof is never accepted as an agreement
 		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is not an agreement")
 	}
-	if resemblesAgreement(j.payload) {
-		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.typ)}
+	if resemblesAgreement(j.Payload) {
+		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.Typ)}
 	}
-	if !current.mayBe(j.payload) {
+	if !current.mayBe(j.Payload) {
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest}
 	}
-	digest, err := PolicyDigest(j.payload)
+	digest, err := PolicyDigest(j.Payload)
 	if err != nil || digest != current.Digest {
 		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: digest}
 	}
@@ -171,17 +172,17 @@ func wantedType(sent string) string {
 }
 
 // freshAgreement reads the payload of a JWS whose signature has verified.
-func freshAgreement(j jws, p Presented, to Recipient, current Offer) (Accepted, error) {
-	if j.jwk != nil {
-		jwk, isObject := j.publicKey()
+func freshAgreement(j keys.JWS, p Presented, to Recipient, current Offer) (Accepted, error) {
+	if j.JWK != nil {
+		jwk, isObject := j.PublicKey()
 		if !isObject {
 			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not an object")
 		}
-		if key, err := fromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
+		if key, err := keys.FromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
 			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not agent_public_key")
 		}
 	}
-	c, err := readAgreement(j.payload)
+	c, err := readAgreement(j.Payload)
 	if err != nil {
 		return Accepted{}, err
 	}

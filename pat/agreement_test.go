@@ -19,6 +19,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // signatures returns every form of a signature over a text without a JWS.
@@ -262,13 +263,13 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 	goodJWS := jwsOf(policyV2)
 	for name, tt := range map[string]struct {
 		agent, signed string
-		key           pat.Key
+		key           keys.Key
 		want          error
 	}{
 		"no agent id":           {"", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
 		"agent id with a space": {"a b", hex.EncodeToString(good), ed, pat.ErrBadAgentID},
 		"agent id too long":     {strings.Repeat("a", 201), hex.EncodeToString(good), ed, pat.ErrBadAgentID},
-		"no key":                {"a", hex.EncodeToString(good), pat.Key{}, pat.ErrUnsupportedKey},
+		"no key":                {"a", hex.EncodeToString(good), keys.Key{}, keys.ErrUnsupported},
 		"no signature":          {"a", "", ed, pat.ErrBadSignature},
 		"another key's":         {"a", hex.EncodeToString(good), keyOf(t, newEd()), pat.ErrBadSignature},
 		"one bit off":           {"a", hex.EncodeToString(flipped), ed, pat.ErrBadSignature},

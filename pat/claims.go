@@ -9,6 +9,15 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
+)
+
+// The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
+const (
+	TypePAT       = "uim-pat+jwt"
+	TypeAgreement = "uim-agreement+jwt"
+	TypeProof     = "uim-proof+jwt"
+	TypeConsent   = "uim-consent+jwt"
 )
 
 // Claims are the content of a PAT. They are shared between calls and must not be changed. UIM core 4.1.
@@ -25,7 +34,7 @@ type Claims struct {
 	Policy       string      // pol: URL of the policy
 	PolicyDigest string      // pol_digest
 	Limit        limit.Rate  // lmt
-	KeyID        KeyID       // cnf.jkt: thumbprint of the agent's key; empty under consent. RFC 7800 3.1, RFC 9449 6.1
+	KeyID        keys.ID     // cnf.jkt: thumbprint of the agent's key; empty under consent. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    AgreementID // agr
 	Assurance    Assurance
 	Declared     Declared // declared: what the agent declared in its agreement
@@ -164,7 +173,7 @@ func readClaims(payload []byte) (*Claims, error) {
 	cnf := claimReader{}
 	if _, hasKey := tree["cnf"]; c.Assurance != Consent {
 		cnf.tree = r.object("cnf")
-		c.KeyID = KeyID(cnf.text("jkt"))
+		c.KeyID = keys.ID(cnf.text("jkt"))
 	} else if hasKey {
 		return nil, errClaim
 	}

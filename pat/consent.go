@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -134,11 +135,11 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 
 // recordConsent signs the record of a consent.
 func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []string, offer Offer) (Agreement, error) {
-	key, err := i.keys.signer(ctx)
+	key, err := i.keys.PrivateKey(ctx)
 	if err != nil {
 		return Agreement{}, err
 	}
-	public, err := NewKey(key.private.Public())
+	public, err := keys.New(key.Private.Public())
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -153,7 +154,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 		Policy: consentPolicy{offer.UID, offer.Digest}, Scope: scope,
 		Page: r.Page, Address: r.Address, UserAgent: r.UserAgent, Invitation: r.Invitation,
 	}
-	signed, err := signJWS(key.private, map[string]any{"typ": TypeConsent, "kid": key.ID}, record)
+	signed, err := keys.SignJWS(key.Private, map[string]any{"typ": TypeConsent, "kid": key.ID}, record)
 	if err != nil {
 		return Agreement{}, err
 	}
@@ -235,26 +236,26 @@ func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 
 // Consent is the record of a consent, as the gateway wrote it; false under another form of agreement.
 func (a Agreement) Consent() (ConsentRecord, bool) {
-	j, err := parseJWS(string(a.Signature), maxSigned)
-	if a.Form != formConsent || err != nil || j.typ != TypeConsent {
+	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
+	if a.Form != formConsent || err != nil || j.Typ != TypeConsent {
 		return ConsentRecord{}, false
 	}
 	var r ConsentRecord
-	_, notStrict := strictjson.DecodeObject(j.payload)
-	if notStrict != nil || json.Unmarshal(j.payload, &r) != nil {
+	_, notStrict := strictjson.DecodeObject(j.Payload)
+	if notStrict != nil || json.Unmarshal(j.Payload, &r) != nil {
 		return ConsentRecord{}, false
 	}
 	return r, true
 }
 
 // verifyConsent verifies the stored record of a consent again. The error is of kind ErrBadExport.
-func verifyConsent(a Agreement, key Key) error {
-	j, err := parseJWS(string(a.Signature), maxSigned)
+func verifyConsent(a Agreement, key keys.Key) error {
+	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
 	record, ok := a.Consent()
 	switch {
 	case err != nil || !ok || a.Signed != nil:
 		return errorOfKind(ErrBadExport, "the record of the consent is not one")
-	case !j.verifies(key):
+	case !j.SignedBy(key):
 		return errorOfKind(ErrBadExport, "the gateway's key did not sign the record of the consent")
 	case record.Issuer != a.Issuer || record.AgentID != a.AgentID || record.ID != a.Nonce || record.Policy.UID != a.PolicyUID ||
 		record.Policy.Digest != a.PolicyDigest || !slices.Equal(record.Scope, a.Scope):

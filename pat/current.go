@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // newest bounds how many PATs of one agent are looked at for one that is good.
@@ -12,7 +14,7 @@ const newest = 16
 // Current returns the newest valid PAT of an agent, for messages without a PAT whose signature identifies the agent. key is the key that
 // signed; a PAT of any other key is not returned. The PAT is signed again, because the store has no PATs. Errors: of kind ErrMissing if
 // the agent has none, ErrExpired, ErrRevoked or ErrBlocked if its newest one has ended, ErrUnavailable, and the store's own.
-func (i *Issuer) Current(ctx context.Context, agent AgentID, key KeyID) (string, error) {
+func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (string, error) {
 	now := i.now()
 	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)
 	if err != nil {

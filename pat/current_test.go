@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestTheCurrentPATOfAnAgent(t *testing.T) {
@@ -79,7 +80,7 @@ func TestARenewalProvedByItsMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyOf := func(seed string) pat.Key {
+	keyOf := func(seed string) keys.Key {
 		key, _ := agreement.Key(string(seeded(t, seed).Address()))
 		return key
 	}

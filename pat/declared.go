@@ -8,6 +8,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Declared is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a
@@ -95,11 +97,11 @@ func (a Agreement) Declared() Declared {
 	if a.Form != formJWSAgreement {
 		return nil
 	}
-	j, err := parseJWS(string(a.Signature), maxSigned)
+	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
 	if err != nil {
 		return nil
 	}
-	c, err := readAgreement(j.payload)
+	c, err := readAgreement(j.Payload)
 	if err != nil {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func seeded(tb testing.TB, seed string) identity.Key {
@@ -262,7 +263,7 @@ func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
 		"SubjectPublicKeyInfo": base64.StdEncoding.EncodeToString(spki), "JWK": members,
 		"compressed": base64.StdEncoding.EncodeToString(alice.Address().PublicKey()),
 	} {
-		if _, err := pat.ParsePublicKeyValue(public); !errors.Is(err, pat.ErrUnsupportedKey) {
+		if _, err := keys.ParseValue(public); !errors.Is(err, keys.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -343,7 +344,7 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 		"another agent":         func(a *pat.Agreement) { a.AgentID = pat.AgentID(bob) },
 		"an agent without key":  func(a *pat.Agreement) { a.AgentID = "alice" },
 		"no key id":             func(a *pat.Agreement) { a.KeyID = "" },
-		"another key":           func(a *pat.Agreement) { a.PublicKey = pat.AddressKey(pat.AgentID(bob), bob.Point()).SPKI() },
+		"another key":           func(a *pat.Agreement) { a.PublicKey = keys.AddressKey(string(bob), bob.Point()).SPKI() },
 		"a key of another form": func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
 		"another form":          func(a *pat.Agreement) { a.Form = "jws-agreement" },
 		"a nonce of upper case": func(a *pat.Agreement) { a.Nonce = strings.ToUpper(a.Nonce) },

@@ -7,10 +7,6 @@ import (
 
 // The errors of this package, beside those of a Store. Each names the reason of the refusal that agents get.
 var (
-	// ErrUnsupportedKey means that the key is not of a kind, form or use that is accepted. UNSUPPORTED_KEY.
-	ErrUnsupportedKey = errors.New("the key is not an Ed25519, ECDSA P-256 or RSA public key in a form that is accepted")
-	// ErrWeakKey means that the key gives too little security to be evidence. WEAK_KEY.
-	ErrWeakKey = errors.New("the key is too weak")
 	// ErrBadSignature means that the signature does not verify with the key, or is not a signature. BAD_SIGNATURE.
 	ErrBadSignature = errors.New("the signature does not verify with the key")
 	// ErrBadAgentID means that an agent id is not 1 to 200 visible ASCII characters. INVALID_PARAMETER.
@@ -82,25 +78,6 @@ func (e *MisdirectedError) Error() string {
 
 // Unwrap returns ErrAgreementMisdirected.
 func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
-
-// A KeyError describes what is wrong with a key that was sent. It holds no part of the key.
-type KeyError struct {
-	Reason  string
-	Private bool  // it is a private key
-	kind    error // ErrUnsupportedKey or ErrWeakKey
-}
-
-func (e *KeyError) Error() string { return e.Reason }
-
-// Unwrap returns ErrUnsupportedKey or ErrWeakKey.
-func (e *KeyError) Unwrap() error { return e.kind }
-
-// UnsupportedKey returns a *KeyError of kind ErrUnsupportedKey.
-func UnsupportedKey(why string) error { return keyErrorf(ErrUnsupportedKey, "%s", why) }
-
-func keyErrorf(kind error, format string, args ...any) error {
-	return &KeyError{Reason: fmt.Sprintf(format, args...), kind: kind}
-}
 
 // A PolicyMismatchError carries what is offered now. SignedDigest is empty where the signed policy could not be
 // identified.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // evidenceWindow is how far ahead Evidence may expire.
@@ -19,21 +21,21 @@ type Form struct {
 	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the key that Owns names, before that key
 	// has agreed as well, and whether or not a service takes agreements in this form.
 	IsAddress func(id string) bool
-	Owns      func(id AgentID, key Key) bool
+	Owns      func(id AgentID, key keys.Key) bool
 }
 
 // Evidence is an agreement in a Form, as an agent has signed it.
 type Evidence interface {
 	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not check the time:
 	// Accepted.Expires is the end of the time in which the agreement is valid. Errors are of kind ErrBadSignature, ErrBadAgreement,
-	// ErrAgreementMisdirected, ErrPolicyMismatch, ErrUnsupportedKey or ErrAgreementStale.
+	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Accepted, error)
 }
 
 // A Signer is who signed.
 type Signer struct {
 	ID  AgentID
-	Key Key
+	Key keys.Key
 }
 
 // presentedEvidence is an agreement in one of the forms of this package.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -40,7 +41,7 @@ type bundleAgreement struct {
 	Issuer       string      `json:"issuer"`
 	AgentID      AgentID     `json:"agent_id"`
 	PublicKey    string      `json:"agent_public_key,omitempty"` // DER SubjectPublicKeyInfo
-	KeyID        KeyID       `json:"jkt,omitempty"`
+	KeyID        keys.ID     `json:"jkt,omitempty"`
 	GatewayKey   string      `json:"gateway_public_key,omitempty"` // under consent: the key that signed the record of it
 	PolicyUID    string      `json:"policy_uid"`
 	PolicyDigest string      `json:"policy_digest"`
@@ -102,11 +103,11 @@ func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 		return Exported{}, errorOfKind(ErrBadExport, "that is not a %s of version %s", exportType, exportVersion)
 	}
 	assurance, keyed := Assurance(ra.text("assurance")), "agent_public_key"
-	var keyID KeyID
+	var keyID keys.ID
 	if assurance == Consent {
 		keyed = "gateway_public_key"
 	} else {
-		keyID = KeyID(ra.text("jkt"))
+		keyID = keys.ID(ra.text("jkt"))
 	}
 	e := Exported{Agreement{
 		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
@@ -131,7 +132,7 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 	if form, ok := formOf(forms, a.Form); ok {
 		return verifyKept(a, p, form)
 	}
-	key, err := ParseSPKI(a.PublicKey)
+	key, err := keys.ParseSPKI(a.PublicKey)
 	if err != nil || (a.Assurance == Consent) != (a.KeyID == "") || a.KeyID != "" && key.Thumbprint() != a.KeyID {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
 	}
@@ -170,7 +171,7 @@ func offerOf(a Agreement, p PolicyDocument) (Offer, error) {
 	return Offer{UID: p.UID, Digest: digest}, nil
 }
 
-func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string) error {
+func verifyDetachedEvidence(a Agreement, p PolicyDocument, key keys.Key, rest string) error {
 	name, scheme, _ := strings.Cut(rest, ":")
 	text := a.Signed
 	if text == nil {
@@ -183,7 +184,7 @@ func verifyDetachedEvidence(a Agreement, p PolicyDocument, key Key, rest string)
 	if digest, err := PolicyDigest(text); err != nil || digest != a.PolicyDigest {
 		return errorOfKind(ErrBadExport, "what was signed is not the policy")
 	}
-	if _, ok := newDetached(key, a.Signature).verify(text, sha256.Sum256(text), scheme); !ok {
+	if _, ok := keys.NewDetached(key, a.Signature).Verify(text, sha256.Sum256(text), scheme); !ok {
 		return errorOfKind(ErrBadExport, "the signature does not verify")
 	}
 	return nil
@@ -225,7 +226,7 @@ func (r *exportReader) bytes(name string) []byte {
 	if s == "" {
 		return nil
 	}
-	b, err := decodeSegment(s)
+	b, err := keys.DecodeSegment(s)
 	if err != nil {
 		r.fault(name)
 	}

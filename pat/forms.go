@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat/internal/ordered"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -130,4 +131,14 @@ func digestOf(raw []byte) (digest string, canonical []byte, err error) {
 func DigestOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// signedBy tries the byte forms of the policy and returns the one that a detached signature verifies over.
+func (o Offer) signedBy(d keys.Detached) (f form, scheme string, ok bool) {
+	for _, f := range o.forms {
+		if scheme, ok := d.Verify(f.text, f.sum, ""); ok {
+			return f, scheme, true
+		}
+	}
+	return form{}, "", false
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -78,9 +79,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func keyOf(tb testing.TB, s crypto.Signer) pat.Key {
+func keyOf(tb testing.TB, s crypto.Signer) keys.Key {
 	tb.Helper()
-	k, err := pat.NewKey(s.Public())
+	k, err := keys.New(s.Public())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -163,14 +164,14 @@ type world struct {
 	*clock
 	store  *sqlstore.Store
 	files  *memory
-	keys   *pat.Keyring
+	keys   *keys.Keyring
 	view   *pat.View
 	terms  *terms
 	rules  pat.Rules
 	issuer *pat.Issuer
 }
 
-func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world {
+func newWorld(tb testing.TB, change ...func(*world, *keys.Config)) *world {
 	tb.Helper()
 	w := &world{clock: &clock{t: noon}, files: &memory{}}
 	w.terms = &terms{offer: offerOf(tb, policyV1), limit: limit.Rate{Max: 1000, Period: limit.Hour}}
@@ -178,7 +179,7 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 		Service: service, Issuer: issuer, PolicyURL: policyURL, IssueURLs: []string{issueURL}, TTL: time.Hour, Leeway: 30 * time.Second,
 		Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
 	}
-	c := pat.KeyringConfig{Files: w.files, Algorithm: pat.EdDSA, Overlap: 2 * time.Hour, Now: w.now}
+	c := keys.Config{Files: w.files, Algorithm: keys.EdDSA, Overlap: 2 * time.Hour, Now: w.now}
 	for _, f := range change {
 		f(w, &c)
 	}
@@ -194,7 +195,7 @@ func newWorld(tb testing.TB, change ...func(*world, *pat.KeyringConfig)) *world 
 		}
 	})
 	w.store, c.Store = st, st
-	if w.keys, err = pat.OpenKeyring(tb.Context(), c); err != nil {
+	if w.keys, err = keys.Open(tb.Context(), c); err != nil {
 		tb.Fatal(err)
 	}
 	w.view = pat.NewView(st, w.keys, w.now)

@@ -1,11 +1,9 @@
 package pat
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"strings"
 
-	"github.com/uimgate/uimgate/pat/internal/secp256k1"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // The identifiers of this package are distinct types, so that the compiler rejects one in the place of another. The
@@ -13,9 +11,6 @@ import (
 type (
 	// An AgentID names an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
 	AgentID string
-	// A KeyID names a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseKeyID
-	// and Key.Thumbprint.
-	KeyID string
 	// A TokenID names a PAT: its claim jti, 26 characters of base32. RFC 7519 4.1.7.
 	TokenID string
 	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
@@ -58,16 +53,6 @@ func ParseAgentID(s string) (AgentID, error) {
 	return AgentID(s), nil
 }
 
-// ParseKeyID returns s as a KeyID, whether or not there is such a key. The error is of kind ErrUnsupportedKey.
-func ParseKeyID(s string) (KeyID, error) {
-	if b, err := decodeSegment(s); err != nil || len(b) != thumbprintSize {
-		return "", errorOfKind(ErrUnsupportedKey, "want the thumbprint (RFC 7638) of a key")
-	}
-	return KeyID(s), nil
-}
-
-const thumbprintSize = 32 // SHA-256
-
 // visible reports whether s is one or more visible ASCII characters.
 func visible(s string) bool {
 	for i := range len(s) {
@@ -79,24 +64,11 @@ func visible(s string) bool {
 }
 
 // Key returns the key that agreed; under consent that of the gateway, which signed the record. One that comes with an address
-// of another protocol verifies no proof of key: it signs messages of that alone. The error is of kind ErrUnsupportedKey or
-// ErrWeakKey.
-func (a Agreement) Key() (Key, error) {
-	if point, ok := PointOf(a.PublicKey); ok {
-		return AddressKey(a.AgentID, point), nil
+// of another protocol verifies no proof of key: it signs messages of that alone. The error is of kind keys.ErrUnsupported or
+// keys.ErrWeak.
+func (a Agreement) Key() (keys.Key, error) {
+	if point, ok := keys.PointOf(a.PublicKey); ok {
+		return keys.AddressKey(string(a.AgentID), point), nil
 	}
-	return ParseSPKI(a.PublicKey)
+	return keys.ParseSPKI(a.PublicKey)
 }
-
-// AddressKey returns the key of an agent whose id is an address of another protocol: a point on secp256k1, of 65 bytes, not compressed. It
-// verifies no JWS and no detached signature: only Evidence proves it.
-func AddressKey(id AgentID, point []byte) Key {
-	spki, members := secp256k1.Info(point)
-	sum := sha256.Sum256(members)
-	return Key{
-		public: id, algorithm: secp256k1.Algorithm, thumbprint: KeyID(base64.RawURLEncoding.EncodeToString(sum[:])), spki: spki,
-	}
-}
-
-// PointOf returns the point of an AddressKey, from its SubjectPublicKeyInfo, and false for that of another key.
-func PointOf(spki []byte) (point []byte, ok bool) { return secp256k1.Point(spki) }

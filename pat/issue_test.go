@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // jtiForm is that of every jti: a form that no command line reads as a flag.
@@ -162,7 +163,7 @@ func TestSuggestedIDIsAlwaysValid(t *testing.T) {
 
 func TestAdmission(t *testing.T) {
 	known, bound, stranger := newEd(), newEd(), newEd()
-	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) {
+	w := newWorld(t, func(w *world, _ *keys.Config) {
 		w.rules.Allow = []pat.Known{{KeyID: keyOf(t, known).Thumbprint()}, {AgentID: "bound", KeyID: keyOf(t, bound).Thumbprint()}}
 		w.rules.Parties = []pat.Known{{AgentID: "party", KeyID: keyOf(t, edKey()).Thumbprint()}}
 	})
@@ -207,7 +208,7 @@ func TestApproval(t *testing.T) {
 		"static": func(w *world) pat.IssueRequest { return w.static(t, "agent", edKey()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
+			w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Admission = pat.AdmitApproval })
 			r := request(w)
 			first := w.issue(t, r)
 			if first.State != pat.AgreementPending || first.Token != "" || first.Claims != nil || first.AgreementID == "" {
@@ -235,7 +236,7 @@ func TestApproval(t *testing.T) {
 			}
 		})
 	}
-	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
+	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Admission = pat.AdmitApproval })
 	old := w.fresh(t, "agent", edKey())
 	w.advance(t, 6*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), old); !errors.Is(err, pat.ErrAgreementStale) {
@@ -244,7 +245,7 @@ func TestApproval(t *testing.T) {
 }
 
 func TestOnePATForAnAgreementThatWasPending(t *testing.T) {
-	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Admission = pat.AdmitApproval })
+	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Admission = pat.AdmitApproval })
 	r := w.fresh(t, "agent", edKey())
 	w.issue(t, r)
 	w.advance(t, time.Second)

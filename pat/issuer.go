@@ -15,6 +15,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // An IssuerConfig configures an Issuer.
@@ -22,7 +23,7 @@ type IssuerConfig struct {
 	Rules  Rules
 	Terms  Terms
 	Store  IssuerStore
-	Keys   *Keyring
+	Keys   *keys.Keyring
 	View   *View
 	Now    func() time.Time
 	Cached int // see VerifierConfig
@@ -36,7 +37,7 @@ type Issuer struct {
 	rules    Rules
 	terms    Terms
 	store    IssuerStore
-	keys     *Keyring
+	keys     *keys.Keyring
 	view     *View
 	verifier *Verifier
 	now      func() time.Time
@@ -58,7 +59,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Keys.extendOverlap(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
+	c.Keys.ExtendOverlap(c.Rules.TTL + c.Rules.Grace + 2*c.Rules.Leeway)
 	return &Issuer{
 		rules: c.Rules, terms: c.Terms, store: c.Store, keys: c.Keys, view: c.View, verifier: verifier, now: c.Now,
 		forms: c.Forms,
@@ -83,12 +84,12 @@ type IssueRequest struct {
 // IssueRequestOf reads who signed a fresh agreement that comes alone: the agent id out of its payload, the key out of its
 // header. Issue verifies both. The error is of kind ErrBadSignature.
 func IssueRequestOf(agreement string) (IssueRequest, error) {
-	j, err := parseJWS(strings.TrimSpace(agreement), maxFresh)
-	if err != nil || j.typ != TypeAgreement {
+	j, err := keys.ParseJWS(strings.TrimSpace(agreement), maxFresh)
+	if err != nil || j.Typ != TypeAgreement {
 		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is not a compact JWS of typ %s", TypeAgreement)
 	}
-	jwk, isObject := j.publicKey()
-	payload, err := strictjson.DecodeObject(j.payload)
+	jwk, isObject := j.PublicKey()
+	payload, err := strictjson.DecodeObject(j.Payload)
 	if !isObject || err != nil {
 		return IssueRequest{}, errorOfKind(ErrBadSignature, "the header must hold the agent's public key as jwk")
 	}
@@ -106,13 +107,13 @@ type Issued struct {
 	Omitted     []Omitted
 }
 
-// Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind ErrUnsupportedKey,
-// ErrWeakKey, those of VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
+// Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported,
+// keys.ErrWeak, those of VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
 	e := r.Evidence
 	if e == nil {
-		key, err := ParsePublicKeyValue(r.PublicKey)
+		key, err := keys.ParseValue(r.PublicKey)
 		if err != nil {
 			return Issued{}, err
 		}
@@ -203,7 +204,7 @@ func admitted(admit func() error) error {
 	return admit()
 }
 
-func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID KeyID) error {
+func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID keys.ID) error {
 	switch {
 	case errors.Is(err, ErrReplayed):
 		return ErrAgreementReplayed
@@ -216,7 +217,7 @@ func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID KeyID) error 
 	}
 }
 
-func (i *Issuer) agreement(agentID AgentID, key Key, a Accepted, now time.Time) Agreement {
+func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Accepted, now time.Time) Agreement {
 	return Agreement{
 		ID: agreementID(i.rules.Service, key.Thumbprint(), a, now), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: agentID,
 		KeyID: key.Thumbprint(), PublicKey: key.SPKI(), PolicyUID: a.UID, PolicyDigest: a.Digest,
@@ -227,7 +228,7 @@ func (i *Issuer) agreement(agentID AgentID, key Key, a Accepted, now time.Time) 
 
 // agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent
 // which waits for approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
-func agreementID(service string, key KeyID, a Accepted, now time.Time) AgreementID {
+func agreementID(service string, key keys.ID, a Accepted, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {
 			return AgreementID(id.String())
@@ -264,7 +265,7 @@ func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 }
 
 // admit reports whether an agent may have PATs (approved), and whether the configuration admits it (listed).
-func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID KeyID, a Assurance) (approved, listed bool, err error) {
+func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
 	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // not even that the id is somebody's
@@ -372,15 +373,15 @@ func (i *Issuer) claims(t Token) *Claims {
 
 // sign signs the PAT of a record, and sets the signing key in the record.
 func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
-	key, err := i.keys.signer(ctx)
+	key, err := i.keys.PrivateKey(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	t.SigningKeyID = key.ID
 	claims := i.claims(*t)
-	token := jwt.NewWithClaims(methods[key.Algorithm], jwt.MapClaims(claims.payload()))
+	token := jwt.NewWithClaims(keys.Method(key.Algorithm), jwt.MapClaims(claims.payload()))
 	token.Header["typ"], token.Header["kid"] = TypePAT, key.ID
-	text, err := token.SignedString(key.private)
+	text, err := token.SignedString(key.Private)
 	if err != nil {
 		return "", nil, fmt.Errorf("signing the PAT: %w", err)
 	}

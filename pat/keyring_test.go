@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func privateOf(tb testing.TB, text []byte) ed25519.PrivateKey {
@@ -34,9 +35,9 @@ func privateOf(tb testing.TB, text []byte) ed25519.PrivateKey {
 }
 
 // open makes another process on the same store.
-func (w *world) open(tb testing.TB, files *memory, algorithm string) *pat.Keyring {
+func (w *world) open(tb testing.TB, files *memory, algorithm string) *keys.Keyring {
 	tb.Helper()
-	k, err := pat.OpenKeyring(tb.Context(), pat.KeyringConfig{
+	k, err := keys.Open(tb.Context(), keys.Config{
 		Store: w.store, Files: files, Algorithm: algorithm, Overlap: 2 * time.Hour, Now: w.now,
 	})
 	if err != nil {
@@ -45,9 +46,9 @@ func (w *world) open(tb testing.TB, files *memory, algorithm string) *pat.Keyrin
 	return k
 }
 
-func ids(keys []pat.SigningKey) []pat.KeyID {
-	var out []pat.KeyID
-	for _, k := range keys {
+func ids(list []keys.SigningKey) []keys.ID {
+	var out []keys.ID
+	for _, k := range list {
 		out = append(out, k.ID)
 	}
 	return out
@@ -57,7 +58,7 @@ func TestKeySurvivesARestart(t *testing.T) {
 	w := newWorld(t)
 	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
 	before := w.keys.Current()
-	w.keys = w.open(t, w.files, pat.EdDSA)
+	w.keys = w.open(t, w.files, keys.EdDSA)
 	w.view = pat.NewView(w.store, w.keys, w.now)
 	w.refresh(t)
 	w.reissue(t)
@@ -78,8 +79,8 @@ func TestAKeyMissingInTheStoreIsNotUsedAgain(t *testing.T) {
 	if _, err := w.store.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	keys := w.open(t, stale, pat.EdDSA)
-	if slices.Contains(ids(keys.Keys(w.now())), first) || keys.Current() == first {
+	ring := w.open(t, stale, keys.EdDSA)
+	if slices.Contains(ids(ring.Keys(w.now())), first) || ring.Current() == first {
 		t.Error("it signs or verifies again")
 	}
 }
@@ -98,14 +99,14 @@ func TestRotation(t *testing.T) {
 			t.Errorf("a PAT from %s the rotation: %v", name, err)
 		}
 	}
-	if want := base64.StdEncoding.EncodeToString(must(pat.ParseJWK(second.JWK)).SPKI()); w.keys.PublicKey(w.now()) != want {
+	if want := base64.StdEncoding.EncodeToString(must(keys.ParseJWK(second.JWK)).SPKI()); w.keys.PublicKey(w.now()) != want {
 		t.Error("uim-public-key is not the key that signs")
 	}
 	if got := ids(w.keys.Keys(w.now())); len(got) != 2 || !slices.IsSorted(got) {
 		t.Errorf("keys %v", got)
 	}
 	w.advance(t, 2*time.Hour)
-	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []pat.KeyID{second.ID}) {
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []keys.ID{second.ID}) {
 		t.Errorf("after the overlap: %v", got)
 	}
 	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
@@ -161,11 +162,11 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	if _, err := unseen.Verify(t.Context(), soon, w.now()); !errors.Is(err, pat.ErrInvalid) {
 		t.Errorf("after its key ended: %v", err)
 	}
-	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, pat.ErrNotFound) {
+	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, keys.ErrNoKey) {
 		t.Errorf("%v", err)
 	}
 	// The process that has its private key reads the end when it starts again.
-	again := w.open(t, w.files, pat.EdDSA)
+	again := w.open(t, w.files, keys.EdDSA)
 	if again.Current() == first {
 		t.Error("after a restart it signs again")
 	}
@@ -174,7 +175,7 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
 	w := newWorld(t)
 	first := w.keys.Current()
-	there := w.open(t, &memory{}, pat.EdDSA)
+	there := w.open(t, &memory{}, keys.EdDSA)
 	noError(t, there.Retire(t.Context(), first, w.now()))
 	w.refresh(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
@@ -185,13 +186,13 @@ func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
 
 func TestAnotherProcesssTokensVerify(t *testing.T) {
 	w := newWorld(t)
-	keys := w.open(t, &memory{}, pat.EdDSA)
-	view := pat.NewView(w.store, keys, w.now)
+	ring := w.open(t, &memory{}, keys.EdDSA)
+	view := pat.NewView(w.store, ring, w.now)
 	if err := view.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	there, err := pat.NewIssuer(pat.IssuerConfig{
-		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: view, Now: w.now,
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: ring, View: view, Now: w.now,
 		Forms: bindings.Forms(),
 	})
 	if err != nil {
@@ -226,9 +227,9 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // uses up the one read of this second
 		t.Fatal(err)
 	}
-	keys := w.open(t, &memory{}, pat.EdDSA)
+	ring := w.open(t, &memory{}, keys.EdDSA)
 	there, err := pat.NewIssuer(pat.IssuerConfig{
-		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: keys, View: w.view, Now: w.now,
+		Rules: w.rules, Terms: w.terms, Store: w.store, Keys: ring, View: w.view, Now: w.now,
 		Forms: bindings.Forms(),
 	})
 	if err != nil {
@@ -245,8 +246,8 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 }
 
 func TestAlgorithms(t *testing.T) {
-	for _, alg := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
-		w := newWorld(t, func(_ *world, c *pat.KeyringConfig) { c.Algorithm = alg })
+	for _, alg := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
+		w := newWorld(t, func(_ *world, c *keys.Config) { c.Algorithm = alg })
 		token := w.issue(t, w.fresh(t, "agent", newEd())).Token
 		if _, err := w.verify(t, token); err != nil {
 			t.Errorf("%s: %v", alg, err)
@@ -261,9 +262,9 @@ func TestAlgorithms(t *testing.T) {
 // key that was retired at once verifies nothing, whatever its algorithm.
 func TestPATsOutliveAChangeOfAlgorithm(t *testing.T) {
 	t.Parallel()
-	for _, before := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
-		for _, after := range []string{pat.EdDSA, pat.ES256, pat.RS256} {
-			w := newWorld(t, func(_ *world, c *pat.KeyringConfig) { c.Algorithm = before })
+	for _, before := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
+		for _, after := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
+			w := newWorld(t, func(_ *world, c *keys.Config) { c.Algorithm = before })
 			agent := newEd()
 			issued := w.issue(t, w.fresh(t, "agent", agent))
 			old := w.keys.Current()
@@ -295,8 +296,8 @@ func TestKeyFilesThatCannotBeRead(t *testing.T) {
 		"broken": strings.Replace(string(w.files.pem), "M", "N", 1), "more behind": string(w.files.pem) + "canary",
 		"huge": strings.Repeat(string(w.files.pem), 1000),
 	} {
-		_, err := pat.OpenKeyring(t.Context(), pat.KeyringConfig{
-			Store: w.store, Files: &memory{pem: []byte(text)}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: w.now,
+		_, err := keys.Open(t.Context(), keys.Config{
+			Store: w.store, Files: &memory{pem: []byte(text)}, Algorithm: keys.EdDSA, Overlap: time.Hour, Now: w.now,
 		})
 		if err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", name, err)
@@ -307,16 +308,16 @@ func TestKeyFilesThatCannotBeRead(t *testing.T) {
 func TestARecordThatDoesNotHoldItsKeyIsRejected(t *testing.T) {
 	w := newWorld(t)
 	jwk := keyOf(t, edKey()).JWK()
-	for _, k := range []pat.SigningKey{
-		{ID: w.keys.Current(), Algorithm: pat.EdDSA, JWK: jwk, NotAfter: w.now().Add(time.Hour)},
-		{ID: keyOf(t, edKey()).Thumbprint(), Algorithm: pat.RS256, JWK: jwk},
-		{ID: "x", Algorithm: pat.EdDSA, JWK: []byte("{}")},
+	for _, k := range []keys.SigningKey{
+		{ID: w.keys.Current(), Algorithm: keys.EdDSA, JWK: jwk, NotAfter: w.now().Add(time.Hour)},
+		{ID: keyOf(t, edKey()).Thumbprint(), Algorithm: keys.RS256, JWK: jwk},
+		{ID: "x", Algorithm: keys.EdDSA, JWK: []byte("{}")},
 	} {
 		if err := w.keys.Apply(k); err == nil {
 			t.Errorf("%+v", k)
 		}
 	}
-	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []pat.KeyID{w.keys.Current()}) {
+	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []keys.ID{w.keys.Current()}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -324,7 +325,7 @@ func TestARecordThatDoesNotHoldItsKeyIsRejected(t *testing.T) {
 func TestKeysOfAnotherPurpose(t *testing.T) {
 	w := newWorld(t)
 	files := &memory{}
-	cards, err := w.keys.For(t.Context(), pat.ForCards, pat.EdDSA, files)
+	cards, err := w.keys.For(t.Context(), keys.ForCards, keys.EdDSA, files)
 	noError(t, err)
 	payload := []byte(`{"name":"shop"}`)
 	signed, err := cards.SignDetached(t.Context(), map[string]any{"typ": "JOSE"}, payload)
@@ -352,7 +353,7 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	if _, err := w.verify(t, forged); !errors.Is(err, pat.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
-	again, err := w.open(t, w.files, pat.EdDSA).For(t.Context(), pat.ForCards, pat.EdDSA, files)
+	again, err := w.open(t, w.files, keys.EdDSA).For(t.Context(), keys.ForCards, keys.EdDSA, files)
 	noError(t, err)
 	if again.Current() != cards.Current() {
 		t.Error("after a restart another key signs")
@@ -366,7 +367,7 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 		t.Error("it signs PATs")
 	}
 	// A file of another purpose does not lend its key.
-	other, err := w.keys.For(t.Context(), pat.ForCards, pat.EdDSA, &memory{pem: w.files.pem})
+	other, err := w.keys.For(t.Context(), keys.ForCards, keys.EdDSA, &memory{pem: w.files.pem})
 	noError(t, err)
 	if other.Current() == w.keys.Current() {
 		t.Error("the key of PATs signs cards")

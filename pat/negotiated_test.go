@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Keys that others have published for tests.
@@ -112,9 +113,9 @@ func TestAcceptancesThatAgreeToNothing(t *testing.T) {
 		"from nobody":         {func(r *negotiating) { r.Agent = "" }, pat.ErrBadSignature},
 		"to nobody":           {func(r *negotiating) { r.Gateway = "" }, pat.ErrBadSignature},
 		"without nonce":       {func(r *negotiating) { r.Nonce = "" }, pat.ErrBadSignature},
-		"no key":              {func(r *negotiating) { r.PublicKey = "" }, pat.ErrUnsupportedKey},
-		"on another ledger":   {func(r *negotiating) { r.Ledger = "solana" }, pat.ErrUnsupportedKey},
-		"as Ethereum writes":  {func(r *negotiating) { r.Ledger = "ethereum" }, pat.ErrUnsupportedKey},
+		"no key":              {func(r *negotiating) { r.PublicKey = "" }, keys.ErrUnsupported},
+		"on another ledger":   {func(r *negotiating) { r.Ledger = "solana" }, keys.ErrUnsupported},
+		"as Ethereum writes":  {func(r *negotiating) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
 		"to another policy":   {func(r *negotiating) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
 		"to no policy":        {func(r *negotiating) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
 		"to what has ended":   {func(r *negotiating) { r.Until = w.now() }, pat.ErrAgreementStale},
@@ -196,7 +197,7 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
 	policy := must(w.store.Policy(t.Context(), service, a.PolicyDigest))
 	other := aeaKey(t, firstKey).Public(identity.Fetchai)
-	spki := pat.AddressKey("", other.Point()).SPKI()
+	spki := keys.AddressKey("", other.Point()).SPKI()
 	for name, change := range map[string]func(*pat.Agreement){
 		"another agent":      func(a *pat.Agreement) { a.AgentID = pat.AgentID(other.Address()) },
 		"another key":        func(a *pat.Agreement) { a.PublicKey = spki },

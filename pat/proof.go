@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -29,24 +30,24 @@ type ProofBinding struct {
 type Proof struct {
 	Nonce string    // jti
 	Until time.Time // at least until then the nonce must be kept
-	Key   Key       // that has signed
+	Key   keys.Key  // that has signed
 }
 
 // VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs no store. The error
 // is a *ProofError, of kind ErrBadSignature if its member is kid or signature, and ErrBadProof otherwise.
-func VerifyProof(proof string, key Key, want ProofBinding, now time.Time) (Proof, error) {
-	j, err := parseJWS(proof, MaxProof)
+func VerifyProof(proof string, key keys.Key, want ProofBinding, now time.Time) (Proof, error) {
+	j, err := keys.ParseJWS(proof, MaxProof)
 	switch {
-	case err != nil || j.typ != TypeProof:
+	case err != nil || j.Typ != TypeProof:
 		return Proof{}, misfit("typ", "want a compact JWS of typ %s, of at most %d bytes", TypeProof, MaxProof)
-	case key.IsZero() || j.kid != string(key.Thumbprint()):
+	case key.IsZero() || j.KeyID != string(key.Thumbprint()):
 		return Proof{}, &ProofError{"kid", "want the thumbprint (RFC 7638) of the agreed key, in the header", ErrBadSignature}
-	case !j.verifies(key):
+	case !j.SignedBy(key):
 		return Proof{}, &ProofError{"signature", "it does not verify with the agreed key, or alg is not that key's", ErrBadSignature}
 	}
 	var issuedAt, aud any
 	var nonce, token, digest string
-	if !strictjson.Members(j.payload, func(name, value []byte) {
+	if !strictjson.Members(j.Payload, func(name, value []byte) {
 		switch string(name) {
 		case "iat":
 			issuedAt, _ = strictjson.Decode(value)
@@ -113,11 +114,11 @@ func digestTree(tree any) (string, error) {
 
 // SignProof makes a proof of key with a new random jti.
 func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, error) {
-	key, err := NewKey(signer.Public())
+	key, err := keys.New(signer.Public())
 	if err != nil {
 		return "", err
 	}
-	return signJWS(signer, map[string]any{"typ": TypeProof, "kid": key.Thumbprint()}, map[string]any{
+	return keys.SignJWS(signer, map[string]any{"typ": TypeProof, "kid": key.Thumbprint()}, map[string]any{
 		"iat": now.Unix(), "jti": rand.Text(), "aud": b.Audience, "pat": b.TokenID, "digest": b.Digest,
 	})
 }
@@ -140,5 +141,5 @@ func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 	if len(c.Declared) > 0 {
 		payload["declared"] = c.Declared
 	}
-	return signJWS(signer, map[string]any{"typ": TypeAgreement}, payload)
+	return keys.SignJWS(signer, map[string]any{"typ": TypeAgreement}, payload)
 }

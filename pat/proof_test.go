@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func hmacWith(secret []byte) func([]byte) []byte {
@@ -110,7 +111,7 @@ func TestProofsThatProveNothing(t *testing.T) {
 	if _, err := pat.VerifyProof(good, keyOf(t, newEd()), binding, noon); !errors.Is(err, pat.ErrBadSignature) {
 		t.Errorf("another key: %v", err)
 	}
-	if _, err := pat.VerifyProof(good, pat.Key{}, binding, noon); !errors.Is(err, pat.ErrBadSignature) {
+	if _, err := pat.VerifyProof(good, keys.Key{}, binding, noon); !errors.Is(err, pat.ErrBadSignature) {
 		t.Errorf("no key: %v", err)
 	}
 	for _, text := range []string{"", ".", "..", good + strings.Repeat("A", pat.MaxProof), good[1:]} {

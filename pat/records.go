@@ -1,6 +1,10 @@
 package pat
 
-import "time"
+import (
+	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
+)
 
 // An Assurance is how an agreement was made, and so how strong it is as evidence.
 type Assurance string
@@ -29,9 +33,9 @@ type Agent struct {
 	Service   string
 	ID        AgentID // see Principal.Record
 	Status    AgentStatus
-	Approved  bool    // by the operator, or because pat.allow lists it
-	Waiting   bool    // active, and has an agreement that waits for approval; only where one or a listing of them is asked for
-	Keys      []KeyID // first the one that claimed the id
+	Approved  bool      // by the operator, or because pat.allow lists it
+	Waiting   bool      // active, and has an agreement that waits for approval; only where one or a listing of them is asked for
+	Keys      []keys.ID // first the one that claimed the id
 	CreatedAt time.Time
 	Reason    string // why it is blocked
 }
@@ -43,8 +47,8 @@ type Agreement struct {
 	Service      string
 	Issuer       string // aud it was made for
 	AgentID      AgentID
-	KeyID        KeyID  // of PublicKey; empty under consent
-	PublicKey    []byte // DER SubjectPublicKeyInfo of the agent's key; under consent of the gateway's, which signed the record of it
+	KeyID        keys.ID // of PublicKey; empty under consent
+	PublicKey    []byte  // DER SubjectPublicKeyInfo of the agent's key; under consent of the gateway's, which signed the record of it
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
@@ -82,7 +86,7 @@ type Token struct {
 	Service      string
 	AgreementID  AgreementID
 	AgentID      AgentID
-	KeyID        KeyID // cnf.jkt; empty under consent
+	KeyID        keys.ID // cnf.jkt; empty under consent
 	PolicyDigest string
 	Scope        []string
 	LimitRate    int64 // lmt
@@ -90,7 +94,7 @@ type Token struct {
 	Assurance    Assurance
 	Declared     Declared // of the agreement, where it is stored; a Store does not store it here
 	Resource     string   // see Claims.Resource; a Store does not store it
-	SigningKeyID KeyID
+	SigningKeyID keys.ID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
 	// EndsAt is when the token ends before ExpiresAt: renewal leaves it one last minute. Zero: ExpiresAt.
@@ -129,24 +133,5 @@ type Change struct {
 	Seq        int64 // commit order
 	Revocation *Revocation
 	Agent      *Agent
-	Key        *SigningKey
-}
-
-// A KeyPurpose is what a key signs. No key verifies what another purpose signed.
-type KeyPurpose string
-
-// The purposes of keys.
-const (
-	ForPATs  KeyPurpose = ""
-	ForCards KeyPurpose = "card" // descriptions of services, such as the agent card of A2A
-)
-
-// A SigningKey is the public half of a key that signs PATs, or of a key of another purpose.
-type SigningKey struct {
-	ID        KeyID // kid
-	Purpose   KeyPurpose
-	Algorithm string // EdDSA, ES256, RS256
-	JWK       []byte // the public key, RFC 7517
-	CreatedAt time.Time
-	NotAfter  time.Time // when the last PAT it signed has expired; zero while it still signs
+	Key        *keys.SigningKey
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A RenewRequest requests a successor of a PAT, which expires later. UIM core 4.4.
@@ -15,7 +17,7 @@ type RenewRequest struct {
 	// accepted once, also for the same successor. nil: it is not signed.
 	Proved *Proof
 	// SenderKey is the key that who asks is, where that is known beside the PAT: one of another key is refused. Empty: it is not.
-	SenderKey KeyID
+	SenderKey keys.ID
 	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
 	Admit func() error
 }

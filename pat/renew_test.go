@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // provedRenewal returns a renewal of a PAT with a proof by the key.
@@ -55,7 +56,7 @@ func TestRenewal(t *testing.T) {
 }
 
 func TestTheSameRenewalYieldsTheSameSuccessor(t *testing.T) {
-	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Grace = 10 * time.Minute })
+	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Grace = 10 * time.Minute })
 	key := newEd()
 	for name, age := range map[string]time.Duration{"alive": 30 * time.Minute, "in the grace": time.Hour + 5*time.Minute} {
 		old := w.issue(t, w.fresh(t, "agent", key))
@@ -77,7 +78,7 @@ func TestTheSameRenewalYieldsTheSameSuccessor(t *testing.T) {
 }
 
 func TestRenewalInTheGrace(t *testing.T) {
-	w := newWorld(t, func(w *world, _ *pat.KeyringConfig) { w.rules.Grace = 10 * time.Minute })
+	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Grace = 10 * time.Minute })
 	key := newEd()
 	old := w.issue(t, w.fresh(t, "agent", key))
 	w.advance(t, time.Hour+10*time.Minute+29*time.Second)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // RevokeToken ends the PAT that is sent and all its renewals, or the consent that it was issued for: possession is enough. A text that is
@@ -95,8 +97,8 @@ func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 }
 
 // AddKey gives an agent one more key.
-func (i *Issuer) AddKey(ctx context.Context, id AgentID, key KeyID) error {
-	if _, err := ParseKeyID(string(key)); err != nil {
+func (i *Issuer) AddKey(ctx context.Context, id AgentID, key keys.ID) error {
+	if _, err := keys.ParseID(string(key)); err != nil {
 		return err
 	}
 	if _, err := ParseAgentID(string(id)); err != nil { // of static agreements: each is of one key

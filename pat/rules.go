@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Bounds of a service's rules.
@@ -43,13 +45,13 @@ const (
 // reserved for such keys, and such a key for its ids.
 type Known struct {
 	AgentID AgentID // empty: any id that is not reserved
-	KeyID   KeyID
+	KeyID   keys.ID
 }
 
 // wellFormed reports whether both ids follow their grammar. The agent id may be left out.
 func (k Known) wellFormed() bool {
 	_, badID := ParseAgentID(string(k.AgentID))
-	_, badKey := ParseKeyID(string(k.KeyID))
+	_, badKey := keys.ParseID(string(k.KeyID))
 	return badKey == nil && (badID == nil || k.AgentID == "")
 }
 
@@ -108,7 +110,7 @@ func (r *Rules) check() error {
 
 // lists reports whether the configuration lists this key for this id. An id reserved for other keys is an
 // *AgentIDTakenError, a key bound to other ids ErrKeyTaken.
-func (r *Rules) lists(agentID AgentID, keyID KeyID) (bool, error) {
+func (r *Rules) lists(agentID AgentID, keyID keys.ID) (bool, error) {
 	listed, idReserved, keyBound := false, false, false
 	for _, list := range [][]Known{r.Allow, r.Parties} {
 		for _, k := range list {
@@ -134,8 +136,8 @@ func (r *Rules) lists(agentID AgentID, keyID KeyID) (bool, error) {
 }
 
 // Reserved returns the agent ids that the configuration reserves, with the keys it reserves each for.
-func (r *Rules) Reserved() map[AgentID][]KeyID {
-	out := map[AgentID][]KeyID{}
+func (r *Rules) Reserved() map[AgentID][]keys.ID {
+	out := map[AgentID][]keys.ID{}
 	for _, list := range [][]Known{r.Allow, r.Parties} {
 		for _, k := range list {
 			if k.AgentID != "" {
@@ -147,13 +149,13 @@ func (r *Rules) Reserved() map[AgentID][]KeyID {
 }
 
 // knows reports whether the configuration lists this key, under any id.
-func (r *Rules) knows(keyID KeyID) bool {
+func (r *Rules) knows(keyID keys.ID) bool {
 	has := func(k Known) bool { return k.KeyID == keyID }
 	return slices.ContainsFunc(r.Allow, has) || slices.ContainsFunc(r.Parties, has)
 }
 
 // idTaken returns an error that suggests an id derived from the key, which is very likely free.
-func idTaken(id AgentID, key KeyID) error {
+func idTaken(id AgentID, key keys.ID) error {
 	suffix := "." + string(key[:min(8, len(key))])
 	stem := strings.TrimSuffix(string(id[:min(len(id), maxAgentID-len(suffix))]), suffix)
 	return &AgentIDTakenError{AgentID: id, Suggestion: AgentID(stem + suffix)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -36,7 +37,7 @@ type Terms interface {
 // A ScopeRequest names an agent and the entries it requests.
 type ScopeRequest struct {
 	AgentID   AgentID
-	KeyID     KeyID
+	KeyID     keys.ID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none requests all there are.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Errors of a store, beside context errors and an error that wraps "unavailable" of package store.
@@ -44,7 +46,7 @@ type NewAgreement struct {
 	Approved  bool // the agent is approved from now on
 	// Reserved are the keys that alone may have the id, if the agreement's is one of them. A fresh agreement takes the id from any
 	// other key: that key's agreements and PATs end. Empty: the id belongs to the keys that have it.
-	Reserved   []KeyID
+	Reserved   []keys.ID
 	NonceUntil time.Time // until when the agreement's nonce, if it has one, counts as used
 }
 
@@ -93,15 +95,7 @@ type AgentChange struct {
 	Status   AgentStatus // empty: unchanged, with its reason
 	Reason   string
 	Approved bool
-	AddKey   KeyID // one more key; empty: none
-}
-
-// A KeyStore holds the state of a Keyring that outlives the process: the public keys of all processes.
-type KeyStore interface {
-	// AddSigningKey registers a public key; the same id again updates NotAfter.
-	AddSigningKey(ctx context.Context, k SigningKey) error
-	// SigningKeys returns those whose NotAfter is zero or after now.
-	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)
+	AddKey   keys.ID // one more key; empty: none
 }
 
 // A ViewStore is what a View reads. It may also have a method Changed() <-chan struct{}, whose channel is closed when

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/maypok86/otter/v2"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // MaxToken bounds a PAT in bytes.
@@ -25,11 +27,11 @@ type VerifierConfig struct {
 	Issuer  string        // iss and aud of its PATs
 	Leeway  time.Duration // between our clock and the issuer's, at most maxLeeway (5 minutes)
 	Grace   time.Duration // after exp, the time in which a PAT may still be renewed
-	Keys    *Keyring
+	Keys    *keys.Keyring
 	View    *View
 	// Reserved are the agent ids that some keys alone may have, with these keys. A PAT of such an id and another key is refused
 	// like one that was revoked; a renewal, by the Issuer.
-	Reserved map[AgentID][]KeyID
+	Reserved map[AgentID][]keys.ID
 	Cached   int // how many verified PATs are cached; 0: 10,000
 }
 
@@ -123,8 +125,8 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 		return nil, errorOfKind(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
 	}
 	sum := digestToken(token)
-	keys := v.c.Keys.version()
-	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == keys && (known.until.IsZero() || now.Before(known.until)) {
+	version := v.c.Keys.Version()
+	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == version && (known.until.IsZero() || now.Before(known.until)) {
 		return known.claims, nil
 	}
 	c, until, err := v.parse(ctx, token, now)
@@ -132,7 +134,7 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 		return nil, err
 	}
 	// The version is the one read before: if the keys have changed since, the entry is never used.
-	v.cache.Set(sum, &cachedPAT{c, keys, until})
+	v.cache.Set(sum, &cachedPAT{c, version, until})
 	return c, nil
 }
 
@@ -151,15 +153,15 @@ func digestToken(token string) [sha256.Size]byte {
 }
 
 func (v *Verifier) parse(ctx context.Context, token string, now time.Time) (c *Claims, until time.Time, err error) {
-	j, err := parseJWS(token, MaxToken)
-	if err != nil || j.sentTyp != TypePAT {
+	j, err := keys.ParseJWS(token, MaxToken)
+	if err != nil || j.SentTyp != TypePAT {
 		return nil, until, ErrInvalid
 	}
-	key, ok := v.c.Keys.lookup(ctx, KeyID(j.kid), now)
-	if !ok || j.alg != key.Algorithm || !j.verifies(key.key) {
+	key, ok := v.c.Keys.Lookup(ctx, keys.ID(j.KeyID), now)
+	if !ok || j.Alg != key.Algorithm || !j.SignedBy(key.Key) {
 		return nil, until, ErrInvalid
 	}
-	c, err = readClaims(j.payload)
+	c, err = readClaims(j.Payload)
 	if err != nil || c.Issuer != v.c.Issuer {
 		return nil, until, ErrInvalid
 	}
@@ -182,7 +184,7 @@ func (v *Verifier) checkView(c *Claims, now time.Time, renewal bool) error {
 	if !v.c.View.Fresh(now) {
 		return ErrUnavailable
 	}
-	if keys := v.c.Reserved[c.Subject]; !renewal && keys != nil && !slices.Contains(keys, c.KeyID) {
+	if reserved := v.c.Reserved[c.Subject]; !renewal && reserved != nil && !slices.Contains(reserved, c.KeyID) {
 		return ErrRevoked
 	}
 	return v.c.View.check(v.c.Service, c, now, renewal)
@@ -212,7 +214,7 @@ type Introspection struct {
 
 // Confirmation names the key a PAT belongs to. RFC 7800 3.1.
 type Confirmation struct {
-	KeyID KeyID `json:"jkt"`
+	KeyID keys.ID `json:"jkt"`
 }
 
 // Introspect returns the state of a text as a PAT; offered is the digest of the policy offered. The only error is of

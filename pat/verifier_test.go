@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func base64url(s string) ([]byte, error) { return base64.RawURLEncoding.DecodeString(s) }
@@ -38,7 +39,7 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 		"alg none":               {m{"alg": "none"}, nil, func([]byte) []byte { return nil }, pat.ErrInvalid},
 		"alg none, signed":       {m{"alg": "none"}, nil, own, pat.ErrInvalid},
 		"HS256 with our key":     {m{"alg": "HS256"}, nil, hmacWith(public), pat.ErrInvalid},
-		"HS256 with our SPKI":    {m{"alg": "HS256"}, nil, hmacWith(must(pat.ParseJWK(public)).SPKI()), pat.ErrInvalid},
+		"HS256 with our SPKI":    {m{"alg": "HS256"}, nil, hmacWith(must(keys.ParseJWK(public)).SPKI()), pat.ErrInvalid},
 		"EdDSA, signed by HMAC":  {nil, nil, hmacWith(public), pat.ErrInvalid},
 		"alg RS256":              {m{"alg": "RS256"}, nil, own, pat.ErrInvalid},
 		"alg Ed25519":            {m{"alg": "Ed25519"}, nil, own, pat.ErrInvalid},

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -27,7 +29,7 @@ const (
 // committed up to at most MaxAge ago while Fresh is true. It is safe for concurrent use.
 type View struct {
 	store ViewStore
-	keys  *Keyring
+	keys  *keys.Keyring
 	now   func() time.Time
 
 	refreshing chan struct{} // held by the one Refresh that reads the store
@@ -48,9 +50,9 @@ type subject struct{ service, id string }
 type cutoff struct{ at, until time.Time }
 
 // NewView makes an empty View; Fresh is false until it was refreshed. Signing keys that it reads are applied to keys.
-func NewView(s ViewStore, keys *Keyring, now func() time.Time) *View {
+func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	return &View{
-		store: s, keys: keys, now: now, refreshing: make(chan struct{}, 1),
+		store: s, keys: k, now: now, refreshing: make(chan struct{}, 1),
 		cutoffs: map[RevocationKind]map[subject]cutoff{}, blocked: map[subject]string{},
 	}
 }

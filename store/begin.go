@@ -6,6 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Reservation is a request for one unit of one limit. An empty Principal names a counter that all agents of the
@@ -24,7 +25,7 @@ type Candidate struct {
 
 // A Nonce may be used once per service and key, while it is kept.
 type Nonce struct {
-	KeyID pat.KeyID
+	KeyID keys.ID
 	ID    string
 	Until time.Time // when it may be deleted at the earliest
 }

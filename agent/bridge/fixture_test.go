@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/money"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // The tools of agenttest's service.
@@ -27,7 +27,7 @@ const (
 	orderTool  = "order_v1"
 )
 
-var testKey = sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(pat.EdDSA) })
+var testKey = sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(keys.EdDSA) })
 
 // optionsFor are those of a bridge to services whose policy is accepted, with a budget. Nothing waits.
 func optionsFor(t *testing.T, services ...*agenttest.Service) Options {

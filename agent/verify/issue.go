@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // patIssue agrees through package agent, which signs only what was read and sends it only where it may go.
@@ -155,7 +156,7 @@ func (v *verification) agreementForged(ctx context.Context) finding {
 	if err != nil {
 		return skipped("the agreement could not be read again")
 	}
-	stranger, err := agent.NewKey(pat.EdDSA)
+	stranger, err := agent.NewKey(keys.EdDSA)
 	if err != nil {
 		return skipped("%v", err)
 	}
@@ -170,7 +171,7 @@ func (v *verification) agreementForged(ctx context.Context) finding {
 		}
 		tree["signed_policy"] = signed
 	} else {
-		key, err := pat.NewKey(stranger.Public())
+		key, err := keys.New(stranger.Public())
 		if err != nil {
 			return skipped("%v", err)
 		}

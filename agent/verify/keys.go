@@ -7,7 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func (v *verification) publicKey(context.Context) finding {
@@ -15,7 +15,7 @@ func (v *verification) publicKey(context.Context) finding {
 	if v.publicKeyText == "" {
 		return missing("there is no uim-public-key")
 	}
-	key, err := pat.ParsePublicKey(v.publicKeyText)
+	key, err := keys.Parse(v.publicKeyText)
 	if err != nil {
 		return wrong("%v", err)
 	}
@@ -50,7 +50,7 @@ func (v *verification) keySet(ctx context.Context) finding {
 				return wrong("key %d holds the private member %s", i, private)
 			}
 		}
-		if key, err := pat.ParsePublicKeyValue(item); err == nil {
+		if key, err := keys.ParseValue(item); err == nil {
 			v.keys = append(v.keys, key)
 			usable++
 		}
@@ -65,7 +65,7 @@ func (v *verification) keySetAgrees(context.Context) finding {
 	if v.outcomes["public-key"] != Holds {
 		return skipped("there is no uim-public-key to compare")
 	}
-	if !slices.ContainsFunc(v.keys[1:], func(k pat.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
+	if !slices.ContainsFunc(v.keys[1:], func(k keys.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
 		return wrong("uim-public-key is not in the key set")
 	}
 	return pass

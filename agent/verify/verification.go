@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/problem"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A verification is one run: the clients, and the state that earlier checks leave for later ones.
@@ -31,8 +31,8 @@ type verification struct {
 	tree          map[string]any
 	catalog       *intents.Catalog
 	problems      problem.List
-	keys          []pat.Key // that the service publishes
-	publicKeyText string    // uim-public-key
+	keys          []keys.Key // that the service publishes
+	publicKeyText string     // uim-public-key
 
 	// The policy.
 	policy      fetch.Answer

@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 // A Door answers at the A2A paths of each service. It is safe for concurrent use.
 type Door struct {
 	executor *execute.Executor
-	signers  []*pat.Keyring
+	signers  []*keys.Keyring
 	watchers *watchers
 	cards    door.Cache[*card]
 }
@@ -53,8 +54,8 @@ func (d *Door) Blocks() config.Blocks {
 // Provision implements door.Module. It makes the keys that sign agent cards.
 func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	d.executor, d.watchers = p.Executor, newWatchers()
-	for _, algorithm := range []string{pat.EdDSA, pat.ES256} {
-		signer, err := p.Keys.For(ctx, pat.ForCards, algorithm, p.Data.KeysFor(string(pat.ForCards), algorithm))
+	for _, algorithm := range []string{keys.EdDSA, keys.ES256} {
+		signer, err := p.Keys.For(ctx, keys.ForCards, algorithm, p.Data.KeysFor(string(keys.ForCards), algorithm))
 		if err != nil {
 			return err
 		}

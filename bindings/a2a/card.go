@@ -15,13 +15,14 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A card is an agent card as it is served. A2A 1.0, 8.
 type card struct {
 	body []byte
 	etag string
-	keys []pat.KeyID // that signed it
+	keys []keys.ID // that signed it
 }
 
 // serveCard answers with the card of a service: to everybody, from any page.
@@ -62,27 +63,27 @@ func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Visit) 
 
 // cardOf returns the card of a service, which is made again once a key that signed it was retired.
 func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error) {
-	keys := make([]pat.KeyID, 0, len(d.signers))
+	signers := make([]keys.ID, 0, len(d.signers))
 	for _, signer := range d.signers {
 		id, err := signer.Signer(ctx)
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, id)
+		signers = append(signers, id)
 	}
-	good := func(c *card) bool { return slices.Equal(c.keys, keys) }
+	good := func(c *card) bool { return slices.Equal(c.keys, signers) }
 	return d.cards.Get(s, good, func() (*card, error) {
 		body, err := signed(ctx, s, describedBy(s), d.signers)
 		if err != nil {
 			return nil, err
 		}
-		return &card{body: body, etag: wire.ETag(body), keys: keys}, nil
+		return &card{body: body, etag: wire.ETag(body), keys: signers}, nil
 	})
 }
 
 // signed adds the signatures to a card and writes it. They sign RFC 8785 of the card without them: the card has no member that some
 // reader would leave out. A2A 1.0, 8.4.
-func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*pat.Keyring) ([]byte, error) {
+func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*keys.Keyring) ([]byte, error) {
 	payload, err := strictjson.Canonical(card)
 	if err != nil {
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/a2a"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const cardPath = "/.well-known/agent-card.json"
@@ -100,7 +100,7 @@ func verifiedBy(g *gatetest.Gate, s map[string]string, payload []byte) string {
 	g.Must(err)
 	input := []byte(s["protected"] + "." + base64.RawURLEncoding.EncodeToString(payload))
 	for _, jwk := range set.Keys {
-		key, err := pat.ParseJWK(jwk)
+		key, err := keys.ParseJWK(jwk)
 		g.Must(err)
 		if string(key.Thumbprint()) != header.Kid {
 			continue
@@ -210,7 +210,7 @@ func TestAServiceWithoutIntentsAndADoorThatIsShut(t *testing.T) {
 }
 
 // signer returns the first key ring that signs cards.
-func signer(t *testing.T, g *gatetest.Gate) *pat.Keyring {
+func signer(t *testing.T, g *gatetest.Gate) *keys.Keyring {
 	t.Helper()
 	for _, m := range g.Modules {
 		if d, ok := m.(*a2a.Door); ok {

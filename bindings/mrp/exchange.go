@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // progressAfter is how long a sender waits for an answer before it gets a progress report.
@@ -30,7 +30,7 @@ type exchange struct {
 	came    relay.Arrival // as it came
 	says    wire.Message  // the same, or what was sealed in it
 	sealed  string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
-	key     pat.Key       // of the sender
+	key     keys.Key      // of the sender
 
 	requestID execute.RequestID
 }
@@ -71,7 +71,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 // party is a sender among those that share the places.
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	of := fairqueue.Party{Name: sender.String(), Stranger: true}
-	if key, err := pat.NewKey(sender.Public()); err == nil {
+	if key, err := keys.New(sender.Public()); err == nil {
 		of.Stranger = a.d.Executor.StrangerKey(ctx, a.service, key.Thumbprint())
 	}
 	return of
@@ -106,7 +106,7 @@ func (x *exchange) answer(ctx context.Context) answer {
 		}
 	}
 	var err error
-	if x.key, err = pat.NewKey(x.came.Sender.Public()); err != nil {
+	if x.key, err = keys.New(x.came.Sender.Public()); err != nil {
 		return x.refuse(refusal.For(err))
 	}
 	switch mediaType(x.says.ContentType) {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Form implements door.FormSource: an agent's id is its Ed25519 key. It signs a JWS like every other agent.
@@ -18,7 +19,7 @@ func isAddress(id string) bool {
 }
 
 // owns reports whether an id is the key itself, or its thumbprint: both have the same form.
-func owns(id pat.AgentID, key pat.Key) bool {
+func owns(id pat.AgentID, key keys.Key) bool {
 	public, _ := key.Public().(ed25519.PublicKey)
 	return string(id) == base64.RawURLEncoding.EncodeToString(public) || string(id) == string(key.Thumbprint())
 }

@@ -14,6 +14,7 @@ import (
 
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestDocumentsThatAreRefused(t *testing.T) {
@@ -157,7 +158,7 @@ func TestAnAgentThatHoldsAKey(t *testing.T) {
 	g := newGate(t, "")
 	a := g.Stranger("agent-1")
 	assertion := func(change func(header, claims map[string]any)) string {
-		key, err := pat.NewKey(a.Key.Public())
+		key, err := keys.New(a.Key.Public())
 		g.Must(err)
 		offer := g.Directory.Current().Service("default").Offer()
 		var jwk map[string]any

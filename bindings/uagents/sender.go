@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // proved is the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does not
@@ -24,7 +25,7 @@ func (x *exchange) proved() *pat.Proof {
 }
 
 // key is the one that signed, which is the sender's address.
-func (x *exchange) key() (pat.Key, bool) { return agreement.Key(string(x.Sender)) }
+func (x *exchange) key() (keys.Key, bool) { return agreement.Key(string(x.Sender)) }
 
 // token is the PAT that a message names or, where it names none, the newest one of the sender that is good. What names none has
 // to expire: who caught it could have it done again under every PAT to come. The error is a *reason.Refusal.

@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/operatorcmd"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestOperatorCommandsOnAgents(t *testing.T) {
@@ -63,7 +64,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := pat.NewKey(private.Public())
+	second, err := keys.New(private.Public())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +434,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	g.write("uimgate.yaml", string(text))
 	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
-	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == pat.ForCards }) // two more sign agent cards
+	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == keys.ForCards }) // two more sign agent cards
 	if len(first) != 1 || first[0].ID != before.SigningKey {
 		t.Fatalf("%+v", first)
 	}
@@ -466,7 +467,7 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var kids []pat.KeyID
+	var kids []keys.ID
 	for range 2 {
 		s := command(t, "", "keys", "new", "-c", filepath.Join(dir, "uimgate.yaml"), "--data", filepath.Join(dir, "data"), "-o", "json")
 		var key admin.Key

@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const operatorAgents = `{
@@ -161,7 +162,7 @@ func want[T any](g *running, args ...string) T {
 }
 
 // agree makes an agent agree over the public listener, and returns its PAT, and its key.
-func (g *running) agree(id string) (token string, key pat.Key) {
+func (g *running) agree(id string) (token string, key keys.Key) {
 	g.Helper()
 	body, key := g.propose(id)
 	var issued struct {
@@ -174,11 +175,11 @@ func (g *running) agree(id string) (token string, key pat.Key) {
 }
 
 // propose sends the agreement of a new agent, and returns what it was answered.
-func (g *running) propose(id string) (answer []byte, key pat.Key) {
+func (g *running) propose(id string) (answer []byte, key keys.Key) {
 	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err == nil {
-		key, err = pat.NewKey(public)
+		key, err = keys.New(public)
 	}
 	if err != nil {
 		g.Fatal(err)

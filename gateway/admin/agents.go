@@ -7,6 +7,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -15,7 +16,7 @@ type Agent struct {
 	AgentID   pat.AgentID     `json:"agent_id"`
 	Status    pat.AgentStatus `json:"status"` // active, blocked, or Waiting
 	Approved  bool            `json:"approved"`
-	Keys      []pat.KeyID     `json:"keys"` // RFC 7638 thumbprints
+	Keys      []keys.ID       `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
 	Reason    string          `json:"reason,omitempty"` // why it is blocked
 	Name      string          `json:"name,omitempty"`   // what the operator calls it
@@ -25,15 +26,15 @@ type Agent struct {
 const Waiting pat.AgentStatus = "waiting"
 
 func showAgent(a pat.Agent) Agent {
-	keys := a.Keys
-	if keys == nil {
-		keys = []pat.KeyID{}
+	known := a.Keys
+	if known == nil {
+		known = []keys.ID{}
 	}
 	status := a.Status
 	if a.Waiting {
 		status = Waiting
 	}
-	return Agent{AgentID: a.ID, Status: status, Approved: a.Approved, Keys: keys, CreatedAt: a.CreatedAt.UTC(), Reason: a.Reason}
+	return Agent{AgentID: a.ID, Status: status, Approved: a.Approved, Keys: known, CreatedAt: a.CreatedAt.UTC(), Reason: a.Reason}
 }
 
 // An AgentQuery is which agents of a service are listed.
@@ -155,7 +156,7 @@ func (o *Operator) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
 	if err != nil {
 		return Agent{}, err
 	}
-	key, err := pat.ParseKeyID(k.KeyID)
+	key, err := keys.ParseID(k.KeyID)
 	if err != nil {
 		return Agent{}, wrongMember("jkt", "must be the thumbprint (RFC 7638, SHA-256) of a public key, 43 characters")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -16,7 +17,7 @@ type Agreement struct {
 	ID           pat.AgreementID    `json:"id"`
 	AgentID      pat.AgentID        `json:"agent_id"`
 	AgentName    string             `json:"agent_name,omitempty"` // what the operator calls the agent; only in listings
-	KeyID        pat.KeyID          `json:"jkt"`                  // empty under consent
+	KeyID        keys.ID            `json:"jkt"`                  // empty under consent
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
 	PolicyDigest string             `json:"policy_digest"`

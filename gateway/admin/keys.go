@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/wire"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Key is the public half of a key that signs PATs, or has another Purpose, of any process on this store.
 type Key struct {
-	ID        pat.KeyID       `json:"kid"`
+	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
-	Purpose   pat.KeyPurpose  `json:"purpose,omitempty"` // card; empty: PATs
+	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
 	Signing   bool            `json:"signing"`           // this process signs with it
 	CreatedAt time.Time       `json:"created_at"`
 	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT it signed has ended
@@ -21,7 +21,7 @@ type Key struct {
 }
 
 // KeyOf returns a key as operators see it, where current is the id of the key that signs.
-func KeyOf(k pat.SigningKey, current pat.KeyID) Key {
+func KeyOf(k keys.SigningKey, current keys.ID) Key {
 	return Key{k.ID, k.Algorithm, k.Purpose, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
@@ -31,8 +31,8 @@ func (k Key) subject() string { return string(k.ID) }
 func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	current := o.keys.Current()
 	list := o.keys.Keys(o.now())
-	show := func(k pat.SigningKey) Key { return KeyOf(k, current) }
-	return pageOf(list, len(list)+1, show, func(pat.SigningKey) string { return "" }), nil
+	show := func(k keys.SigningKey) Key { return KeyOf(k, current) }
+	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 
 // RotateKey makes a new key, which signs from now on. The one before verifies until its last PAT has ended.
@@ -46,13 +46,13 @@ func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
 			return KeyOf(k, o.keys.Current()), nil
 		}
 	}
-	return Key{}, pat.ErrNotFound
+	return Key{}, keys.ErrNoKey
 }
 
 // A Retirement ends a key, and with it every PAT it signed.
 type Retirement struct {
-	KeyID pat.KeyID `json:"-"`
-	At    string    `json:"at,omitempty"` // RFC 3339; empty: now
+	KeyID keys.ID `json:"-"`
+	At    string  `json:"at,omitempty"` // RFC 3339; empty: now
 }
 
 func (r *Retirement) parameters(p parameters) { p.record((*string)(&r.KeyID)) }
@@ -72,7 +72,7 @@ func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 			return Key{}, wrongMember("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
 		}
 	}
-	var before pat.SigningKey
+	var before keys.SigningKey
 	for _, k := range o.keys.Keys(now) {
 		if k.ID == r.KeyID {
 			before = k

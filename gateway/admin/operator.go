@@ -18,13 +18,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Config is what an Operator works on.
 type Config struct {
 	Directory *service.Directory
 	Store     Store
-	Keys      *pat.Keyring
+	Keys      *keys.Keyring
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
@@ -46,7 +47,7 @@ type Config struct {
 type Operator struct {
 	directory *service.Directory
 	store     Store
-	keys      *pat.Keyring
+	keys      *keys.Keyring
 	view      *pat.View
 	log       *zap.Logger
 	now       func() time.Time

@@ -7,6 +7,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -23,12 +24,12 @@ type PAT struct {
 	ID           pat.TokenID     `json:"jti"`
 	AgentID      pat.AgentID     `json:"agent_id"`
 	AgreementID  pat.AgreementID `json:"agreement_id"`
-	KeyID        pat.KeyID       `json:"jkt"`
+	KeyID        keys.ID         `json:"jkt"`
 	PolicyDigest string          `json:"policy_digest"`
 	Assurance    pat.Assurance   `json:"assurance"`
 	Scope        []string        `json:"scope"`
 	Limit        pat.Limit       `json:"lmt"`
-	SigningKeyID pat.KeyID       `json:"kid"`
+	SigningKeyID keys.ID         `json:"kid"`
 	State        string          `json:"state"`
 	IssuedAt     time.Time       `json:"issued_at"`
 	ExpiresAt    time.Time       `json:"expires_at"`

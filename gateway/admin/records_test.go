@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
@@ -26,7 +27,7 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID ||
-		!slices.Equal(got.Keys, []pat.KeyID{b.KeyID}) || got.Status != pat.AgentActive {
+		!slices.Equal(got.Keys, []keys.ID{b.KeyID}) || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
@@ -90,7 +91,7 @@ func TestAnIDThatIsUnblockedCanBeClaimed(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatalf("an agent claims an unblocked id: status %d, want %d", status, http.StatusOK)
 	}
-	if got := ask[admin.Agent](g, "GET", "/agents/newcomer", nil); !slices.Equal(got.Keys, []pat.KeyID{a.KeyID}) || got.Approved {
+	if got := ask[admin.Agent](g, "GET", "/agents/newcomer", nil); !slices.Equal(got.Keys, []keys.ID{a.KeyID}) || got.Approved {
 		t.Errorf("%+v", got)
 	}
 	if _, status := g.Agree("newcomer"); status != http.StatusConflict {
@@ -203,7 +204,7 @@ func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
 	}
 	g.Refuses(g.do("POST", "/agents/nobody/keys", map[string]any{"jkt": strings.Repeat("A", 43)}), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys,
-		[]pat.KeyID{a.KeyID, second.KeyID}) {
+		[]keys.ID{a.KeyID, second.KeyID}) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(second); status != http.StatusOK {
@@ -415,7 +416,7 @@ func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 // patKeys are the keys that sign PATs; two more sign agent cards.
 func patKeys(g *operated) []admin.Key {
 	g.Helper()
-	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose == pat.ForCards })
+	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose == keys.ForCards })
 }
 
 func TestKeysRotateAndRetire(t *testing.T) {

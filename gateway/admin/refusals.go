@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -21,7 +22,7 @@ func refusalFor(err error) *reason.Refusal {
 		return reason.PeriodForgotten.Refusal("The ledger is whole only from "+kept+" on.").With("kept", kept).Because(err)
 	}
 	switch {
-	case errors.Is(err, pat.ErrNotFound), errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, pat.ErrNotFound), errors.Is(err, keys.ErrNoKey), errors.Is(err, store.ErrNotFound):
 		return reason.NoSuchRecord.Refusal("").Because(err)
 	case errors.Is(err, store.ErrSettled):
 		return reason.AlreadySettled.Refusal("").Because(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // Holders is the part of a Store that HeldByOthers reads.
@@ -28,7 +29,7 @@ func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.
 	}
 	var out []pat.AgentID
 	for _, a := range holders {
-		if !slices.ContainsFunc(a.Keys, func(k pat.KeyID) bool { return slices.Contains(reserved[a.ID], k) }) {
+		if !slices.ContainsFunc(a.Keys, func(k keys.ID) bool { return slices.Contains(reserved[a.ID], k) }) {
 			out = append(out, a.ID)
 		}
 	}

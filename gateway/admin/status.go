@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -42,7 +43,7 @@ type Configuration struct {
 // Status is what the gateway serves, and how it is.
 type Status struct {
 	Health
-	SigningKey pat.KeyID       `json:"signing_key"` // kid
+	SigningKey keys.ID         `json:"signing_key"` // kid
 	Services   []ServiceStatus `json:"services"`
 	// NeedsRestart names the settings that were changed and that only a restart takes over.
 	NeedsRestart []string `json:"needs_restart,omitempty"`

@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Module is a protocol that agents call services with. It implements those interfaces of this package that it needs: Configured,
@@ -86,7 +87,7 @@ type Process struct {
 
 	Config *config.Config  // that the process started with
 	Data   *config.DataDir // where a module keeps its keys
-	Keys   *pat.Keyring
+	Keys   *keys.Keyring
 	// State is the store of the process. A module asserts the interface that it needs.
 	State any
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // An Origin names the door and the sender of a request that came in a message.
@@ -18,7 +19,7 @@ type Origin struct {
 	Sender pat.AgentID
 	// SenderKey is the sender's key, in protocols whose senders are keys. The key decides which PATs are accepted, instead of Sender. Empty:
 	// the protocol has no keys.
-	SenderKey pat.KeyID
+	SenderKey keys.ID
 	// Proved is the proof of key that the signature of the message gives a call. See execute.Call. nil: the message is not signed.
 	Proved *pat.Proof
 	// Confidential reports whether only the sender can read the answer. PATs are sent only in confidential answers.

@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -84,7 +85,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if e.proof != nil {
 		r.Nonce = &store.Nonce{KeyID: c.KeyID, ID: e.proof.Nonce, Until: e.proof.Until}
 	}
-	own, err := s.TokenLimit(ctx, c, func() (pat.Key, error) { return x.agreedKey(ctx, e) })
+	own, err := s.TokenLimit(ctx, c, func() (keys.Key, error) { return x.agreedKey(ctx, e) })
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Call is one call of an agent, through any door.
@@ -23,7 +24,7 @@ type Call struct {
 	// does not.
 	Sender pat.AgentID
 	// SenderKey identifies the sender by its key. It takes precedence over Sender. Empty: the protocol does not.
-	SenderKey      pat.KeyID
+	SenderKey      keys.ID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
 	// Proved is a proof of key in place of Proof: the message that brought the call is signed, over intent, parameters, service

@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -78,21 +79,21 @@ func exampleOfAPipeline(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = state.Close() }()
-	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{
+	keyring, err := keys.Open(ctx, keys.Config{
 		Store: state, Files: data.Keys(), Algorithm: "EdDSA", Overlap: time.Hour,
 		Now: time.Now,
 	})
 	if err != nil {
 		return err
 	}
-	view := pat.NewView(state, keys, time.Now)
+	view := pat.NewView(state, keyring, time.Now)
 	if err := view.Refresh(ctx); err != nil {
 		return err
 	}
 
 	// What every protocol needs: the services, the desk and the executor.
 	directory, err := service.Open(ctx, service.State{
-		Agreements: state, Policies: state, Keys: keys, View: view, Log: zap.NewNop(), Now: time.Now,
+		Agreements: state, Policies: state, Keys: keyring, View: view, Log: zap.NewNop(), Now: time.Now,
 	}, loaded)
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	key, err := pat.NewKey(public)
+	key, err := keys.New(public)
 	if err != nil {
 		return err
 	}

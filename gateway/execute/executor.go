@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/ratelimit"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -46,7 +47,7 @@ type Store interface {
 type Agents interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	// KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
-	KeyOwner(ctx context.Context, service string, key pat.KeyID) (pat.AgentID, error)
+	KeyOwner(ctx context.Context, service string, key keys.ID) (pat.AgentID, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 

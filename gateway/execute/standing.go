@@ -8,6 +8,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -69,7 +70,7 @@ func (x *Executor) Stranger(ctx context.Context, service string, p pat.Principal
 }
 
 // StrangerKey is Stranger of the agent that a key belongs to.
-func (x *Executor) StrangerKey(ctx context.Context, service string, key pat.KeyID) bool {
+func (x *Executor) StrangerKey(ctx context.Context, service string, key keys.ID) bool {
 	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
 	return err != nil || x.Stranger(ctx, service, pat.Principal(owner))
 }

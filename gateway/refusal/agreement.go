@@ -5,6 +5,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // agreement describes the errors of issuance and renewal that carry details of their own.
@@ -33,7 +34,7 @@ func agreement(err error) *reason.Refusal {
 		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").
 			With("scope_omitted", scope.Omitted)
 	}
-	if misfit, ok := errors.AsType[*pat.KeyError](err); ok {
+	if misfit, ok := errors.AsType[*keys.Error](err); ok {
 		return key(err, misfit)
 	}
 	if misfit, ok := errors.AsType[*pat.AgreementError](err); ok {
@@ -51,9 +52,9 @@ func agreement(err error) *reason.Refusal {
 }
 
 // key returns the refusal of an invalid key.
-func key(err error, misfit *pat.KeyError) *reason.Refusal {
+func key(err error, misfit *keys.Error) *reason.Refusal {
 	why := reason.UnsupportedKey
-	if errors.Is(err, pat.ErrWeakKey) {
+	if errors.Is(err, keys.ErrWeak) {
 		why = reason.WeakKey
 	}
 	f := why.Refusal("The key is not accepted: "+misfit.Reason+".").With("pointer", "/agent_public_key")

@@ -11,6 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -29,8 +30,8 @@ var causes = []struct {
 	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock.", ""},
 	{pat.ErrInvalid, reason.InvalidToken, "", ""},
 	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway does not know at the moment which tokens were revoked.", reason.ShedRevocations},
-	{pat.ErrWeakKey, reason.WeakKey, "", ""},
-	{pat.ErrUnsupportedKey, reason.UnsupportedKey, "", ""},
+	{keys.ErrWeak, reason.WeakKey, "", ""},
+	{keys.ErrUnsupported, reason.UnsupportedKey, "", ""},
 	{pat.ErrBadSignature, reason.BadSignature, "", ""},
 	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters.", ""},
 	{pat.ErrAgreementReplayed, reason.AgreementReplayed, "", ""},

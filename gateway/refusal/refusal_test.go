@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -31,8 +32,8 @@ var outcomes = map[string]struct {
 	"pat.ErrNotYetValid":       {pat.ErrNotYetValid, reason.InvalidToken},
 	"pat.ErrInvalid":           {pat.ErrInvalid, reason.InvalidToken},
 	"pat.ErrUnavailable":       {pat.ErrUnavailable, reason.StoreUnavailable},
-	"pat.ErrWeakKey":           {pat.ErrWeakKey, reason.WeakKey},
-	"pat.ErrUnsupportedKey":    {pat.ErrUnsupportedKey, reason.UnsupportedKey},
+	"keys.ErrWeak":             {keys.ErrWeak, reason.WeakKey},
+	"keys.ErrUnsupported":      {keys.ErrUnsupported, reason.UnsupportedKey},
 	"pat.ErrBadSignature":      {pat.ErrBadSignature, reason.BadSignature},
 	"pat.ErrBadAgentID":        {pat.ErrBadAgentID, reason.InvalidParameter},
 	"pat.ErrAgreementReplayed": {pat.ErrAgreementReplayed, reason.AgreementReplayed},
@@ -46,7 +47,7 @@ var outcomes = map[string]struct {
 	"pat.PolicyMismatchError": {&pat.PolicyMismatchError{}, reason.PolicyMismatch},
 	"pat.PolicyChangedError":  {&pat.PolicyChangedError{}, reason.PolicyRequiresAgreement},
 	"pat.MisdirectedError":    {&pat.MisdirectedError{}, reason.AgreementMisdirected},
-	"pat.KeyError":            {keyErrorOf(), reason.UnsupportedKey},
+	"keys.Error":              {keyErrorOf(), reason.UnsupportedKey},
 	"pat.AgentIDTakenError":   {&pat.AgentIDTakenError{}, reason.AgentIDTaken},
 	"pat.AgreementError":      {&pat.AgreementError{}, reason.InvalidParameter},
 	"pat.ScopeFormError":      {&pat.ScopeFormError{}, reason.InvalidParameter},
@@ -86,6 +87,7 @@ var elsewhere = map[string]string{
 	"pat.ErrBadExport":            "the operator's: gateway/admin",
 	"pat.ErrAgentIDTaken":         "the store's word; the issuer makes an AgentIDTakenError of it",
 	"pat.ErrReplayed":             "the store's word; the issuer makes ErrAgreementReplayed or ErrProofReplayed of it",
+	"keys.ErrNoKey":               "the operator's: gateway/admin",
 	"pat.ErrNotFound":             "the store's word; the issuer and the verifier make ErrInvalid of it, gateway/admin NoSuchRecord",
 	"pat.ErrEnded":                "the store's word; the issuer tries again a moment later",
 	"store.ErrSettled":            "settle keeps what was settled; gateway/admin",
@@ -115,7 +117,7 @@ var elsewhere = map[string]string{
 }
 
 func keyErrorOf() error {
-	_, err := pat.ParsePublicKey("")
+	_, err := keys.Parse("")
 	return err
 }
 
@@ -154,7 +156,7 @@ func TestWhatHasNoReasonIsInternal(t *testing.T) {
 func TestEveryExportedErrorHasARow(t *testing.T) {
 	seen := map[string]bool{}
 	for name, dir := range map[string]string{
-		"pat": "../../pat", "store": "../../store", "upstream": "../execute/upstream", "intents": "../../intents", "odrl": "../../odrl",
+		"pat": "../../pat", "keys": "../../pat/keys", "store": "../../store", "upstream": "../execute/upstream", "intents": "../../intents", "odrl": "../../odrl",
 	} {
 		for _, declared := range exportedErrors(t, dir) {
 			full := name + "." + declared

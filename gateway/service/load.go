@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -274,10 +275,10 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	}
 	rules.IssueURLs = append(rules.IssueURLs, s.Announced().IssueURLs...)
 	for _, a := range p.Allow {
-		rules.Allow = append(rules.Allow, pat.Known{AgentID: pat.AgentID(a.AgentID), KeyID: pat.KeyID(a.Key)})
+		rules.Allow = append(rules.Allow, pat.Known{AgentID: pat.AgentID(a.AgentID), KeyID: keys.ID(a.Key)})
 	}
 	for _, party := range c.Parties {
-		rules.Parties = append(rules.Parties, pat.Known{AgentID: pat.AgentID(party.AgentID), KeyID: pat.KeyID(party.Key)})
+		rules.Parties = append(rules.Parties, pat.Known{AgentID: pat.AgentID(party.AgentID), KeyID: keys.ID(party.Key)})
 	}
 	return rules
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // terms are what one service grants to whom, before any call. They are what package pat issues by.
@@ -30,7 +31,7 @@ func (t *terms) Past() []pat.Offer { return t.past }
 // An applicant is an agent that asks for terms.
 type applicant struct {
 	agentID pat.AgentID
-	keyID   pat.KeyID
+	keyID   keys.ID
 	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys, or the agent has none
 }
 
@@ -188,7 +189,7 @@ func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period
 
 // tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed
 // returns the key of the agreement; it is called where the terms depend on the key.
-func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
+func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	if l, ok := t.limits.GetIfPresent(c.ID); ok {
 		return l, nil
 	}

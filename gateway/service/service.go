@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -75,7 +76,7 @@ func (d *Definition) ConsentAdmission() (invited, approved bool) {
 }
 
 // Reserved returns the agent ids that allow and parties reserve, with their keys.
-func (d *Definition) Reserved() map[pat.AgentID][]pat.KeyID { return d.rules.Reserved() }
+func (d *Definition) Reserved() map[pat.AgentID][]keys.ID { return d.rules.Reserved() }
 
 // At is a published URL of this service; the Host header never has a part in it.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
@@ -96,6 +97,6 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 
 // TokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed returns
 // the key of the agreement; it is called where the terms depend on it.
-func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (pat.Key, error)) (*limit.Limit, error) {
+func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	return s.terms.tokenLimit(ctx, c, agreed)
 }

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -69,7 +70,7 @@ func HostName(host string) string {
 type State struct {
 	Agreements pat.IssuerStore
 	Policies   Policies
-	Keys       *pat.Keyring
+	Keys       *keys.Keyring
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time

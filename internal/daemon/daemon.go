@@ -31,6 +31,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/lease"
 	"github.com/uimgate/uimgate/store/sqlstore"
@@ -100,7 +101,7 @@ type process struct {
 	audit         *record.Audit
 	metrics       *record.Metrics
 	view          *pat.View
-	keys          *pat.Keyring
+	keys          *keys.Keyring
 	directory     *service.Directory
 	executor      *execute.Executor
 	agreements    *agree.Service
@@ -236,7 +237,7 @@ func (p *process) openAudit() {
 
 func (p *process) openKeys(ctx context.Context) (err error) {
 	c := p.config.PAT
-	p.keys, err = pat.OpenKeyring(ctx, pat.KeyringConfig{
+	p.keys, err = keys.Open(ctx, keys.Config{
 		Store: p.store, Files: p.data.Keys(), Algorithm: string(c.Algorithm),
 		Overlap: max(time.Minute, c.TTL+c.RenewGrace+2*c.Leeway), Now: p.Now,
 	})

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func thumbprint(t *testing.T, a *agent) string {
 	t.Helper()
-	key, err := pat.NewKey(a.key.Public())
+	key, err := keys.New(a.key.Public())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,13 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/odrl"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // An Agent is who asks.
 type Agent struct {
 	ID  pat.AgentID
-	Key pat.Key
+	Key keys.Key
 }
 
 // A Quote is what one intent costs and allows.

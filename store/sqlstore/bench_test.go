@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -179,7 +180,7 @@ func chargedOnce(ctx context.Context, s *sqlstore.Store, n int64, proved bool) e
 		Hold:       time.Minute,
 	}
 	if proved {
-		r.Nonce = &store.Nonce{KeyID: pat.KeyID(strings.Repeat("k", 40) + agent), ID: rand.Text(), Until: time.Now().Add(time.Minute)}
+		r.Nonce = &store.Nonce{KeyID: keys.ID(strings.Repeat("k", 40) + agent), ID: rand.Text(), Until: time.Now().Add(time.Minute)}
 	}
 	begun, err := s.Begin(ctx, r)
 	if err != nil {

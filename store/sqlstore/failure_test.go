@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
@@ -288,7 +289,7 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 			}
 		}
 		a := pat.Agreement{
-			ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: pat.KeyID(digest),
+			ID: pat.AgreementID(digest), Service: "s", AgentID: pat.AgentID(digest), KeyID: keys.ID(digest),
 			PolicyDigest: digest, Assurance: pat.Static, CreatedAt: long,
 		}
 		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: p}); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	storetest "github.com/uimgate/uimgate/internal/test/store"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -228,12 +229,12 @@ func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 // view would.
 func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	b.Helper()
-	keys, err := pat.OpenKeyring(b.Context(),
-		pat.KeyringConfig{Store: s, Files: &noFiles{}, Algorithm: pat.EdDSA, Overlap: time.Hour, Now: time.Now})
+	keyring, err := keys.Open(b.Context(),
+		keys.Config{Store: s, Files: &noFiles{}, Algorithm: keys.EdDSA, Overlap: time.Hour, Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}
-	view := pat.NewView(s, keys, time.Now)
+	view := pat.NewView(s, keyring, time.Now)
 	offer, err := pat.NewOffer([]byte(`{"uid":"https://shop.example/policy/1"}`), "https://shop.example/policy/1")
 	if err != nil {
 		b.Fatal(err)
@@ -244,7 +245,7 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 			IssueURLs: []string{"https://shop.example/api/pat/issue"}, TTL: time.Hour,
 			Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
 		},
-		Terms: oneTerm{offer}, Store: s, Keys: keys, View: view, Now: time.Now,
+		Terms: oneTerm{offer}, Store: s, Keys: keyring, View: view, Now: time.Now,
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -253,7 +254,7 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	if err != nil {
 		b.Fatal(err)
 	}
-	key, err := pat.NewKey(public)
+	key, err := keys.New(public)
 	if err != nil {
 		b.Fatal(err)
 	}

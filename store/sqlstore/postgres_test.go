@@ -13,6 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -307,7 +308,7 @@ func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	s := openShared(t, c.DSN(name))
 	for _, id := range []string{"b", "B", "a", "_", "A"} {
 		a := pat.Agreement{
-			ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: pat.KeyID(id), PolicyDigest: "d",
+			ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID(id), KeyID: keys.ID(id), PolicyDigest: "d",
 			Assurance: pat.Fresh, CreatedAt: s.Now(),
 		}
 		if _, err := s.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: "s", Digest: "d"}}); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
@@ -115,7 +116,7 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 			p := newReplicated(t)
 			s, told := p.open(t)
 			other, toldOther := p.open(t)
-			if err := s.AddSigningKey(t.Context(), pat.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
+			if err := s.AddSigningKey(t.Context(), keys.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
 			n := takes(t, s, 400, 100) + takes(t, other, 400, 100)

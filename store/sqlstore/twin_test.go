@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -263,7 +264,7 @@ func TestAJournaledStoreIsTheSame(t *testing.T) {
 				w.on("agree", func(s *Store) (any, error) {
 					return s.Agree(t.Context(), pat.NewAgreement{
 						Agreement: pat.Agreement{
-							ID: pat.AgreementID("g" + who), Service: "s", AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PolicyDigest: "d",
+							ID: pat.AgreementID("g" + who), Service: "s", AgentID: pat.AgentID(who), KeyID: keys.ID(who), PolicyDigest: "d",
 							Assurance: pat.Static,
 						},
 						Policy: pat.PolicyDocument{Service: "s", Digest: "d", Bytes: []byte("{}")},

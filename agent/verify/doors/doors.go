@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Client makes the exchanges of a run. Its answers are bounded by Max.
@@ -43,8 +43,8 @@ type Service struct {
 	Agents  *url.URL          // of agents.json
 	Named   strictjson.Object // agents.json
 	Catalog *intents.Catalog
-	Keys    []pat.Key // that it publishes
-	Token   string    // the PAT; empty: there is none
+	Keys    []keys.Key // that it publishes
+	Token   string     // the PAT; empty: there is none
 	Permits func(uid string) bool
 
 	Sample  Call // that may be carried out, and was through HTTP

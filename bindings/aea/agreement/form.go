@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const form = "aea-1"
@@ -14,8 +15,8 @@ func Form() pat.Form {
 	return pat.Form{
 		Names: []string{form}, IsAddress: IsAddress,
 		Kept: func(a pat.Agreement) pat.Evidence { return kept{a} },
-		Owns: func(id pat.AgentID, key pat.Key) bool {
-			point, written := pat.PointOf(key.SPKI())
+		Owns: func(id pat.AgentID, key keys.Key) bool {
+			point, written := keys.PointOf(key.SPKI())
 			if !written {
 				return false
 			}
@@ -42,7 +43,7 @@ type Evidence struct {
 func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
 	public, err := ParseKey(e.Ledger, e.PublicKey)
 	if err != nil {
-		return pat.Signer{}, pat.Accepted{}, pat.UnsupportedKey(err.Error())
+		return pat.Signer{}, pat.Accepted{}, keys.Unsupported(err.Error())
 	}
 	text := e.Text()
 	if _, err := Read(text, e.Signature, public.Point()); err != nil {
@@ -51,7 +52,7 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, e
 	if e.PolicySHA256 != offer.SHA256() {
 		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
-	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: pat.AddressKey(pat.AgentID(e.Agent), public.Point())}
+	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: keys.AddressKey(string(e.Agent), public.Point())}
 	return signer, pat.Accepted{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
@@ -60,9 +61,9 @@ type kept struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.
 func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
-	point, written := pat.PointOf(k.agreement.PublicKey)
+	point, written := keys.PointOf(k.agreement.PublicKey)
 	if !written {
-		return pat.Signer{}, pat.Accepted{}, pat.UnsupportedKey(ErrKey.Error())
+		return pat.Signer{}, pat.Accepted{}, keys.Unsupported(ErrKey.Error())
 	}
 	a, err := Read(k.agreement.Signed, string(k.agreement.Signature), point)
 	if err != nil {
@@ -71,6 +72,6 @@ func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error
 	if !offer.HasSHA256(a.PolicySHA256) {
 		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
-	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: pat.AddressKey(pat.AgentID(a.Agent), point)}
+	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: keys.AddressKey(string(a.Agent), point)}
 	return signer, pat.Accepted{Form: form, Signed: k.agreement.Signed, Nonce: a.Nonce}, nil
 }

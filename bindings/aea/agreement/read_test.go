@@ -9,7 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -35,8 +35,8 @@ func TestAnAgreementOfTheFramework(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	x, _ := hex.DecodeString(publicKey[2:])
-	own := pat.AddressKey(agent, point)
-	if again, ok := pat.PointOf(own.SPKI()); !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
+	own := keys.AddressKey(string(agent), point)
+	if again, ok := keys.PointOf(own.SPKI()); !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
 		t.Errorf("%x", own.SPKI())
 	}
 	if owns := agreement.Form().Owns; !owns(agent, own) || owns("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", own) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 const (
@@ -19,7 +20,7 @@ func Form() pat.Form {
 	return pat.Form{
 		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
 		Kept: func(a pat.Agreement) pat.Evidence { return kept(a.Signature) },
-		Owns: func(id pat.AgentID, key pat.Key) bool {
+		Owns: func(id pat.AgentID, key keys.Key) bool {
 			own, ok := Key(string(id))
 			return ok && own.Thumbprint() == key.Thumbprint()
 		},

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // MaxBytes bounds an envelope with an agreement.
@@ -139,9 +139,9 @@ func IsAddress(text string) bool {
 }
 
 // Key returns the key that an agent's address is, and false for a text that is not such an address.
-func Key(address string) (key pat.Key, ok bool) {
+func Key(address string) (key keys.Key, ok bool) {
 	if !IsAddress(address) {
-		return pat.Key{}, false
+		return keys.Key{}, false
 	}
-	return pat.AddressKey(pat.AgentID(address), identity.Address(address).Point()), true
+	return keys.AddressKey(address, identity.Address(address).Point()), true
 }

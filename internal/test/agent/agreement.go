@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // issue answers an agreement. Each dialect takes what its real services take, and nothing else.
@@ -16,7 +17,7 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	in := body(r)
 	agentID, _ := in["agent_id"].(string)
 	signed, _ := in["signed_policy"].(string)
-	key, err := pat.ParsePublicKeyValue(in["agent_public_key"])
+	key, err := keys.ParseValue(in["agent_public_key"])
 	if err != nil {
 		refuse(w, reason.UnsupportedKey)
 		return

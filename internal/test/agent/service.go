@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Dialect is the form of the protocol that a service uses.
@@ -69,7 +70,7 @@ type approval struct {
 // A token is a PAT that was issued.
 type token struct {
 	agentID string
-	key     pat.Key
+	key     keys.Key
 	exp     time.Time
 	revoked bool
 	digest  string // of the policy

@@ -11,12 +11,13 @@ import (
 
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var scope = []string{Search + ":execute", Order + ":execute"}
 
 // newPAT makes a PAT and remembers it; s.mu is held.
-func (s *Service) newPAT(agentID string, key pat.Key) string {
+func (s *Service) newPAT(agentID string, key keys.Key) string {
 	id := rand.Text()
 	t := &token{agentID: agentID, key: key, exp: s.Clock.Now().Add(s.TTL), digest: s.offer.Digest}
 	s.tokens[id] = t
@@ -48,7 +49,7 @@ func (s *Service) authenticate(r *http.Request) (id string, t *token, refused re
 		return "", nil, reason.MissingToken
 	}
 	parsed, err := jwt.Parse(text, func(*jwt.Token) (any, error) { return s.key.Public(), nil },
-		jwt.WithValidMethods([]string{pat.EdDSA}), jwt.WithTimeFunc(s.Clock.Now))
+		jwt.WithValidMethods([]string{keys.EdDSA}), jwt.WithTimeFunc(s.Clock.Now))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired):
 		return "", nil, reason.ExpiredToken

@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // An Agent is an agent with a key and a PAT.
 type Agent struct {
 	ID    pat.AgentID
 	Key   ed25519.PrivateKey
-	KeyID pat.KeyID // RFC 7638 thumbprint of Key
+	KeyID keys.ID // RFC 7638 thumbprint of Key
 	// PublicKey is that of Key, as an agreement takes it: DER SubjectPublicKeyInfo in base64.
 	PublicKey string
 	Token     string // the PAT; empty: none
@@ -38,7 +39,7 @@ func (g *Gate) Stranger(id string) *Agent {
 	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	g.Must(err)
-	key, err := pat.NewKey(public)
+	key, err := keys.New(public)
 	g.Must(err)
 	return &Agent{
 		ID: pat.AgentID(id), Key: private, KeyID: key.Thumbprint(), PublicKey: base64.StdEncoding.EncodeToString(key.SPKI()),

@@ -34,6 +34,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
@@ -73,7 +74,7 @@ const Unproved = `intents: {"` + Ordering + `": {proof: optional}}`
 type Gate struct {
 	*testing.T
 	Store      *sqlstore.Store
-	Keys       *pat.Keyring
+	Keys       *keys.Keyring
 	View       *pat.View
 	Directory  *service.Directory
 	Executor   *execute.Executor
@@ -168,7 +169,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	g.Store.KeepLedger(cfg.Billing.Retain)
 	core, logs := observer.New(zapcore.DebugLevel)
 	g.Log, g.Logs, g.Metrics = zap.New(core), logs, record.NewMetrics()
-	g.Keys, err = pat.OpenKeyring(t.Context(), pat.KeyringConfig{
+	g.Keys, err = keys.Open(t.Context(), keys.Config{
 		Store: g.Store, Files: data.Keys(), Algorithm: "EdDSA",
 		Overlap: 2 * time.Hour, Now: g.Now,
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -54,7 +55,7 @@ func evidenceRoundTrip(b *suite) {
 	}
 	who, err := b.Agent(b.Context(), service, agent)
 	b.must(err)
-	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []pat.KeyID{"key-1"}, CreatedAt: start},
+	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []keys.ID{"key-1"}, CreatedAt: start},
 		who); d != "" {
 		b.Fatal(d)
 	}
@@ -67,7 +68,7 @@ func evidenceRoundTrip(b *suite) {
 }
 
 // tryAgree agrees as another agent with another key.
-func (b *suite) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) error {
+func (b *suite) tryAgree(agentID pat.AgentID, keyID keys.ID, nonce string) error {
 	a, p := b.agreement(nonce)
 	a.AgentID, a.KeyID = agentID, keyID
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: b.clock.Now().Add(time.Hour)})
@@ -75,7 +76,7 @@ func (b *suite) tryAgree(agentID pat.AgentID, keyID pat.KeyID, nonce string) err
 }
 
 // tryStatic is tryAgree by an agreement that can be replayed.
-func (b *suite) tryStatic(agentID pat.AgentID, keyID pat.KeyID) error {
+func (b *suite) tryStatic(agentID pat.AgentID, keyID keys.ID) error {
 	a, p := b.agreement("")
 	a.Assurance, a.AgentID, a.KeyID, a.Signature = pat.Static, agentID, keyID, []byte(b.id())
 	_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p})
@@ -93,7 +94,7 @@ func unblockedID(b *suite) {
 	b.want(b.tryAgree("x", "key-y", "n2"), pat.ErrAgentIDTaken)
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
-	if who.Approved || !slices.Equal(who.Keys, []pat.KeyID{"key-x"}) {
+	if who.Approved || !slices.Equal(who.Keys, []keys.ID{"key-x"}) {
 		b.Fatalf("%+v", who)
 	}
 }
@@ -105,10 +106,10 @@ func reservedID(b *suite) {
 	stranger := b.agree(a, p)
 	token := b.token(stranger)
 	b.must(b.Issue(b.Context(), token))
-	reserve := func(key pat.KeyID, nonce string) (pat.Agreement, error) {
+	reserve := func(key keys.ID, nonce string) (pat.Agreement, error) {
 		a.ID, a.KeyID, a.Nonce = pat.AgreementID(b.id()), key, nonce
 		return b.Agree(b.Context(), pat.NewAgreement{
-			Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour), Reserved: []pat.KeyID{"key-1", "key-2"},
+			Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour), Reserved: []keys.ID{"key-1", "key-2"},
 		})
 	}
 	_, err := reserve("key-1", "n2")
@@ -122,7 +123,7 @@ func reservedID(b *suite) {
 	}
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
-	if !slices.Equal(who.Keys, []pat.KeyID{"key-1", "key-2"}) || who.Status != pat.AgentActive {
+	if !slices.Equal(who.Keys, []keys.ID{"key-1", "key-2"}) || who.Status != pat.AgentActive {
 		b.Errorf("%+v", who)
 	}
 	if got, err := b.Agreement(b.Context(), service, stranger.ID); err != nil || got.State != pat.AgreementRevoked {
@@ -303,7 +304,7 @@ func operatorAddsKey(b *suite) {
 	b.must(b.tryAgree("x", "key-x2", "n"))
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
-	if !cmp.Equal(who.Keys, []pat.KeyID{"key-x", "key-x2"}) {
+	if !cmp.Equal(who.Keys, []keys.ID{"key-x", "key-x2"}) {
 		b.Fatalf("%+v", who)
 	}
 }

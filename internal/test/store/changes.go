@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func testChanges(t *testing.T, open Opener) {
@@ -87,7 +88,7 @@ func changesInOrder(b *suite) {
 	b.wantChanges(seq)
 	b.setAgent(pat.AgentBlocked)
 	b.revoke(pat.RevokedPolicy, "sha-256:x")
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte("{}"), CreatedAt: start}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte("{}"), CreatedAt: start}))
 	middle := b.wantChanges(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
 	b.setAgent(pat.AgentActive)
 	now := b.clock.Now()
@@ -143,8 +144,8 @@ func changesFromZero(b *suite) {
 	b.revoke(pat.RevokedToken, "late")
 	b.setAgent(pat.AgentBlocked)
 	b.setAgent(pat.AgentActive)
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(45 * time.Minute)}))
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "new", CreatedAt: start}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(45 * time.Minute)}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "new", CreatedAt: start}))
 	b.wantChanges(0, "revoked token early", "revoked token late", "key old", "key new")
 	b.clock.Advance(30 * time.Minute)
 	b.wantChanges(0, "revoked token late", "key new")
@@ -199,12 +200,12 @@ func revocationCovers(b *suite) {
 }
 
 func signingKeys(b *suite) {
-	k := pat.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte(`{"kty":"OKP"}`), CreatedAt: start}
+	k := keys.SigningKey{ID: "kid", Algorithm: "EdDSA", JWK: []byte(`{"kty":"OKP"}`), CreatedAt: start}
 	b.must(b.AddSigningKey(b.Context(), k))
 	other := k
 	other.ID, other.CreatedAt, other.NotAfter = "older", start.Add(-time.Hour), start.Add(time.Minute)
 	b.must(b.AddSigningKey(b.Context(), other))
-	keys := func(now time.Time, want ...pat.SigningKey) {
+	expect := func(now time.Time, want ...keys.SigningKey) {
 		b.Helper()
 		got, err := b.SigningKeys(b.Context(), now)
 		b.must(err)
@@ -212,12 +213,12 @@ func signingKeys(b *suite) {
 			b.Fatal(d)
 		}
 	}
-	keys(start, other, k)
-	keys(start.Add(time.Minute), k)
+	expect(start, other, k)
+	expect(start.Add(time.Minute), k)
 	k.NotAfter = start.Add(2 * time.Minute)
 	b.must(b.AddSigningKey(b.Context(), k))
-	keys(start.Add(time.Minute), k)
-	keys(start.Add(2 * time.Minute))
+	expect(start.Add(time.Minute), k)
+	expect(start.Add(2 * time.Minute))
 }
 
 func changesFromBeyond(b *suite) {

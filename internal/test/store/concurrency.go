@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -169,7 +170,7 @@ func concurrentIDs(b *suite) {
 	template, p := b.agreement("")
 	got := concurrently(b, 300, []Engine{b}, func(e Engine, i int) error {
 		a := template
-		a.ID, a.Nonce, a.KeyID = pat.AgreementID(fmt.Sprintf("%032d", i)), fmt.Sprint(i), pat.KeyID(fmt.Sprintf("key-%d", i))
+		a.ID, a.Nonce, a.KeyID = pat.AgreementID(fmt.Sprintf("%032d", i)), fmt.Sprint(i), keys.ID(fmt.Sprintf("key-%d", i))
 		_, err := e.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})
 		return err
 	}, anyOf(pat.ErrAgentIDTaken))

@@ -17,6 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -48,7 +49,7 @@ func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 		go func() {
 			who := fmt.Sprintf("%s-%d", life, w)
 			a := pat.Agreement{
-				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: pat.KeyID(who), PublicKey: []byte{1}, PolicyDigest: "d",
+				ID: pat.AgreementID(who), Service: service, AgentID: pat.AgentID(who), KeyID: keys.ID(who), PublicKey: []byte{1}, PolicyDigest: "d",
 				Assurance: pat.Fresh,
 				Nonce:     who, Signature: []byte{2}, State: pat.AgreementActive, CreatedAt: time.Now(),
 			}
@@ -236,7 +237,7 @@ func checkNonces(ctx context.Context, e Engine, charges []string) error {
 		key := id[:strings.LastIndexByte(id, '-')]
 		_, err := e.Begin(ctx, store.BeginRequest{
 			Execution: store.Execution{Service: service, AgentID: agent}, Candidates: []store.Candidate{{}}, Hold: time.Hour,
-			Nonce: &store.Nonce{KeyID: pat.KeyID(key), ID: id, Until: time.Now().Add(time.Hour)},
+			Nonce: &store.Nonce{KeyID: keys.ID(key), ID: id, Until: time.Now().Add(time.Hour)},
 		})
 		if !errors.Is(err, store.ErrNonceUsed) {
 			return fmt.Errorf("the nonce of the acknowledged charge %s again: %w", id, cmp.Or(err, errUsedAgain))

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -119,7 +120,7 @@ func noncesOnce(b *suite) {
 	r := func(service, key, id string) store.BeginRequest {
 		r := b.free(rate("l", 100, limit.Hour))
 		r.Execution.Service = service
-		r.Nonce = &store.Nonce{KeyID: pat.KeyID(key), ID: id, Until: start.Add(time.Minute)}
+		r.Nonce = &store.Nonce{KeyID: keys.ID(key), ID: id, Until: start.Add(time.Minute)}
 		return r
 	}
 	for _, n := range [][3]string{{service, "k", "n"}, {service, "k", "m"}, {service, "j", "n"}, {"another", "k", "n"}} {

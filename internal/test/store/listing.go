@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -33,7 +34,7 @@ func testListings(t *testing.T, open Opener) {
 func (b *suite) claim(service string, agentID pat.AgentID) pat.Agreement {
 	b.Helper()
 	a, p := b.agreement("nonce-" + string(agentID))
-	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, pat.KeyID("key-"+agentID)
+	a.Service, p.Service, a.AgentID, a.KeyID = service, service, agentID, keys.ID("key-"+agentID)
 	return b.agree(a, p)
 }
 
@@ -112,7 +113,7 @@ func listWaiting(b *suite) {
 	for _, id := range []pat.AgentID{"y", "x", "z"} {
 		for n := range 2 {
 			a, p := b.agreement(fmt.Sprint("nonce-", id, n))
-			a.AgentID, a.KeyID, a.State = id, pat.KeyID("key-"+id), pat.AgreementPending
+			a.AgentID, a.KeyID, a.State = id, keys.ID("key-"+id), pat.AgreementPending
 			b.agree(a, p)
 		}
 	}

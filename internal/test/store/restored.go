@@ -6,6 +6,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -101,13 +102,13 @@ func restoredElsewhere(b *suite) {
 func restoredPATs(b *suite) {
 	a := b.agree(b.agreement("n"))
 	b.issue(a)
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "kid", CreatedAt: start}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "kid", CreatedAt: start}))
 	_, seq, err := b.Changes(b.Context(), 0)
 	b.must(err)
 	b.clock.Advance(time.Minute)
 	b.must(b.MarkRestored(b.Context()))
-	if keys, err := b.SigningKeys(b.Context(), b.clock.Now()); err != nil || len(keys) != 0 {
-		b.Fatalf("%+v, %v", keys, err)
+	if list, err := b.SigningKeys(b.Context(), b.clock.Now()); err != nil || len(list) != 0 {
+		b.Fatalf("%+v, %v", list, err)
 	}
 	if tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service}); err != nil || len(tokens) != 1 || !tokens[0].Revoked {
 		b.Fatalf("%+v, %v", tokens, err)
@@ -126,7 +127,7 @@ func restoredPATs(b *suite) {
 	if got, err := b.Agreement(b.Context(), service, a.ID); err != nil || got.State != pat.AgreementActive {
 		b.Fatalf("%+v, %v", got, err)
 	}
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "next", CreatedAt: b.clock.Now()}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "next", CreatedAt: b.clock.Now()}))
 	b.clock.Advance(time.Second)
 	k := b.issue(a)
 	tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, ValidAt: b.clock.Now()})

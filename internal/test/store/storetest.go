@@ -19,6 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -105,7 +106,7 @@ type almanac interface {
 // Records is the part of an engine that keeps agreements, PATs and keys.
 type Records interface {
 	pat.IssuerStore
-	pat.KeyStore
+	keys.Store
 	pat.ViewStore
 	Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error)
 }

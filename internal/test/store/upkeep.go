@@ -7,6 +7,7 @@ import (
 
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -121,8 +122,8 @@ func purgePATs(b *suite) {
 	b.begin(b.callUnder(a))
 	k := b.issue(a)
 	b.revoke(pat.RevokedToken, string(k.ID))
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(time.Hour)}))
-	b.must(b.AddSigningKey(b.Context(), pat.SigningKey{ID: "live", CreatedAt: start}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "old", CreatedAt: start, NotAfter: start.Add(time.Hour)}))
+	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "live", CreatedAt: start}))
 	b.clock.Advance(59 * time.Minute)
 	if n := b.purge(); n != 0 {
 		b.Fatalf("%d rows went too early", n)
@@ -200,7 +201,7 @@ func purgeKeepsKnown(b *suite) {
 		func(id pat.AgentID) { b.topUp(id, usd(1)) },
 	} {
 		id := pat.AgentID(fmt.Sprintf("known-%d", i))
-		b.must(b.tryAgree(id, "key-"+pat.KeyID(id), "n"))
+		b.must(b.tryAgree(id, "key-"+keys.ID(id), "n"))
 		change(id)
 	}
 	b.clock.Advance(long)

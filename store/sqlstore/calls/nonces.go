@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
@@ -71,7 +71,7 @@ func (w *work) takeNonce(ctx context.Context, k nonceKey, until time.Time) error
 }
 
 // UseNonce records a nonce as used in the transaction of an operation that is not a call, and reports whether it was unused.
-func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key pat.KeyID, id string, until time.Time) (bool, error) {
+func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key keys.ID, id string, until time.Time) (bool, error) {
 	if c.db.Sharing() == engine.Shared {
 		n, err := t.Exec(ctx, insertNonce+" ON CONFLICT DO NOTHING", service, key, id, engine.Nanos(until))
 		return n == 1, err

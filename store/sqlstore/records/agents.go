@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
@@ -41,7 +42,7 @@ func scanListed(scan engine.Scan) (pat.Agent, error) {
 }
 
 // KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
-func (s *Records) KeyOwner(ctx context.Context, service string, key pat.KeyID) (owner pat.AgentID, err error) {
+func (s *Records) KeyOwner(ctx context.Context, service string, key keys.ID) (owner pat.AgentID, err error) {
 	found, err := s.db.One(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
 	if err == nil && !found {
 		err = pat.ErrNotFound
@@ -61,12 +62,12 @@ func (s *Records) agent(ctx context.Context, t *engine.Tx, service string, id pa
 }
 
 // keyOwner returns the agent that a key belongs to, or "".
-func (s *Records) keyOwner(ctx context.Context, t *engine.Tx, service string, key pat.KeyID) (owner pat.AgentID, err error) {
+func (s *Records) keyOwner(ctx context.Context, t *engine.Tx, service string, key keys.ID) (owner pat.AgentID, err error) {
 	_, err = t.Row(ctx, "SELECT agent_id FROM agent_keys WHERE service = ? AND key_id = ?", []any{service, key}, &owner)
 	return owner, err
 }
 
-func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID) error {
+func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID) error {
 	n, err := t.Exec(ctx, `INSERT INTO agent_keys (service, key_id, agent_id, added_at, position)
 		VALUES (?, ?, ?, ?, (SELECT COUNT(*) FROM agent_keys WHERE service = ? AND agent_id = ?)) ON CONFLICT DO NOTHING`,
 		service, key, id, engine.Nanos(t.Now()), service, id)
@@ -77,11 +78,11 @@ func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id p
 }
 
 // staticKey returns the name that records have for a key under static agreements.
-func staticKey(key pat.KeyID) pat.KeyID { return key + pat.KeyID(pat.PrincipalOf("", pat.Static)) }
+func staticKey(key keys.ID) keys.ID { return key + keys.ID(pat.PrincipalOf("", pat.Static)) }
 
 // keyOf is the key of a recorded one.
-func keyOf(record pat.KeyID) pat.KeyID {
-	return pat.KeyID(strings.TrimSuffix(string(record), string(staticKey(""))))
+func keyOf(record keys.ID) keys.ID {
+	return keys.ID(strings.TrimSuffix(string(record), string(staticKey(""))))
 }
 
 // hasKeys reports whether the id was claimed. (An agent may be blocked before it ever agrees.)
@@ -198,7 +199,7 @@ func (s *Records) readKeys(ctx context.Context, agents []pat.Agent) error {
 			strings.TrimSuffix(strings.Repeat("(?, ?), ", n), ", ") + ") ORDER BY service, agent_id, position"
 		err := s.db.List(ctx, query, args, func(scan engine.Scan) error {
 			var of id
-			var key pat.KeyID
+			var key keys.ID
 			err := scan(&of.service, &of.agent, &key)
 			if a := at[of]; a != nil {
 				a.Keys = append(a.Keys, keyOf(key))

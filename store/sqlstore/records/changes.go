@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
@@ -105,7 +106,7 @@ func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocati
 }
 
 // AddSigningKey implements pat.KeyStore. Keys are kept as long as their last PAT; see Purge.
-func (s *Records) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
+func (s *Records) AddSigningKey(ctx context.Context, k keys.SigningKey) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		seq, err := t.NextChange(ctx)
 		if err != nil {
@@ -120,7 +121,7 @@ func (s *Records) AddSigningKey(ctx context.Context, k pat.SigningKey) error {
 
 const keyColumns = "id, algorithm, jwk, created_at, not_after, purpose"
 
-func scanKey(scan engine.Scan, more ...any) (k pat.SigningKey, err error) {
+func scanKey(scan engine.Scan, more ...any) (k keys.SigningKey, err error) {
 	var created, notAfter int64
 	err = scan(append([]any{&k.ID, &k.Algorithm, &k.JWK, &created, &notAfter, &k.Purpose}, more...)...)
 	k.CreatedAt, k.NotAfter = engine.FromNanos(created), engine.FromNanos(notAfter)
@@ -128,9 +129,9 @@ func scanKey(scan engine.Scan, more ...any) (k pat.SigningKey, err error) {
 }
 
 // SigningKeys implements pat.KeyStore, the oldest first.
-func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]pat.SigningKey, error) {
+func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.SigningKey, error) {
 	return engine.All(ctx, s.db, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
-		[]any{engine.Nanos(now)}, func(scan engine.Scan) (pat.SigningKey, error) { return scanKey(scan) })
+		[]any{engine.Nanos(now)}, func(scan engine.Scan) (keys.SigningKey, error) { return scanKey(scan) })
 }
 
 // Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
@@ -156,10 +157,10 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	if seq > newest || seq < 0 || floor != was { // numbers that the database has may be those of other changes
 		seq = 0
 	}
-	revocations, agents, keys := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
+	revocations, agents, signers := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
 	args, agentArgs := []any{seq}, []any{seq}
 	if initial {
-		revocations, agents, keys = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
+		revocations, agents, signers = "until > ?", "seq > 0 AND status <> ?", "not_after = 0 OR not_after > ?"
 		args, agentArgs = []any{engine.Nanos(s.db.Now())}, []any{string(pat.AgentActive)}
 	}
 	var out []pat.Change
@@ -194,7 +195,7 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	for i := range changed {
 		out = append(out, pat.Change{Seq: seqs[i], Agent: &changed[i]})
 	}
-	err = s.db.List(ctx, "SELECT "+keyColumns+", seq FROM signing_keys WHERE "+keys, args, func(scan engine.Scan) error {
+	err = s.db.List(ctx, "SELECT "+keyColumns+", seq FROM signing_keys WHERE "+signers, args, func(scan engine.Scan) error {
 		var c pat.Change
 		k, err := scanKey(scan, &c.Seq)
 		c.Key = &k

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
@@ -73,7 +74,7 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 
 // claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim the id again.
 func (s *Records) claimRecord(
-	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key pat.KeyID, approved bool,
+	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID, approved bool,
 ) (made bool, err error) {
 	var owner pat.AgentID
 	if key != "" {
@@ -114,7 +115,7 @@ func (s *Records) claimRecord(
 }
 
 // claimUnblocked gives a key the record of an id that the operator blocked and unblocked before any agent claimed it.
-func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent, key pat.KeyID, approved bool) error {
+func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent, key keys.ID, approved bool) error {
 	if err := s.addKey(ctx, t, a.Service, a.ID, key); err != nil || !approved || a.Approved {
 		return err
 	}

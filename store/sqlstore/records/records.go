@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore/calls"
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
@@ -17,7 +18,7 @@ import (
 
 var (
 	_ pat.IssuerStore = (*Records)(nil)
-	_ pat.KeyStore    = (*Records)(nil)
+	_ keys.Store      = (*Records)(nil)
 	_ pat.ViewStore   = (*Records)(nil)
 )
 

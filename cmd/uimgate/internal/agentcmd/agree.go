@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/policycmd"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func agentKeygenCommand(s *agentSettings) *cobra.Command {
@@ -46,7 +47,7 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			public, err := pat.NewKey(key.Public())
+			public, err := keys.New(key.Public())
 			if err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ func agentKeygenCommand(s *agentSettings) *cobra.Command {
 			})
 		}),
 	}
-	c.Flags().StringVar(&algorithm, "algorithm", pat.EdDSA, "EdDSA, ES256 or RS256")
+	c.Flags().StringVar(&algorithm, "algorithm", keys.EdDSA, "EdDSA, ES256 or RS256")
 	return c
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 	"github.com/uimgate/uimgate/internal/quote"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // bridgeSettings are the flags of uimgate mcp.
@@ -176,7 +177,7 @@ func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	if _, err := agent.LoadKey(path); !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	key, err := agent.NewKey(pat.EdDSA)
+	key, err := agent.NewKey(keys.EdDSA)
 	if err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func quoted(args []string) string {
 
 // termsFor reads policies as policy explain does, and what each call costs.
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
-	key, err := pat.NewKey(o.Key.Public())
+	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
 		var said strings.Builder
 		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}

@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/lines"
 	"github.com/uimgate/uimgate/internal/quote"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // assistant runs the bridge as uimgate mcp does, and is the assistant on the other end of its stdin and stdout.
@@ -101,7 +102,7 @@ func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 		Budget: budget.New(filepath.Join(dir, "spent.json"), []budget.Limit{limit}, t.Now), Outbox: filepath.Join(dir, "calls.json"),
 		ReadTerms: func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
 			terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
-			who, err := pat.NewKey(key.Public())
+			who, err := keys.New(key.Public())
 			if err != nil {
 				return terms
 			}

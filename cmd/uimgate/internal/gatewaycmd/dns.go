@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/fetch"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // recordTTL is the TTL of the printed records: long enough to be cached, short enough for corrections.
@@ -303,7 +303,7 @@ by the record that uimgate dns --mcp-registry prints. The registry takes each ve
 func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
 	key, err := agent.LoadKey(s.registry)
 	if errors.Is(err, os.ErrNotExist) && !s.verify {
-		if key, err = agent.NewKey(pat.EdDSA); err == nil {
+		if key, err = agent.NewKey(keys.EdDSA); err == nil {
 			err = agent.SaveKey(s.registry, key)
 		}
 		if err == nil {

@@ -18,13 +18,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var agentColumns = []cli.Column[admin.Agent]{
 	cli.TextColumn("agent_id", func(a admin.Agent) pat.AgentID { return a.AgentID }),
 	cli.TextColumn("status", func(a admin.Agent) pat.AgentStatus { return a.Status }),
 	cli.FlagColumn("approved", func(a admin.Agent) bool { return a.Approved }),
-	cli.ListColumn("keys", func(a admin.Agent) []pat.KeyID { return a.Keys }),
+	cli.ListColumn("keys", func(a admin.Agent) []keys.ID { return a.Keys }),
 	cli.TimeColumn("created_at", func(a admin.Agent) time.Time { return a.CreatedAt }),
 	cli.TextColumn("reason", func(a admin.Agent) string { return a.Reason }),
 	cli.TextColumn("name", func(a admin.Agent) string { return a.Name }),
@@ -198,7 +199,7 @@ func thumbprintOf(arg string) (string, error) {
 	if json.Unmarshal(text, &jwk) == nil {
 		value = jwk
 	}
-	key, err := pat.ParsePublicKeyValue(value)
+	key, err := keys.ParseValue(value)
 	if err != nil {
 		return "", fmt.Errorf("the public key in %s: %w", arg, err)
 	}
@@ -258,9 +259,9 @@ func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, err
 	return string(agent.AgentID), nil
 }
 
-func joined(keys []pat.KeyID) string {
-	out := make([]string, 0, len(keys))
-	for _, k := range keys {
+func joined(list []keys.ID) string {
+	out := make([]string, 0, len(list))
+	for _, k := range list {
 		out = append(out, string(k))
 	}
 	return strings.Join(out, " ")

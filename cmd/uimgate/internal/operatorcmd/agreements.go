@@ -15,6 +15,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var agreementColumns = []cli.Column[admin.Agreement]{
@@ -27,7 +28,7 @@ var agreementColumns = []cli.Column[admin.Agreement]{
 	cli.TextColumn("agent_name", func(a admin.Agreement) string { return a.AgentName }),
 	cli.TextColumn("client", func(a admin.Agreement) string { return cmp.Or(consentOf(a).ClientName, consentOf(a).ClientID) }),
 	cli.TextColumn("policy_uid", func(a admin.Agreement) string { return a.PolicyUID }).OnlyCSV(),
-	cli.TextColumn("jkt", func(a admin.Agreement) pat.KeyID { return a.KeyID }).OnlyCSV(),
+	cli.TextColumn("jkt", func(a admin.Agreement) keys.ID { return a.KeyID }).OnlyCSV(),
 	cli.TextColumn("issuer", func(a admin.Agreement) string { return a.Issuer }).OnlyCSV(),
 	cli.TextColumn("form", func(a admin.Agreement) string { return a.Form }).OnlyCSV(),
 	cli.ListColumn("scope", func(a admin.Agreement) []string { return a.Scope }).OnlyCSV(),

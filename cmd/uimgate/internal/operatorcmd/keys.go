@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
 var keyColumns = []cli.Column[admin.Key]{
-	cli.TextColumn("kid", func(k admin.Key) pat.KeyID { return k.ID }),
+	cli.TextColumn("kid", func(k admin.Key) keys.ID { return k.ID }),
 	cli.TextColumn("alg", func(k admin.Key) string { return k.Algorithm }),
-	cli.TextColumn("purpose", func(k admin.Key) pat.KeyPurpose { return k.Purpose }),
+	cli.TextColumn("purpose", func(k admin.Key) keys.Purpose { return k.Purpose }),
 	cli.FlagColumn("signing", func(k admin.Key) bool { return k.Signing }),
 	cli.TimeColumn("created_at", func(k admin.Key) time.Time { return k.CreatedAt }),
 	cli.TimeColumn("not_after", func(k admin.Key) time.Time { return k.NotAfter }),
@@ -69,7 +69,7 @@ func (o *operator) keysRetire() *cobra.Command {
 to agree again. It is for a key that leaked; otherwise rotate is enough.`,
 		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
 		RunE: func(c *cobra.Command, args []string) error {
-			r := admin.Retirement{KeyID: pat.KeyID(args[0]), At: at}
+			r := admin.Retirement{KeyID: keys.ID(args[0]), At: at}
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
 		},
 	}
@@ -115,7 +115,7 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, state.Close()) }()
-	ring, err := pat.OpenKeyring(c.Context(), pat.KeyringConfig{
+	ring, err := keys.Open(c.Context(), keys.Config{
 		Store: state, Files: dir.Keys(), Algorithm: string(cfg.PAT.Algorithm),
 		Overlap: max(time.Minute, cfg.PAT.TTL+cfg.PAT.RenewGrace+2*cfg.PAT.Leeway), Now: time.Now,
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 	"github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var patColumns = []cli.Column[admin.PAT]{
@@ -27,8 +28,8 @@ var patColumns = []cli.Column[admin.PAT]{
 	cli.TimeColumn("expires_at", func(t admin.PAT) time.Time { return t.ExpiresAt }),
 	cli.TextColumn("agreement_id", func(t admin.PAT) pat.AgreementID { return t.AgreementID }),
 	cli.TextColumn("policy_digest", func(t admin.PAT) string { return t.PolicyDigest }).OnlyCSV(),
-	cli.TextColumn("jkt", func(t admin.PAT) pat.KeyID { return t.KeyID }).OnlyCSV(),
-	cli.TextColumn("kid", func(t admin.PAT) pat.KeyID { return t.SigningKeyID }).OnlyCSV(),
+	cli.TextColumn("jkt", func(t admin.PAT) keys.ID { return t.KeyID }).OnlyCSV(),
+	cli.TextColumn("kid", func(t admin.PAT) keys.ID { return t.SigningKeyID }).OnlyCSV(),
 	cli.TimeColumn("ends_at", func(t admin.PAT) time.Time { return t.EndsAt }).OnlyCSV(),
 	cli.TextColumn("renewed_to", func(t admin.PAT) pat.TokenID { return t.RenewedTo }).OnlyCSV(),
 	cli.ListColumn("scope", func(t admin.PAT) []string { return t.Scope }).OnlyCSV(),

@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"cmp"
@@ -19,20 +19,20 @@ import (
 // privateMembers are those that only a private or symmetric key has. RFC 7518 6.
 var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
-// fromJWK reads a JWK from a tree of package strictjson. Unknown members are ignored, x5c and x5u among them: nothing
+// FromJWK reads a JWK from a tree of package strictjson. Unknown members are ignored, x5c and x5u among them: nothing
 // is ever fetched. RFC 7517 4.
-func fromJWK(jwk map[string]any) (Key, error) {
+func FromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
 			return Key{}, privateKey(fmt.Sprintf("the JWK is a private key: it holds %q", name))
 		}
 	}
 	if use, ok := jwk["use"]; ok && use != "sig" {
-		return Key{}, keyErrorf(ErrUnsupportedKey, `the JWK's use is not "sig"`)
+		return Key{}, keyErrorf(ErrUnsupported, `the JWK's use is not "sig"`)
 	}
 	if ops, ok := jwk["key_ops"]; ok {
 		if list, isList := ops.([]any); !isList || !slices.Contains(list, any("verify")) {
-			return Key{}, keyErrorf(ErrUnsupportedKey, `the JWK's key_ops do not hold "verify"`)
+			return Key{}, keyErrorf(ErrUnsupported, `the JWK's key_ops do not hold "verify"`)
 		}
 	}
 	key, err := publicMembers(jwk)
@@ -40,7 +40,7 @@ func fromJWK(jwk map[string]any) (Key, error) {
 		return Key{}, err
 	}
 	if alg, ok := jwk["alg"]; ok && !slices.Contains(jwkAlgorithms[key.algorithm], fmt.Sprint(alg)) {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK's alg does not fit the key")
+		return Key{}, keyErrorf(ErrUnsupported, "the JWK's alg does not fit the key")
 	}
 	return key, nil
 }
@@ -55,33 +55,33 @@ func publicMembers(jwk map[string]any) (Key, error) {
 	case "OKP": // RFC 8037 2
 		x, err := member(jwk, "x", ed25519.PublicKeySize)
 		if err != nil || jwk["crv"] != "Ed25519" {
-			return Key{}, keyErrorf(ErrUnsupportedKey, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
+			return Key{}, keyErrorf(ErrUnsupported, `an OKP key needs crv "Ed25519" and x of 32 bytes`)
 		}
-		return NewKey(ed25519.PublicKey(x))
+		return New(ed25519.PublicKey(x))
 	case "EC": // RFC 7518 6.2
 		x, errX := member(jwk, "x", p256Size)
 		y, errY := member(jwk, "y", p256Size)
 		if errX != nil || errY != nil || jwk["crv"] != "P-256" {
-			return Key{}, keyErrorf(ErrUnsupportedKey, `an EC key needs crv "P-256" and x and y of 32 bytes`)
+			return Key{}, keyErrorf(ErrUnsupported, `an EC key needs crv "P-256" and x and y of 32 bytes`)
 		}
 		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
 		if err != nil {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point of P-256")
 		}
-		return NewKey(public)
+		return New(public)
 	case "RSA": // RFC 7518 6.3
 		n, errN := member(jwk, "n", 0)
 		e, errE := member(jwk, "e", 0)
 		if errN != nil || errE != nil || len(n) > 2*maxRSABits/8 || len(e) > 8 {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "an RSA key needs n and e")
+			return Key{}, keyErrorf(ErrUnsupported, "an RSA key needs n and e")
 		}
 		exponent := binary.BigEndian.Uint64(append(make([]byte, 8-len(e)), e...))
 		if exponent >= 1<<31 {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "the exponent of the RSA key is too long")
+			return Key{}, keyErrorf(ErrUnsupported, "the exponent of the RSA key is too long")
 		}
-		return NewKey(&rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exponent)})
+		return New(&rsa.PublicKey{N: new(big.Int).SetBytes(n), E: int(exponent)})
 	default:
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK's kty is not OKP, EC or RSA")
+		return Key{}, keyErrorf(ErrUnsupported, "the JWK's kty is not OKP, EC or RSA")
 	}
 }
 
@@ -89,11 +89,11 @@ func publicMembers(jwk map[string]any) (Key, error) {
 func member(jwk map[string]any, name string, size int) ([]byte, error) {
 	text, ok := jwk[name].(string)
 	if !ok {
-		return nil, ErrUnsupportedKey
+		return nil, ErrUnsupported
 	}
-	b, err := decodeSegment(strings.TrimRight(text, "="))
+	b, err := DecodeSegment(strings.TrimRight(text, "="))
 	if err != nil || len(b) == 0 || (size > 0 && len(b) != size) {
-		return nil, ErrUnsupportedKey
+		return nil, ErrUnsupported
 	}
 	return b, nil
 }
@@ -139,7 +139,7 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 }
 
 // Current returns the id of the key this process signs with.
-func (k *Keyring) Current() KeyID { return k.signing.Load().ID }
+func (k *Keyring) Current() ID { return k.signing.Load().ID }
 
 // JWKS returns the document of RFC 7517 section 5 with every key that verifies at now.
 func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
@@ -165,5 +165,5 @@ func (k *Keyring) PublicKey(now time.Time) string {
 	if i := slices.IndexFunc(keys, func(s SigningKey) bool { return s.NotAfter.IsZero() }); i >= 0 {
 		lowest = keys[i]
 	}
-	return base64.StdEncoding.EncodeToString(k.set.Load().keys[lowest.ID].key.SPKI())
+	return base64.StdEncoding.EncodeToString(k.set.Load().keys[lowest.ID].Key.SPKI())
 }

@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"crypto/ecdsa"
@@ -6,6 +6,8 @@ import (
 	"crypto/rsa"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 )
@@ -22,9 +24,9 @@ const (
 	hexFromText    = 97 // base64 of the longest DER signature has 96 characters
 )
 
-// detachedSignature decodes the text of a detached signature according to the key: hex if its length is exactly that of hex, base64 or
+// ParseSignature decodes the text of a detached signature according to the key: hex if its length is exactly that of hex, base64 or
 // base64url otherwise. A wrong length is an error before any verification.
-func detachedSignature(k Key, text string) ([]byte, error) {
+func ParseSignature(k Key, text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	size := k.signatureSize()
 	_, curve := k.public.(*ecdsa.PublicKey)
@@ -33,35 +35,35 @@ func detachedSignature(k Key, text string) ([]byte, error) {
 		decode = hex.DecodeString
 	}
 	if len(text) > 2*size+2*maxDER {
-		return nil, errorOfKind(ErrBadSignature, "the signature is longer than any by this key")
+		return nil, errors.New("the signature is longer than any by this key")
 	}
 	signature, err := decode(text)
 	if err != nil {
-		return nil, errorOfKind(ErrBadSignature, "the signature is not a hex, base64 or base64url text of the key's signature size")
+		return nil, errors.New("the signature is not a hex, base64 or base64url text of the key's signature size")
 	}
 	if len(signature) != size && (!curve || len(signature) < minDER || len(signature) > maxDER) {
-		return nil, errorOfKind(ErrBadSignature, "the signature has %d bytes; one by this key has %d", len(signature), size)
+		return nil, fmt.Errorf("the signature has %d bytes; one by this key has %d", len(signature), size)
 	}
 	return signature, nil
 }
 
-// A detached signature is one that is compared with several texts.
-type detached struct {
+// A Detached is a detached signature that is compared with several texts. For RSA the costly operation is done once.
+type Detached struct {
 	key       Key
 	signature []byte
 	opened    rsaSignature // where the key is one of RSA
 }
 
-func newDetached(k Key, signature []byte) detached {
-	d := detached{key: k, signature: signature}
+func NewDetached(k Key, signature []byte) Detached {
+	d := Detached{key: k, signature: signature}
 	if public, ok := k.public.(*rsa.PublicKey); ok {
 		d.opened = openRSA(public, signature)
 	}
 	return d
 }
 
-// verify tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
-func (d detached) verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
+// Verify tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
+func (d Detached) Verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
 	try := func(name string, verify func() bool) bool {
 		if (only != "" && only != name) || !verify() {
 			return false
@@ -84,14 +86,4 @@ func (d detached) verify(text []byte, sum [sha256.Size]byte, only string) (schem
 		}) || try(schemeECDSADER, func() bool { return ecdsa.VerifyASN1(public, sum[:], d.signature) })
 	}
 	return scheme, ok
-}
-
-// verifyOffer tries the byte forms of one policy and returns the one that verified.
-func (d detached) verifyOffer(o Offer) (f form, scheme string, ok bool) {
-	for _, f := range o.forms {
-		if scheme, ok := d.verify(f.text, f.sum, ""); ok {
-			return f, scheme, true
-		}
-	}
-	return form{}, "", false
 }

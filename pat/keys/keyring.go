@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"context"
@@ -14,19 +14,19 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// KeyFiles keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the
+// Files keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the
 // key that signs first.
-type KeyFiles interface {
+type Files interface {
 	// Load returns what Save wrote last, or nil if nothing was saved yet.
 	Load() ([]byte, error)
 	// Save replaces the content as a whole and durably.
 	Save(pem []byte) error
 }
 
-// A KeyringConfig configures a Keyring.
-type KeyringConfig struct {
-	Store     KeyStore
-	Files     KeyFiles
+// A Config configures a Keyring.
+type Config struct {
+	Store     Store
+	Files     Files
 	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key of another algorithm verifies until it ends
 	// Overlap is how long a key verifies after it signed last: at least a minute, and at least as long as a PAT of any
 	// Issuer that uses this Keyring is accepted.
@@ -37,15 +37,15 @@ type KeyringConfig struct {
 // A Keyring holds the key this process signs PATs with, and the public keys of all processes, with which
 // PATs are verified. It is safe for concurrent use.
 type Keyring struct {
-	store   KeyStore
-	files   KeyFiles
-	purpose KeyPurpose
+	store   Store
+	files   Files
+	purpose Purpose
 	alg     string
 	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
 	mu          sync.Mutex // serialises Rotate, Retire and changes of the set
-	signing     atomic.Pointer[signingKey]
+	signing     atomic.Pointer[PrivateKey]
 	set         *atomic.Pointer[keySet] // one for all purposes
 	rereadLimit *rate.Limiter
 }
@@ -53,16 +53,17 @@ type Keyring struct {
 // A keySet is immutable; a change makes another one with the next version.
 type keySet struct {
 	version uint64
-	keys    map[KeyID]verifyingKey
+	keys    map[ID]VerifyingKey
 }
 
-type verifyingKey struct {
+// A VerifyingKey is a public key with its record.
+type VerifyingKey struct {
 	SigningKey
-	key Key
+	Key Key
 }
 
 // live reports whether the key still verifies at now.
-func (k verifyingKey) live(now time.Time) bool {
+func (k VerifyingKey) live(now time.Time) bool {
 	return k.NotAfter.IsZero() || now.Before(k.NotAfter)
 }
 
@@ -72,9 +73,9 @@ const (
 	maxKeyID    = 64
 )
 
-// OpenKeyring reads the public keys of all processes and loads the private key of this one. Where there is no such key
+// Open reads the public keys of all processes and loads the private key of this one. Where there is no such key
 // of the algorithm that is still in use in the store, it makes and registers a new one.
-func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
+func Open(ctx context.Context, c Config) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
 	}
@@ -85,8 +86,8 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 		store: c.Store, files: c.Files, alg: c.Algorithm, now: c.Now,
 		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1), set: &atomic.Pointer[keySet]{},
 	}
-	k.extendOverlap(c.Overlap)
-	k.set.Store(&keySet{version: 1, keys: map[KeyID]verifyingKey{}})
+	k.ExtendOverlap(c.Overlap)
+	k.set.Store(&keySet{version: 1, keys: map[ID]VerifyingKey{}})
 	if err := k.Reload(ctx); err != nil {
 		return nil, err
 	}
@@ -98,15 +99,15 @@ func OpenKeyring(ctx context.Context, c KeyringConfig) (*Keyring, error) {
 
 // For returns a Keyring of another purpose and one algorithm, with a key of its own in files. k publishes its public keys too, and must
 // be notified of changes.
-func (k *Keyring) For(ctx context.Context, purpose KeyPurpose, algorithm string, files KeyFiles) (*Keyring, error) {
+func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, files Files) (*Keyring, error) {
 	if _, ok := methods[algorithm]; !ok {
-		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupportedKey)
+		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupported)
 	}
 	other := &Keyring{
 		store: k.store, files: files, purpose: purpose, alg: algorithm, now: k.now, set: k.set,
 		rereadLimit: rate.NewLimiter(rate.Every(rereadEvery), 1),
 	}
-	other.extendOverlap(time.Duration(k.overlap.Load()))
+	other.ExtendOverlap(time.Duration(k.overlap.Load()))
 	return other, other.open(ctx)
 }
 
@@ -163,7 +164,7 @@ func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
 }
 
 // rotateFrom is Rotate. It does nothing where another call has replaced the key from already.
-func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey, error) {
+func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now := k.signing.Load(); from != nil && now != from {
@@ -199,8 +200,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *signingKey) (SigningKey,
 }
 
 // Retire ends a key at a time: its PATs do not verify from then on. If this process signs with it, it is replaced by
-// another key first. The error is ErrNotFound if there is no such key.
-func (k *Keyring) Retire(ctx context.Context, id KeyID, at time.Time) error {
+// another key first. The error is ErrNoKey if there is no such key.
+func (k *Keyring) Retire(ctx context.Context, id ID, at time.Time) error {
 	if s := k.signing.Load(); s != nil && s.ID == id {
 		if _, err := k.Rotate(ctx); err != nil {
 			return err
@@ -210,7 +211,7 @@ func (k *Keyring) Retire(ctx context.Context, id KeyID, at time.Time) error {
 	defer k.mu.Unlock()
 	registered, ok := k.set.Load().keys[id]
 	if !ok {
-		return ErrNotFound
+		return ErrNoKey
 	}
 	return k.retire(ctx, registered.SigningKey, at)
 }
@@ -250,12 +251,12 @@ func (k *Keyring) Apply(s SigningKey) error {
 			return fmt.Errorf("the record of signing key %.64q does not hold that key", s.ID)
 		}
 		now := k.now()
-		if !ok && !(verifyingKey{SigningKey: s}).live(now) {
+		if !ok && !(VerifyingKey{SigningKey: s}).live(now) {
 			return nil
 		}
 		after := &keySet{version: before.version + 1, keys: maps.Clone(before.keys)}
-		maps.DeleteFunc(after.keys, func(_ KeyID, v verifyingKey) bool { return !v.live(now) })
-		if v := (verifyingKey{s, key}); v.live(now) {
+		maps.DeleteFunc(after.keys, func(_ ID, v VerifyingKey) bool { return !v.live(now) })
+		if v := (VerifyingKey{s, key}); v.live(now) {
 			after.keys[s.ID] = v
 		} else {
 			delete(after.keys, s.ID)
@@ -266,28 +267,28 @@ func (k *Keyring) Apply(s SigningKey) error {
 	}
 }
 
-// lookup finds the key a PAT names. A kid is used as a map key only; an unknown one causes a read of the store, at most
+// Lookup finds the key a PAT names. A kid is used as a map key only; an unknown one causes a read of the store, at most
 // one per second.
-func (k *Keyring) lookup(ctx context.Context, kid KeyID, now time.Time) (verifyingKey, bool) {
+func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
-		return verifyingKey{}, false
+		return VerifyingKey{}, false
 	}
 	v, ok := k.set.Load().keys[kid]
 	if !ok && k.rereadLimit.AllowN(now, 1) {
 		if err := k.Reload(ctx); err != nil {
-			return verifyingKey{}, false
+			return VerifyingKey{}, false
 		}
 		v, ok = k.set.Load().keys[kid]
 	}
 	if !ok || !v.live(now) || v.Purpose != k.purpose {
-		return verifyingKey{}, false
+		return VerifyingKey{}, false
 	}
 	return v, true
 }
 
-// signer returns the key to sign with. A key that was retired, by this or another process, is replaced first: what it
+// PrivateKey returns the key to sign with. A key that was retired, by this or another process, is replaced first: what it
 // signed would not verify for long.
-func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
+func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	s := k.signing.Load()
 	if registered, ok := k.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
 		return s, nil
@@ -298,8 +299,8 @@ func (k *Keyring) signer(ctx context.Context) (*signingKey, error) {
 	return k.signing.Load(), nil
 }
 
-// extendOverlap makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be in use.
-func (k *Keyring) extendOverlap(d time.Duration) {
+// ExtendOverlap makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be in use.
+func (k *Keyring) ExtendOverlap(d time.Duration) {
 	for previous := k.overlap.Load(); int64(d) > previous; previous = k.overlap.Load() {
 		if k.overlap.CompareAndSwap(previous, int64(d)) {
 			return
@@ -307,29 +308,30 @@ func (k *Keyring) extendOverlap(d time.Duration) {
 	}
 }
 
-// version grows whenever the set of keys changes.
-func (k *Keyring) version() uint64 { return k.set.Load().version }
+// Version grows whenever the set of keys changes.
+func (k *Keyring) Version() uint64 { return k.set.Load().version }
 
-// signingKey is the private key, with its public record.
-type signingKey struct {
+// A PrivateKey is a private key with its public record.
+type PrivateKey struct {
 	SigningKey
-	private crypto.Signer
+
+	Private crypto.Signer
 }
 
-func signingKeyOf(private any) (signingKey, error) {
+func signingKeyOf(private any) (PrivateKey, error) {
 	signer, ok := private.(crypto.Signer)
 	if !ok {
-		return signingKey{}, ErrUnsupportedKey
+		return PrivateKey{}, ErrUnsupported
 	}
-	key, err := NewKey(signer.Public())
+	key, err := New(signer.Public())
 	if err != nil {
-		return signingKey{}, err
+		return PrivateKey{}, err
 	}
-	return signingKey{SigningKey{ID: key.Thumbprint(), Algorithm: key.Algorithm(), JWK: key.JWK()}, signer}, nil
+	return PrivateKey{SigningKey{ID: key.Thumbprint(), Algorithm: key.Algorithm(), JWK: key.JWK()}, signer}, nil
 }
 
-func (s signingKey) pkcs8() ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(s.private)
+func (s PrivateKey) pkcs8() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(s.Private)
 	if err != nil {
 		return nil, fmt.Errorf("writing a signing key: %w", err)
 	}

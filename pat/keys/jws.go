@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"context"
@@ -22,95 +22,90 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
-const (
-	TypePAT       = "uim-pat+jwt"
-	TypeAgreement = "uim-agreement+jwt"
-	TypeProof     = "uim-proof+jwt"
-	TypeConsent   = "uim-consent+jwt"
-)
-
 const maxJWSHeader = 8 << 10
 
 var errMalformedJWS = errors.New("not a compact JWS")
 
-// A jws holds the parts of a compact JWS whose signature is not verified. RFC 7515 7.1.
-type jws struct {
-	alg, kid  string
-	sentTyp   string
-	typ       string // lower case, without application/
-	jwk       []byte // as it is in the header; nil: it is not
-	payload   []byte
-	signature []byte
-	input     string // what the signature covers
+// A JWS holds the parts of a compact JWS whose signature is not verified. RFC 7515 7.1.
+type JWS struct {
+	Alg, KeyID string
+	SentTyp    string
+	Typ        string // lower case, without application/
+	JWK        []byte // as it is in the header; nil: it is not
+	Payload    []byte
+	signature  []byte
+	input      string // what the signature covers
 }
 
-// parseJWS splits and decodes a text of at most limit bytes. Every error is errMalformedJWS.
-func parseJWS(text string, limit int) (jws, error) {
+// ParseJWS splits and decodes a text of at most limit bytes. Every error is errMalformedJWS.
+func ParseJWS(text string, limit int) (JWS, error) {
 	if len(text) > limit || strings.Count(text, ".") != 2 {
-		return jws{}, errMalformedJWS
+		return JWS{}, errMalformedJWS
 	}
 	last := strings.LastIndexByte(text, '.')
 	head, body, _ := strings.Cut(text[:last], ".")
 	if len(head) > maxJWSHeader {
-		return jws{}, errMalformedJWS
+		return JWS{}, errMalformedJWS
 	}
-	raw, err := decodeSegment(head)
+	raw, err := DecodeSegment(head)
 	if err != nil {
-		return jws{}, errMalformedJWS
+		return JWS{}, errMalformedJWS
 	}
-	j := jws{input: text[:last]}
+	j := JWS{input: text[:last]}
 	extended := false
 	read := strictjson.Members(raw, func(name, value []byte) {
 		switch string(name) {
 		case "alg":
-			j.alg, _ = strictjson.Text(value)
+			j.Alg, _ = strictjson.Text(value)
 		case "kid":
-			j.kid, _ = strictjson.Text(value)
+			j.KeyID, _ = strictjson.Text(value)
 		case "typ":
-			j.sentTyp, _ = strictjson.Text(value)
+			j.SentTyp, _ = strictjson.Text(value)
 		case "jwk":
-			j.jwk = value
+			j.JWK = value
 		case "crit", "b64", "zip", "enc": // no extension is supported, nor an unencoded payload (RFC 7797)
 			extended = true
 		}
 	})
 	if !read || extended {
-		return jws{}, errMalformedJWS
+		return JWS{}, errMalformedJWS
 	}
-	j.typ = strings.TrimPrefix(strings.ToLower(j.sentTyp), "application/") // RFC 7515 4.1.9
-	if j.payload, err = decodeSegment(body); err != nil {
-		return jws{}, errMalformedJWS
+	j.Typ = strings.TrimPrefix(strings.ToLower(j.SentTyp), "application/") // RFC 7515 4.1.9
+	if j.Payload, err = DecodeSegment(body); err != nil {
+		return JWS{}, errMalformedJWS
 	}
-	if j.signature, err = decodeSegment(text[last+1:]); err != nil || len(j.signature) == 0 {
-		return jws{}, errMalformedJWS
+	if j.signature, err = DecodeSegment(text[last+1:]); err != nil || len(j.signature) == 0 {
+		return JWS{}, errMalformedJWS
 	}
 	return j, nil
 }
 
-// publicKey returns the header's jwk. It returns false if that is not an object.
-func (j jws) publicKey() (map[string]any, bool) {
-	jwk, err := strictjson.DecodeObject(j.jwk)
+// PublicKey returns the header's jwk. It returns false if that is not an object.
+func (j JWS) PublicKey() (map[string]any, bool) {
+	jwk, err := strictjson.DecodeObject(j.JWK)
 	return jwk, err == nil
 }
 
-// decodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that one
+// DecodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that one
 // value has one text.
-func decodeSegment(s string) ([]byte, error) {
+func DecodeSegment(s string) ([]byte, error) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, errMalformedJWS
 	}
 	return base64.RawURLEncoding.Strict().DecodeString(s)
 }
 
+// Method returns the implementation of a supported signature algorithm.
+func Method(algorithm string) jwt.SigningMethod { return methods[algorithm] }
+
 // methods are the supported signature algorithms. HMAC and "none" are not among them.
 var methods = map[string]jwt.SigningMethod{
 	EdDSA: jwt.SigningMethodEdDSA, ES256: jwt.SigningMethodES256, RS256: jwt.SigningMethodRS256,
 }
 
-// verifies reports whether k signed j. The algorithm is that of the key; the alg of the header must be equal to it.
-func (j jws) verifies(k Key) bool {
-	alg := j.alg
+// SignedBy reports whether k signed j. The algorithm is that of the key; the alg of the header must be equal to it.
+func (j JWS) SignedBy(k Key) bool {
+	alg := j.Alg
 	if alg == "Ed25519" { // RFC 9864
 		alg = EdDSA
 	}
@@ -121,9 +116,9 @@ func (j jws) verifies(k Key) bool {
 	return ok && method.Verify(j.input, j.signature, k.public) == nil
 }
 
-// signJWS makes a compact JWS. The signer's public key must be one that NewKey accepts.
-func signJWS(signer crypto.Signer, header map[string]any, payload any) (string, error) {
-	key, err := NewKey(signer.Public())
+// SignJWS makes a compact JWS. The signer's public key must be one that New accepts.
+func SignJWS(signer crypto.Signer, header map[string]any, payload any) (string, error) {
+	key, err := New(signer.Public())
 	if err != nil {
 		return "", err
 	}
@@ -151,8 +146,8 @@ type DetachedJWS struct {
 }
 
 // Signer returns the id of the key that signs next. A key that was retired is replaced first.
-func (k *Keyring) Signer(ctx context.Context) (KeyID, error) {
-	signer, err := k.signer(ctx)
+func (k *Keyring) Signer(ctx context.Context) (ID, error) {
+	signer, err := k.PrivateKey(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +157,7 @@ func (k *Keyring) Signer(ctx context.Context) (KeyID, error) {
 // SignDetached signs a payload with the key of this process. header may hold more than alg and kid, which are set. A key
 // that was retired is replaced first.
 func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, payload []byte) (DetachedJWS, error) {
-	signer, err := k.signer(ctx)
+	signer, err := k.PrivateKey(ctx)
 	if err != nil {
 		return DetachedJWS{}, err
 	}
@@ -176,7 +171,7 @@ func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, paylo
 		return DetachedJWS{}, fmt.Errorf("writing the header: %w", err)
 	}
 	protected := base64.RawURLEncoding.EncodeToString(head)
-	signature, err := sign(signer.private, []byte(protected+"."+base64.RawURLEncoding.EncodeToString(payload)))
+	signature, err := sign(signer.Private, []byte(protected+"."+base64.RawURLEncoding.EncodeToString(payload)))
 	if err != nil {
 		return DetachedJWS{}, fmt.Errorf("signing: %w", err)
 	}
@@ -205,6 +200,6 @@ func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 		rs.S.FillBytes(raw[p256Size:])
 		return raw, nil
 	default:
-		return nil, ErrUnsupportedKey
+		return nil, ErrUnsupported
 	}
 }

@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"bytes"
@@ -14,17 +14,17 @@ import (
 // maxKeyText bounds a public key as sent, in bytes; RSA of 4096 bits as base64 of PEM needs 1.1 KiB.
 const maxKeyText = 16 << 10
 
-// ParsePublicKey reads a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),
+// Parse reads a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),
 // base64 or base64url of such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw
-// Ed25519 key. Certificates and private keys are rejected. The error is of kind ErrWeakKey or ErrUnsupportedKey.
-func ParsePublicKey(text string) (Key, error) {
+// Ed25519 key. Certificates and private keys are rejected. The error is of kind ErrWeak or ErrUnsupported.
+func Parse(text string) (Key, error) {
 	if len(text) > maxKeyText {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupported, "a public key is at most %d bytes", maxKeyText)
 	}
 	text = strings.TrimSpace(text)
 	switch {
 	case text == "":
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is empty")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key is empty")
 	case strings.HasPrefix(text, "-----"):
 		return fromPEM([]byte(text))
 	case strings.HasPrefix(text, "{"):
@@ -32,11 +32,11 @@ func ParsePublicKey(text string) (Key, error) {
 	}
 	b, err := decodeBase64(text)
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is neither PEM, JWK nor base64")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key is neither PEM, JWK nor base64")
 	}
 	switch {
 	case len(b) == ed25519.PublicKeySize:
-		return NewKey(ed25519.PublicKey(b))
+		return New(ed25519.PublicKey(b))
 	case bytes.HasPrefix(bytes.TrimSpace(b), []byte("-----")):
 		return fromPEM(bytes.TrimSpace(b))
 	default:
@@ -44,29 +44,29 @@ func ParsePublicKey(text string) (Key, error) {
 	}
 }
 
-// ParsePublicKeyValue is ParsePublicKey for a value of a JSON document that package strictjson decoded:
+// ParseValue is Parse for a value of a JSON document that package strictjson decoded:
 // a string, or a JWK as an object.
-func ParsePublicKeyValue(v any) (Key, error) {
+func ParseValue(v any) (Key, error) {
 	switch v := v.(type) {
 	case string:
-		return ParsePublicKey(v)
+		return Parse(v)
 	case map[string]any:
-		return fromJWK(v)
+		return FromJWK(v)
 	default:
-		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
+		return Key{}, keyErrorf(ErrUnsupported, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
 	}
 }
 
 // ParseJWK reads a public key in the form of RFC 7517.
 func ParseJWK(raw []byte) (Key, error) {
 	if len(raw) > maxKeyText {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupported, "a public key is at most %d bytes", maxKeyText)
 	}
 	jwk, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the JWK is not one JSON object without repeated members")
+		return Key{}, keyErrorf(ErrUnsupported, "the JWK is not one JSON object without repeated members")
 	}
-	return fromJWK(jwk)
+	return FromJWK(jwk)
 }
 
 // ParseSPKI reads a DER SubjectPublicKeyInfo.
@@ -76,15 +76,15 @@ func ParseSPKI(der []byte) (Key, error) {
 		return Key{}, privateKey("that is a private key")
 	}
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
 	}
-	return NewKey(public)
+	return New(public)
 }
 
 // privateKey is the error of a key that only its owner may have.
 func privateKey(what string) error {
-	return &KeyError{
-		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupportedKey,
+	return &Error{
+		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupported,
 	}
 }
 
@@ -103,7 +103,7 @@ func isPrivate(der []byte) bool {
 func fromPEM(text []byte) (Key, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the public key is not one PEM block")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key is not one PEM block")
 	}
 	switch {
 	case block.Type == "PUBLIC KEY":
@@ -111,13 +111,13 @@ func fromPEM(text []byte) (Key, error) {
 	case block.Type == "RSA PUBLIC KEY":
 		public, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "the PEM block holds no PKCS#1 public key")
+			return Key{}, keyErrorf(ErrUnsupported, "the PEM block holds no PKCS#1 public key")
 		}
-		return NewKey(public)
+		return New(public)
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
 		return Key{}, privateKey("that is a private key")
 	default:
-		return Key{}, keyErrorf(ErrUnsupportedKey, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
+		return Key{}, keyErrorf(ErrUnsupported, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
 	}
 }
 

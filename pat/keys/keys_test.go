@@ -1,4 +1,4 @@
-package pat_test
+package keys_test
 
 import (
 	"crypto"
@@ -18,10 +18,11 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/uimgate/uimgate/internal/strictjson"
-	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 func TestThumbprintsOfTheRFCs(t *testing.T) {
@@ -35,7 +36,7 @@ func TestThumbprintsOfTheRFCs(t *testing.T) {
 			"NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs",
 		},
 	} {
-		k, err := pat.ParsePublicKey(tt.jwk)
+		k, err := keys.Parse(tt.jwk)
 		if err != nil || string(k.Thumbprint()) != tt.want {
 			t.Errorf("%s: %s, %v", name, k.Thumbprint(), err)
 		}
@@ -57,8 +58,8 @@ func keyTexts(tb testing.TB, public crypto.PublicKey) map[string]string {
 		"base64 of DER":            base64.StdEncoding.EncodeToString(der),
 		"base64 of DER, two lines": base64.StdEncoding.EncodeToString(der)[:40] + "\r\n" + base64.StdEncoding.EncodeToString(der)[40:],
 		"base64url of DER":         base64.RawURLEncoding.EncodeToString(der),
-		"JWK":                      string(must(pat.NewKey(public)).JWK()),
-		"JWK with members of no use": strings.Replace(string(must(pat.NewKey(public)).JWK()), "{",
+		"JWK":                      string(must(keys.New(public)).JWK()),
+		"JWK with members of no use": strings.Replace(string(must(keys.New(public)).JWK()), "{",
 			`{"x5u":"https://attacker.example","ext":true,"key_ops":["verify"],`, 1),
 	}
 	switch public := public.(type) {
@@ -75,17 +76,17 @@ func TestPublicKeysAsAgentsSendThem(t *testing.T) {
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
 		want := keyOf(t, signer)
 		for name, text := range keyTexts(t, signer.Public()) {
-			got, err := pat.ParsePublicKey(text)
+			got, err := keys.Parse(text)
 			if err != nil || got.Thumbprint() != want.Thumbprint() || string(got.SPKI()) != string(want.SPKI()) ||
 				got.Algorithm() != want.Algorithm() {
 				t.Errorf("%T as %s: %v", signer, name, err)
 			}
 		}
 		object := must(strictjson.Decode(want.JWK()))
-		if got, err := pat.ParsePublicKeyValue(object); err != nil || got.Thumbprint() != want.Thumbprint() {
+		if got, err := keys.ParseValue(object); err != nil || got.Thumbprint() != want.Thumbprint() {
 			t.Errorf("%T as a JSON object: %v", signer, err)
 		}
-		if got, err := pat.ParseSPKI(want.SPKI()); err != nil || got.Thumbprint() != want.Thumbprint() {
+		if got, err := keys.ParseSPKI(want.SPKI()); err != nil || got.Thumbprint() != want.Thumbprint() {
 			t.Errorf("%T as SPKI: %v", signer, err)
 		}
 	}
@@ -120,94 +121,94 @@ func TestKeysThatAreRefused(t *testing.T) {
 		text string
 		want error
 	}{
-		"empty":                    {"", pat.ErrUnsupportedKey},
-		"too long":                 {strings.Repeat("A", 20_000), pat.ErrUnsupportedKey},
-		"no base64":                {"ключ", pat.ErrUnsupportedKey},
-		"31 bytes":                 {b64(make([]byte, 31)), pat.ErrUnsupportedKey},
-		"33 bytes":                 {b64(make([]byte, 33)), pat.ErrUnsupportedKey},
-		"RSA-1024, PKCS#1":         {block("RSA PUBLIC KEY", der1024), pat.ErrWeakKey},
-		"RSA-1024, JWK":            {rsaJWK(new(big.Int).SetBytes(rsa1024), 65537), pat.ErrWeakKey},
-		"RSA-2047":                 {rsaJWK(new(big.Int).Rsh(n, 1), 65537), pat.ErrWeakKey},
-		"RSA-4104":                 {rsaJWK(new(big.Int).SetBit(n, 4103, 1), 65537), pat.ErrUnsupportedKey},
-		"RSA-8200":                 {rsaJWK(new(big.Int).SetBit(n, 8199, 1), 65537), pat.ErrUnsupportedKey},
-		"RSA, exponent 65539":      {rsaJWK(n, 65539), pat.ErrUnsupportedKey},
-		"RSA, exponent 2^31 - 1":   {rsaJWK(n, 1<<31-1), pat.ErrUnsupportedKey},
-		"RSA of 60000 bits":        {rsaJWK(new(big.Int).SetBit(n, 60_000, 1), 65537), pat.ErrUnsupportedKey},
-		"RSA, exponent 3":          {rsaJWK(n, 3), pat.ErrWeakKey},
-		"RSA, exponent 1":          {rsaJWK(n, 1), pat.ErrWeakKey},
-		"RSA, even exponent":       {rsaJWK(n, 65538), pat.ErrUnsupportedKey},
-		"RSA, exponent of 33 bits": {rsaJWK(n, 1<<32+1), pat.ErrUnsupportedKey},
-		"RSA, exponent of 64 bits": {rsaJWK(n, 1<<63+1), pat.ErrUnsupportedKey},
-		"RSA, even modulus":        {rsaJWK(new(big.Int).Add(n, big.NewInt(1)), 65537), pat.ErrWeakKey},
-		"RSA without modulus":      {`{"kty":"RSA","n":"","e":"AQAB"}`, pat.ErrUnsupportedKey},
+		"empty":                    {"", keys.ErrUnsupported},
+		"too long":                 {strings.Repeat("A", 20_000), keys.ErrUnsupported},
+		"no base64":                {"ключ", keys.ErrUnsupported},
+		"31 bytes":                 {b64(make([]byte, 31)), keys.ErrUnsupported},
+		"33 bytes":                 {b64(make([]byte, 33)), keys.ErrUnsupported},
+		"RSA-1024, PKCS#1":         {block("RSA PUBLIC KEY", der1024), keys.ErrWeak},
+		"RSA-1024, JWK":            {rsaJWK(new(big.Int).SetBytes(rsa1024), 65537), keys.ErrWeak},
+		"RSA-2047":                 {rsaJWK(new(big.Int).Rsh(n, 1), 65537), keys.ErrWeak},
+		"RSA-4104":                 {rsaJWK(new(big.Int).SetBit(n, 4103, 1), 65537), keys.ErrUnsupported},
+		"RSA-8200":                 {rsaJWK(new(big.Int).SetBit(n, 8199, 1), 65537), keys.ErrUnsupported},
+		"RSA, exponent 65539":      {rsaJWK(n, 65539), keys.ErrUnsupported},
+		"RSA, exponent 2^31 - 1":   {rsaJWK(n, 1<<31-1), keys.ErrUnsupported},
+		"RSA of 60000 bits":        {rsaJWK(new(big.Int).SetBit(n, 60_000, 1), 65537), keys.ErrUnsupported},
+		"RSA, exponent 3":          {rsaJWK(n, 3), keys.ErrWeak},
+		"RSA, exponent 1":          {rsaJWK(n, 1), keys.ErrWeak},
+		"RSA, even exponent":       {rsaJWK(n, 65538), keys.ErrUnsupported},
+		"RSA, exponent of 33 bits": {rsaJWK(n, 1<<32+1), keys.ErrUnsupported},
+		"RSA, exponent of 64 bits": {rsaJWK(n, 1<<63+1), keys.ErrUnsupported},
+		"RSA, even modulus":        {rsaJWK(new(big.Int).Add(n, big.NewInt(1)), 65537), keys.ErrWeak},
+		"RSA without modulus":      {`{"kty":"RSA","n":"","e":"AQAB"}`, keys.ErrUnsupported},
 		"P-384": {string(pem.EncodeToMemory(&pem.Block{
 			Type:  "PUBLIC KEY",
 			Bytes: must(x509.MarshalPKIXPublicKey(p384.Public())),
-		})), pat.ErrUnsupportedKey},
+		})), keys.ErrUnsupported},
 		"P-256 off the curve, JWK": {
 			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(offCurve[1:33]), b64(offCurve[33:])),
-			pat.ErrUnsupportedKey,
+			keys.ErrUnsupported,
 		},
-		"P-256 off the curve, DER": {b64(spkiOff), pat.ErrUnsupportedKey},
+		"P-256 off the curve, DER": {b64(spkiOff), keys.ErrUnsupported},
 		"P-256 at infinity": {
 			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(make([]byte, 32)), b64(make([]byte, 32))),
-			pat.ErrUnsupportedKey,
+			keys.ErrUnsupported,
 		},
 		"P-256 with a short x": {
 			fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":"%s","y":"%s"}`, b64(point[2:33]), b64(point[33:])),
-			pat.ErrUnsupportedKey,
+			keys.ErrUnsupported,
 		},
 		"secp256k1": {
 			fmt.Sprintf(`{"kty":"EC","crv":"secp256k1","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:])),
-			pat.ErrUnsupportedKey,
+			keys.ErrUnsupported,
 		},
-		"X25519":                     {strings.Replace(good, "Ed25519", "X25519", 1), pat.ErrUnsupportedKey},
-		"symmetric":                  {`{"kty":"oct","k":"c2VjcmV0"}`, pat.ErrUnsupportedKey},
-		"JWK with private d":         {strings.Replace(good, "{", `{"d":"AAAA",`, 1), pat.ErrUnsupportedKey},
-		"JWK with private d null":    {strings.Replace(good, "{", `{"d":null,`, 1), pat.ErrUnsupportedKey},
-		"JWK for encryption":         {strings.Replace(good, `"use":"sig"`, `"use":"enc"`, 1), pat.ErrUnsupportedKey},
-		"JWK of another alg":         {strings.Replace(good, `"alg":"EdDSA"`, `"alg":"HS256"`, 1), pat.ErrUnsupportedKey},
-		"JWK with alg none":          {strings.Replace(good, `"alg":"EdDSA"`, `"alg":"none"`, 1), pat.ErrUnsupportedKey},
-		"JWK that may not verify":    {strings.Replace(good, "{", `{"key_ops":["sign"],`, 1), pat.ErrUnsupportedKey},
-		"JWK with a member twice":    {strings.Replace(good, "{", `{"kty":"RSA",`, 1), pat.ErrUnsupportedKey},
-		"JWK cut off":                {good[:40], pat.ErrUnsupportedKey},
-		"JWK nested deep":            {`{"kty":` + strings.Repeat(`[`, 5000), pat.ErrUnsupportedKey},
-		"private key":                {block("PRIVATE KEY", privateDER), pat.ErrUnsupportedKey},
-		"private key, base64 of DER": {b64(privateDER), pat.ErrUnsupportedKey},
-		"certificate":                {block("CERTIFICATE", keyOf(t, edKey()).SPKI()), pat.ErrUnsupportedKey},
+		"X25519":                     {strings.Replace(good, "Ed25519", "X25519", 1), keys.ErrUnsupported},
+		"symmetric":                  {`{"kty":"oct","k":"c2VjcmV0"}`, keys.ErrUnsupported},
+		"JWK with private d":         {strings.Replace(good, "{", `{"d":"AAAA",`, 1), keys.ErrUnsupported},
+		"JWK with private d null":    {strings.Replace(good, "{", `{"d":null,`, 1), keys.ErrUnsupported},
+		"JWK for encryption":         {strings.Replace(good, `"use":"sig"`, `"use":"enc"`, 1), keys.ErrUnsupported},
+		"JWK of another alg":         {strings.Replace(good, `"alg":"EdDSA"`, `"alg":"HS256"`, 1), keys.ErrUnsupported},
+		"JWK with alg none":          {strings.Replace(good, `"alg":"EdDSA"`, `"alg":"none"`, 1), keys.ErrUnsupported},
+		"JWK that may not verify":    {strings.Replace(good, "{", `{"key_ops":["sign"],`, 1), keys.ErrUnsupported},
+		"JWK with a member twice":    {strings.Replace(good, "{", `{"kty":"RSA",`, 1), keys.ErrUnsupported},
+		"JWK cut off":                {good[:40], keys.ErrUnsupported},
+		"JWK nested deep":            {`{"kty":` + strings.Repeat(`[`, 5000), keys.ErrUnsupported},
+		"private key":                {block("PRIVATE KEY", privateDER), keys.ErrUnsupported},
+		"private key, base64 of DER": {b64(privateDER), keys.ErrUnsupported},
+		"certificate":                {block("CERTIFICATE", keyOf(t, edKey()).SPKI()), keys.ErrUnsupported},
 		"two PEM blocks": {
 			block("PUBLIC KEY", keyOf(t, edKey()).SPKI()) + block("PUBLIC KEY", keyOf(t, ecKey()).SPKI()),
-			pat.ErrUnsupportedKey,
+			keys.ErrUnsupported,
 		},
-		"DER and more":               {b64(append(append([]byte{}, keyOf(t, edKey()).SPKI()...), 0)), pat.ErrUnsupportedKey},
-		"Ed25519 of order 1":         {b64(le(1)), pat.ErrWeakKey},
-		"Ed25519 of order 4":         {b64(le(0)), pat.ErrWeakKey},
-		"Ed25519 of order 4, signed": {b64(append(make([]byte, 31), 0x80)), pat.ErrWeakKey},
-		"Ed25519 of order 2":         {b64(nearP(0xec)), pat.ErrWeakKey},
+		"DER and more":               {b64(append(append([]byte{}, keyOf(t, edKey()).SPKI()...), 0)), keys.ErrUnsupported},
+		"Ed25519 of order 1":         {b64(le(1)), keys.ErrWeak},
+		"Ed25519 of order 4":         {b64(le(0)), keys.ErrWeak},
+		"Ed25519 of order 4, signed": {b64(append(make([]byte, 31), 0x80)), keys.ErrWeak},
+		"Ed25519 of order 2":         {b64(nearP(0xec)), keys.ErrWeak},
 		"Ed25519 of order 8": {
 			b64(must(hex.DecodeString("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"))),
-			pat.ErrWeakKey,
+			keys.ErrWeak,
 		},
 		"Ed25519 of order 8, too": {
 			b64(must(hex.DecodeString("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))),
-			pat.ErrWeakKey,
+			keys.ErrWeak,
 		},
-		"Ed25519 off the curve":             {b64(le(2)), pat.ErrUnsupportedKey},
-		"Ed25519 not canonical":             {b64(nearP(0xf0)), pat.ErrUnsupportedKey},
-		"Ed25519 of order 1, not canonical": {b64(nearP(0xee)), pat.ErrWeakKey},
+		"Ed25519 off the curve":             {b64(le(2)), keys.ErrUnsupported},
+		"Ed25519 not canonical":             {b64(nearP(0xf0)), keys.ErrUnsupported},
+		"Ed25519 of order 1, not canonical": {b64(nearP(0xee)), keys.ErrWeak},
 	} {
-		k, err := pat.ParsePublicKey(tt.text)
+		k, err := keys.Parse(tt.text)
 		if !errors.Is(err, tt.want) || !k.IsZero() {
 			t.Errorf("%s: %v, want kind %v", name, err, tt.want)
 		}
 	}
 	for _, v := range []any{nil, true, json.Number("1"), []any{"x"}} {
-		if _, err := pat.ParsePublicKeyValue(v); !errors.Is(err, pat.ErrUnsupportedKey) {
+		if _, err := keys.ParseValue(v); !errors.Is(err, keys.ErrUnsupported) {
 			t.Errorf("%v: %v", v, err)
 		}
 	}
 	for _, k := range []crypto.PublicKey{nil, (*rsa.PublicKey)(nil), (*ecdsa.PublicKey)(nil), ed25519.PublicKey(nil), &rsa.PublicKey{}, "x"} {
-		if _, err := pat.NewKey(k); !errors.Is(err, pat.ErrUnsupportedKey) {
+		if _, err := keys.New(k); !errors.Is(err, keys.ErrUnsupported) {
 			t.Errorf("%T: %v", k, err)
 		}
 	}
@@ -230,7 +231,7 @@ func nearP(low byte) []byte {
 // Every key that crypto/ed25519 makes is accepted: both have the same arithmetic.
 func TestEveryGeneratedEd25519KeyIsAccepted(t *testing.T) {
 	for range 200 {
-		if _, err := pat.NewKey(newEd().Public()); err != nil {
+		if _, err := keys.New(newEd().Public()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -243,17 +244,41 @@ func FuzzParsePublicKey(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		k, err := pat.ParsePublicKey(text)
+		k, err := keys.Parse(text)
 		if err != nil {
-			if !k.IsZero() || (!errors.Is(err, pat.ErrWeakKey) && !errors.Is(err, pat.ErrUnsupportedKey)) {
+			if !k.IsZero() || (!errors.Is(err, keys.ErrWeak) && !errors.Is(err, keys.ErrUnsupported)) {
 				t.Fatalf("%v, %v", k, err)
 			}
 			return
 		}
 		for name, again := range keyTexts(t, k.Public()) {
-			if same, err := pat.ParsePublicKey(again); err != nil || same.Thumbprint() != k.Thumbprint() {
+			if same, err := keys.Parse(again); err != nil || same.Thumbprint() != k.Thumbprint() {
 				t.Fatalf("as %s: %v", name, err)
 			}
 		}
 	})
+}
+
+// Keys of every kind, made once.
+var (
+	rsaKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
+	ecKey  = sync.OnceValue(func() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
+	edKey  = sync.OnceValue(newEd)
+)
+
+func newEd() ed25519.PrivateKey {
+	_, k, err := ed25519.GenerateKey(rand.Reader)
+	return must(k, err)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func keyOf(tb testing.TB, s crypto.Signer) keys.Key {
+	tb.Helper()
+	return must(keys.New(s.Public()))
 }

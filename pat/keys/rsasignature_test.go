@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"math/big"
 	"testing"
@@ -73,24 +72,5 @@ func checkRSASignature(t *testing.T, name string, key *rsa.PrivateKey, signature
 	pss := rsa.VerifyPSS(&key.PublicKey, crypto.SHA256, sum[:], signature, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthAuto}) == nil
 	if opened.isPKCS1(sum) != pkcs1 || opened.isPSS(sum) != pss {
 		t.Fatalf("%s: PKCS#1 %t, PSS %t; crypto/rsa: %t, %t", name, opened.isPKCS1(sum), opened.isPSS(sum), pkcs1, pss)
-	}
-}
-
-// BenchmarkADetachedSignatureOfNobody is what a stranger's signature by the largest key costs after eight changes of policy.
-func BenchmarkADetachedSignatureOfNobody(b *testing.B) {
-	key, err := NewKey(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), maxRSABits-1, 1), E: rsaExponent})
-	if err != nil {
-		b.Fatal(err)
-	}
-	offer, err := NewOffer([]byte(`{"uid": "https://shop.example/policy/1", "a": 1.0}`), "https://shop.example/policy/1")
-	if err != nil {
-		b.Fatal(err)
-	}
-	past := []Offer{offer, offer, offer, offer, offer, offer, offer, offer}
-	p := Presented{AgentID: "agent", Key: key, Signed: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x55}, maxRSABits/8))}
-	for b.Loop() {
-		if _, err := verifyPresented(p, Recipient{Issuer: "shop.example"}, offer, past); err == nil {
-			b.Fatal("it verified")
-		}
 	}
 }

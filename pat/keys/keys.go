@@ -1,4 +1,4 @@
-package pat
+package keys
 
 import (
 	"bytes"
@@ -37,13 +37,13 @@ const (
 type Key struct {
 	public     crypto.PublicKey
 	algorithm  string
-	thumbprint KeyID
+	thumbprint ID
 	spki       []byte
 }
 
-// NewKey accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeakKey or
-// ErrUnsupportedKey.
-func NewKey(public crypto.PublicKey) (Key, error) {
+// New accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeak or
+// ErrUnsupported.
+func New(public crypto.PublicKey) (Key, error) {
 	k := Key{public: public}
 	switch public := public.(type) {
 	case ed25519.PublicKey:
@@ -53,10 +53,10 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 		k.algorithm = EdDSA
 	case *ecdsa.PublicKey:
 		if public == nil || public.Curve != elliptic.P256() {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "of the elliptic curves only P-256 is accepted")
+			return Key{}, keyErrorf(ErrUnsupported, "of the elliptic curves only P-256 is accepted")
 		}
 		if _, err := public.ECDH(); err != nil {
-			return Key{}, keyErrorf(ErrUnsupportedKey, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point of P-256")
 		}
 		k.algorithm = ES256
 	case *rsa.PublicKey:
@@ -65,15 +65,15 @@ func NewKey(public crypto.PublicKey) (Key, error) {
 		}
 		k.algorithm = RS256
 	default:
-		return Key{}, ErrUnsupportedKey
+		return Key{}, ErrUnsupported
 	}
 	spki, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupportedKey, "the key cannot be written as SubjectPublicKeyInfo")
+		return Key{}, keyErrorf(ErrUnsupported, "the key cannot be written as SubjectPublicKeyInfo")
 	}
 	k.spki = spki
 	sum := sha256.Sum256(k.members())
-	k.thumbprint = KeyID(base64.RawURLEncoding.EncodeToString(sum[:]))
+	k.thumbprint = ID(base64.RawURLEncoding.EncodeToString(sum[:]))
 	return k, nil
 }
 
@@ -87,7 +87,7 @@ func (k Key) Public() crypto.PublicKey { return k.public }
 func (k Key) Algorithm() string { return k.algorithm }
 
 // Thumbprint returns the id of the key: base64url of the SHA-256 thumbprint of RFC 7638.
-func (k Key) Thumbprint() KeyID { return k.thumbprint }
+func (k Key) Thumbprint() ID { return k.thumbprint }
 
 // SPKI returns the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
 func (k Key) SPKI() []byte { return k.spki }
@@ -106,19 +106,19 @@ func (k Key) signatureSize() int {
 
 func checkRSA(public *rsa.PublicKey) error {
 	if public == nil || public.N == nil {
-		return ErrUnsupportedKey
+		return ErrUnsupported
 	}
 	switch bits := public.N.BitLen(); {
 	case bits < minRSABits:
-		return keyErrorf(ErrWeakKey, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
+		return keyErrorf(ErrWeak, "an RSA key of %d bits is too weak: use %d to %d", bits, minRSABits, maxRSABits)
 	case bits > maxRSABits:
-		return keyErrorf(ErrUnsupportedKey, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
+		return keyErrorf(ErrUnsupported, "an RSA key of %d bits is too long: use %d to %d", bits, minRSABits, maxRSABits)
 	case public.N.Bit(0) == 0:
-		return keyErrorf(ErrWeakKey, "the modulus of the RSA key is even")
+		return keyErrorf(ErrWeak, "the modulus of the RSA key is even")
 	case public.E < rsaExponent:
-		return keyErrorf(ErrWeakKey, "the exponent of the RSA key is too small: use %d", rsaExponent)
+		return keyErrorf(ErrWeak, "the exponent of the RSA key is too small: use %d", rsaExponent)
 	case public.E > rsaExponent: // it makes each verification cost more
-		return keyErrorf(ErrUnsupportedKey, "the exponent of the RSA key is too large: use %d", rsaExponent)
+		return keyErrorf(ErrUnsupported, "the exponent of the RSA key is too large: use %d", rsaExponent)
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ func checkEd25519(public ed25519.PublicKey) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, edkey.ErrWeak):
-		return keyErrorf(ErrWeakKey, "%s", err)
+		return keyErrorf(ErrWeak, "%s", err)
 	default:
-		return keyErrorf(ErrUnsupportedKey, "%s", err)
+		return keyErrorf(ErrUnsupported, "%s", err)
 	}
 }
 
@@ -144,7 +144,7 @@ const (
 )
 
 // newSigningKey makes a key pair.
-func newSigningKey(algorithm string) (signingKey, error) {
+func newSigningKey(algorithm string) (PrivateKey, error) {
 	var private any
 	var err error
 	switch algorithm {
@@ -158,14 +158,14 @@ func newSigningKey(algorithm string) (signingKey, error) {
 		err = fmt.Errorf("there is no algorithm %q", algorithm)
 	}
 	if err != nil {
-		return signingKey{}, fmt.Errorf("making a signing key: %w", err)
+		return PrivateKey{}, fmt.Errorf("making a signing key: %w", err)
 	}
 	return signingKeyOf(private)
 }
 
 // writeSigningKeys writes the key that signs and, if there is one, the key before it.
-func writeSigningKeys(first signingKey, before *signingKey) ([]byte, error) {
-	keys := []signingKey{first}
+func writeSigningKeys(first PrivateKey, before *PrivateKey) ([]byte, error) {
+	keys := []PrivateKey{first}
 	if before != nil {
 		keys = append(keys, *before)
 	}
@@ -186,11 +186,11 @@ var errKeyFile = errors.New("the signing keys are not PEM blocks \"PRIVATE KEY\"
 	"file, or remove it to start with a new key")
 
 // parseSigningKeys reads the output of writeSigningKeys. The error never quotes the file.
-func parseSigningKeys(text []byte) ([]signingKey, error) {
+func parseSigningKeys(text []byte) ([]PrivateKey, error) {
 	if len(text) > maxKeyFile {
 		return nil, errKeyFile
 	}
-	var out []signingKey
+	var out []PrivateKey
 	for text = bytes.TrimSpace(text); len(text) > 0; text = bytes.TrimSpace(text) {
 		block, rest := pem.Decode(text)
 		if block == nil || block.Type != pemPrivate || len(out) == maxKeyCount {

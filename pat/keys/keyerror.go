@@ -1,0 +1,35 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The errors about keys. Each names the reason of the refusal that agents get.
+var (
+	// ErrUnsupported means that the key is not of a kind, form or use that is accepted. UNSUPPORTED_KEY.
+	ErrUnsupported = errors.New("the key is not an Ed25519, ECDSA P-256 or RSA public key in a form that is accepted")
+	// ErrWeak means that the key gives too little security to be evidence. WEAK_KEY.
+	ErrWeak = errors.New("the key is too weak")
+	// ErrNoKey means that no key has the id.
+	ErrNoKey = errors.New("no signing key has that id")
+)
+
+// An Error describes what is wrong with a key that was sent. It holds no part of the key.
+type Error struct {
+	Reason  string
+	Private bool  // it is a private key
+	kind    error // ErrUnsupported or ErrWeak
+}
+
+func (e *Error) Error() string { return e.Reason }
+
+// Unwrap returns ErrUnsupported or ErrWeak.
+func (e *Error) Unwrap() error { return e.kind }
+
+// Unsupported returns an *Error of kind ErrUnsupported.
+func Unsupported(why string) error { return keyErrorf(ErrUnsupported, "%s", why) }
+
+func keyErrorf(kind error, format string, args ...any) error {
+	return &Error{Reason: fmt.Sprintf(format, args...), kind: kind}
+}

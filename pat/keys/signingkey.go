@@ -1,0 +1,33 @@
+package keys
+
+import (
+	"context"
+	"time"
+)
+
+// A Purpose is what a key signs. No key verifies what another purpose signed.
+type Purpose string
+
+// The purposes of keys.
+const (
+	ForPATs  Purpose = ""
+	ForCards Purpose = "card" // descriptions of services, such as the agent card of A2A
+)
+
+// A SigningKey is the public half of a key that signs PATs, or of a key of another purpose.
+type SigningKey struct {
+	ID        ID // kid
+	Purpose   Purpose
+	Algorithm string // EdDSA, ES256, RS256
+	JWK       []byte // the public key, RFC 7517
+	CreatedAt time.Time
+	NotAfter  time.Time // when the last PAT it signed has expired; zero while it still signs
+}
+
+// A Store holds the state of a Keyring that outlives the process: the public keys of all processes.
+type Store interface {
+	// AddSigningKey registers a public key; the same id again updates NotAfter.
+	AddSigningKey(ctx context.Context, k SigningKey) error
+	// SigningKeys returns those whose NotAfter is zero or after now.
+	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)
+}
