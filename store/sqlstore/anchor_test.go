@@ -60,6 +60,33 @@ func TestAClockThatIsSetRightBeforeARestartAdmitsNoMore(t *testing.T) {
 	}
 }
 
+// The slots of long periods are moved by whole slots, so that they begin up to one slot after the new time. The clock must not jump there at
+// the next start: what was counted in short periods would be over.
+func TestAClockThatIsSetRightDoesNotJumpAtTheStartAfter(t *testing.T) {
+	t.Parallel()
+	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
+	m.wall.Advance(time.Date(2026, 10, 31, 12, 0, 5, 0, time.UTC).Sub(m.wall.Now()))
+	s := m.open(t, place)
+	if n := admitted(t, s, 1, limit.Week); n != 1 {
+		t.Fatalf("%d admitted", n)
+	}
+	for range 3 {
+		m.wall.Advance(70 * time.Second)
+		if n := admitted(t, s, 20, limit.Second); n > 20 {
+			t.Fatalf("%d admitted", n)
+		}
+		for range 3 {
+			closeStore(t, s)
+			s = m.open(t, place)
+			if n := admitted(t, s, 20, limit.Second); n != 0 {
+				t.Errorf("%d more admitted within a second", n)
+			}
+		}
+		m.pass(3 * time.Second)
+	}
+	closeStore(t, s)
+}
+
 // The wall clock may be set as often as it likes: what counts is how far it is away in the end.
 func TestAClockThatIsSetForwardAndBackHoldsNothingUp(t *testing.T) {
 	t.Parallel()

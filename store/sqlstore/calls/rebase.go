@@ -9,14 +9,19 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// lastCounted returns the beginning of the last slot that something was counted in.
+// lastCounted returns a moment that the clock had reached when something was counted last. The newest slot of a rolling period may begin
+// up to one slot after the clock, because rebaseCounters rounds up: the slot before it counts.
 func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	err = c.db.List(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan engine.Scan) error {
 		var w window.Window
 		if err := scan(&w.Period, &w.Slot); err != nil {
 			return err
 		}
-		if at := w.Period.Begins(w.Slot); at.After(last) {
+		slot := w.Slot
+		if w.Period.Rolling() {
+			slot--
+		}
+		if at := w.Period.Begins(slot); at.After(last) {
 			last = at
 		}
 		return nil
@@ -42,15 +47,15 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
 	return nil
 }
 
-// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up; those of calendar periods only
-// where the period that was under way is over.
+// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the new
+// time; those of calendar periods only where the period that was under way is over.
 func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		length := p.SlotLength()
 		slots := int64((r.At.Sub(r.Before) + length - 1) / length)
-		_, err := t.Exec(ctx, `UPDATE counters SET slot = slot + ?, dispatch_slot = dispatch_slot + ?,
-			frees_at = CASE WHEN frees_at > 0 THEN frees_at + ? ELSE 0 END WHERE period = ?`,
-			slots, slots, slots*int64(length), string(p))
+		_, err := t.Exec(ctx, `UPDATE counters SET slot = min(slot + ?1, ?2), dispatch_slot = dispatch_slot + min(?1, ?2 - slot),
+			frees_at = CASE WHEN frees_at > 0 THEN frees_at + ?1 * ?3 ELSE 0 END WHERE period = ?4`,
+			slots, p.Slot(r.At)+1, int64(length), string(p))
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,8 @@ import (
 )
 
 // Notes are rows of the table sequences in which a process records for later ones what it saw of the clocks. A note is pending until the
-// database has it: a write that fails is repeated at the next reading of a clock, and when the store is closed.
+// database has it: the next transaction that writes anything has the note with it, so that nothing is counted on a clock that later
+// processes cannot find. A write that fails is repeated at the next reading of a clock, and when the store is closed.
 type notes struct {
 	mu      sync.Mutex
 	pending map[string]int64
@@ -45,6 +46,17 @@ func (n *notes) done(written map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.writing = false
+	n.drop(written)
+}
+
+// wrote removes rows that a transaction of calls has written.
+func (n *notes) wrote(written map[string]int64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.drop(written)
+}
+
+func (n *notes) drop(written map[string]int64) {
 	for name, v := range written {
 		if n.pending[name] == v {
 			delete(n.pending, name)

@@ -76,6 +76,12 @@ func (t *Tx) end(ctx context.Context, work work) error {
 		return err
 	}
 	list = append(list, t.closing...)
+	if len(list) > 0 {
+		if rows := t.w.db.notes.rows(); len(rows) > 0 {
+			list = append(list, noting(rows)...)
+			t.After(func() { t.w.db.notes.wrote(rows) })
+		}
+	}
 	if t.changed && d.notify != "" {
 		list = append(list, Command{Query: d.notify})
 	}

@@ -33,13 +33,22 @@ func (t *Tx) MarkRestored(ctx context.Context) error {
 
 // Note writes rows of the table sequences, in one order: several processes write the same ones.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		const write = "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n"
-		if _, err := t.Exec(ctx, write, name, rows[name]); err != nil {
+	for _, c := range noting(rows) {
+		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noting returns the statements that write rows of the table sequences.
+func noting(rows map[string]int64) (list []Command) {
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, Command{
+			Query: "INSERT INTO sequences (name, n) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET n = excluded.n", Args: []any{name, rows[name]},
+		})
+	}
+	return list
 }
 
 // Locking returns what the transaction locks.
