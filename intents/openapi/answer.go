@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents/openapi/media"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -19,7 +20,7 @@ func (c *call) answer() error {
 	var responses map[string]any
 	if v := c.op.tree["responses"]; v != nil {
 		var err error
-		if responses, err = c.follow(v, "responses"); err != nil {
+		if responses, err = c.Follow(v, "responses"); err != nil {
 			return err
 		}
 	}
@@ -45,11 +46,11 @@ func (c *call) answer() error {
 	file := false
 	found, empty := false, false
 	for _, status := range good {
-		r, err := c.follow(responses[status], "an answer")
+		r, err := c.Follow(responses[status], "an answer")
 		if err != nil {
 			return err
 		}
-		content := object(r["content"])
+		content := read.Object(r["content"])
 		if len(content) == 0 {
 			empty = true
 			continue
@@ -57,7 +58,7 @@ func (c *call) answer() error {
 		name, all := jsonOf(content)
 		kinds = append(kinds, all...)
 		if name != "" && !found {
-			schema, found = object(content[name])["schema"], true
+			schema, found = read.Object(content[name])["schema"], true
 			file = c.isBytes(schema)
 		}
 	}
@@ -78,7 +79,7 @@ func (c *call) answer() error {
 func (c *call) content(kinds []string, certain bool) error {
 	accept, isText, isFile := media.Accept(kinds)
 	if len(accept) == 0 {
-		return fmt.Errorf("it answers with %s, which the gateway does not pass on", line(strings.Join(kinds, ", "), 150))
+		return fmt.Errorf("it answers with %s, which the gateway does not pass on", read.Line(strings.Join(kinds, ", "), 150))
 	}
 	c.accept = strings.Join(accept, ", ")
 	words, encoding := "The file, as base64 (RFC 4648).", "base64 if content is; otherwise absent."
@@ -100,7 +101,7 @@ func (c *call) content(kinds []string, certain bool) error {
 		output("content", content), kind, output("content_encoding", map[string]any{"type": "string", "description": encoding}),
 	}
 	if certain {
-		object(c.outputs[0])["required"], kind["required"] = true, true
+		read.Object(c.outputs[0])["required"], kind["required"] = true, true
 	}
 	return nil
 }
@@ -124,11 +125,11 @@ func (c *call) shape(raw any, certain bool) error {
 	if raw == nil {
 		return nil
 	}
-	schema, err := c.schema(raw, true, func(string) {})
+	schema, err := readSchema(c.Document, raw, true, func(string) {})
 	if err != nil {
 		return err
 	}
-	properties := object(schema["properties"])
+	properties := read.Object(schema["properties"])
 	combined := schema["anyOf"] != nil || schema["oneOf"] != nil || schema["additionalProperties"] != nil
 	if len(properties) == 0 || len(properties) > maxOutputs || combined || schema["type"] != nil && schema["type"] != "object" {
 		if len(schema) == 0 {
@@ -144,8 +145,8 @@ func (c *call) shape(raw any, certain bool) error {
 		if !nameable(name) {
 			continue
 		}
-		out := output(name, object(properties[name]))
-		if sub := object(properties[name]); certain && needed[name] && sub["type"] != nil && !isNull(sub) {
+		out := output(name, read.Object(properties[name]))
+		if sub := read.Object(properties[name]); certain && needed[name] && sub["type"] != nil && !isNull(sub) {
 			out["required"] = true
 		}
 		c.outputs = append(c.outputs, out)
@@ -173,9 +174,9 @@ func (w *work) refusals() {
 	const least = 3           // operations
 	count := map[string]int{} // operations, by such a member
 	for _, in := range w.out.Intents {
-		for _, v := range list(in.Tree["output_parameters"]) {
-			if p := object(v); p["type"] == "boolean" {
-				count[text(p["name"])]++
+		for _, v := range read.List(in.Tree["output_parameters"]) {
+			if p := read.Object(v); p["type"] == "boolean" {
+				count[read.Text(p["name"])]++
 			}
 		}
 	}
@@ -195,14 +196,14 @@ func (c *call) alwaysPresent(v any) map[string]bool {
 }
 
 func (c *call) collectRequired(v any, out map[string]bool, depth int) {
-	m, err := c.follow(v, "an answer")
-	if err != nil || depth > maxHops {
+	m, err := c.Follow(v, "an answer")
+	if err != nil || depth > read.MaxHops {
 		return
 	}
-	for _, name := range list(m["required"]) {
-		out[text(name)] = true
+	for _, name := range read.List(m["required"]) {
+		out[read.Text(name)] = true
 	}
-	for _, part := range list(m["allOf"]) {
+	for _, part := range read.List(m["allOf"]) {
 		c.collectRequired(part, out, depth+1)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents/openapi/media"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // body makes the members of a request's body parameters.
@@ -18,11 +19,11 @@ func (c *call) body() ([]input, error) {
 		}
 		return nil, nil
 	}
-	b, err := c.follow(c.op.tree["requestBody"], "the body")
+	b, err := c.Follow(c.op.tree["requestBody"], "the body")
 	if err != nil {
 		return nil, err
 	}
-	required := flag(b["required"])
+	required := read.Flag(b["required"])
 	if !c.withBody() {
 		if required {
 			return nil, fmt.Errorf("it requires a body, which the gateway does not send with %s", c.op.method)
@@ -31,7 +32,7 @@ func (c *call) body() ([]input, error) {
 		return nil, nil
 	}
 	c.media = media.JSON
-	if len(object(b["content"])) == 0 {
+	if len(read.Object(b["content"])) == 0 {
 		return nil, nil
 	}
 	return c.members(b) // without a body this would be another call
@@ -39,7 +40,7 @@ func (c *call) body() ([]input, error) {
 
 // members chooses the media type and reads its schema.
 func (c *call) members(body map[string]any) ([]input, error) {
-	content := object(body["content"])
+	content := read.Object(body["content"])
 	chosen, kind, err := c.choose(content)
 	if err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	if base := media.Type(chosen); kind == media.JSON && strings.HasSuffix(base, "+json") {
 		c.media = base
 	}
-	m := object(content[chosen])
-	schema, err := c.schema(m["schema"], false, c.report)
+	m := read.Object(content[chosen])
+	schema, err := readSchema(c.Document, m["schema"], false, c.report)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +63,9 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	}
 	switch kind {
 	case media.Form:
-		c.encodings(object(m["encoding"]), properties)
+		c.encodings(read.Object(m["encoding"]), properties)
 	case media.Multipart:
-		c.parts(object(m["encoding"]), properties)
+		c.parts(read.Object(m["encoding"]), properties)
 		if len(properties) == 0 {
 			return nil, errors.New("its body is multipart/form-data, and no part of it is described")
 		}
@@ -73,12 +74,12 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !nameable(name) {
 			if slices.Contains(needed, any(name)) {
-				return nil, fmt.Errorf("its body has the member %s, which is not a name for a parameter", excerpt(name))
+				return nil, fmt.Errorf("its body has the member %s, which is not a name for a parameter", read.Excerpt(name))
 			}
-			c.report("the member " + excerpt(name) + " of its body is left out: it is not a name for a parameter")
+			c.report("the member " + read.Excerpt(name) + " of its body is left out: it is not a name for a parameter")
 			continue
 		}
-		sub := object(properties[name])
+		sub := read.Object(properties[name])
 		if defs, ok := schema["$defs"]; ok {
 			sub = withDefs(sub, defs)
 		}
@@ -94,7 +95,7 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 		base := media.Type(name)
 		anything := base == "*/*" || base == "application/*"
 		switch {
-		case anything && c.isBytes(object(content[name])["schema"]):
+		case anything && c.isBytes(read.Object(content[name])["schema"]):
 		case base == media.JSON, anything && kind != media.JSON: // application/json takes precedence over types that end in +json
 			chosen, kind = name, media.JSON
 		case strings.HasPrefix(base, "application/") && strings.HasSuffix(base, "+json") && kind == "":
@@ -111,10 +112,10 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 		}
 		return chosen, kind, nil
 	}
-	schema, err := c.schema(object(content[parts])["schema"], false, func(string) {})
-	for _, v := range object(schema["properties"]) { // a file is sent as one, not inside JSON
-		m := object(v)
-		if media.IsBytes(m, c.old) || media.IsBytes(object(m["items"]), c.old) && m["items"] != nil {
+	schema, err := readSchema(c.Document, read.Object(content[parts])["schema"], false, func(string) {})
+	for _, v := range read.Object(schema["properties"]) { // a file is sent as one, not inside JSON
+		m := read.Object(v)
+		if media.IsBytes(m, c.Old) || media.IsBytes(read.Object(m["items"]), c.Old) && m["items"] != nil {
 			return parts, media.Multipart, err
 		}
 	}
@@ -123,22 +124,22 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 
 // isBytes reports whether a schema is that of a file.
 func (c *call) isBytes(schema any) bool {
-	converted, err := c.schema(schema, false, func(string) {})
-	return err == nil && media.IsBytes(converted, c.old)
+	converted, err := readSchema(c.Document, schema, false, func(string) {})
+	return err == nil && media.IsBytes(converted, c.Old)
 }
 
 // wholeBody makes of a body that is a file or a text one parameter.
 func (c *call) wholeBody(body map[string]any) ([]input, error) {
-	content := object(body["content"])
+	content := read.Object(body["content"])
 	names := slices.Sorted(maps.Keys(content))
-	schema, err := c.schema(object(content[names[0]])["schema"], false, c.report)
+	schema, err := readSchema(c.Document, read.Object(content[names[0]])["schema"], false, c.report)
 	if err != nil {
 		return nil, err
 	}
-	declared, isText, ok := media.Body(names, schema, c.old)
+	declared, isText, ok := media.Body(names, schema, c.Old)
 	if !ok {
 		return nil, fmt.Errorf("its body is %s; the gateway sends JSON objects, files, plain texts, and multipart and URL-encoded forms",
-			line(strings.Join(names, ", "), 150))
+			read.Line(strings.Join(names, ", "), 150))
 	}
 	c.media = media.Bytes
 	if !isText {
@@ -147,24 +148,24 @@ func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	} else if schema["type"] == nil {
 		schema["type"] = "string"
 	}
-	schema = media.Part(schema, declared, c.old)
+	schema = media.Part(schema, declared, c.Old)
 	if isText {
 		schema["contentMediaType"] = declared
 	}
-	if d := trimmed(c.textAt(body["description"]), maxNested); d != "" {
-		schema["description"] = strings.TrimSpace(d + "\n\n" + text(schema["description"]))
+	if d := trimmed(c.TextAt(body["description"]), maxNested); d != "" {
+		schema["description"] = strings.TrimSpace(d + "\n\n" + read.Text(schema["description"]))
 	}
-	return []input{{"content", flag(body["required"]), schema}}, nil
+	return []input{{"content", read.Flag(body["required"]), schema}}, nil
 }
 
 // parts makes files of the members that are sent as such.
 func (c *call) parts(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		e := object(encoding[name])
-		if len(object(e["headers"])) > 0 {
-			c.report("the headers of the part " + excerpt(name) + " are not sent")
+		e := read.Object(encoding[name])
+		if len(read.Object(e["headers"])) > 0 {
+			c.report("the headers of the part " + read.Excerpt(name) + " are not sent")
 		}
-		properties[name] = media.Part(object(properties[name]), line(text(e["contentType"]), 200), c.old)
+		properties[name] = media.Part(read.Object(properties[name]), read.Line(read.Text(e["contentType"]), 200), c.Old)
 	}
 }
 
@@ -181,7 +182,7 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 		case map[string]any:
 			if ref, ok := v["$ref"].(string); ok {
 				name := strings.TrimPrefix(ref, "#/$defs/")
-				if def, found := object(defs)[name]; found && wanted[name] == nil {
+				if def, found := read.Object(defs)[name]; found && wanted[name] == nil {
 					wanted[name] = def
 					look(def)
 				}
@@ -203,19 +204,19 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 // splitBody splits the body into members. Alternatives become one list of members, since parameters have no alternatives:
 // each member may have its form of any alternative, and only members that all alternatives require are required.
 func (c *call) splitBody(schema map[string]any) (properties map[string]any, required []any, err error) {
-	properties, required = map[string]any{}, list(schema["required"])
+	properties, required = map[string]any{}, read.List(schema["required"])
 	if schema["type"] != nil && !isType(schema, "object") {
 		return nil, nil, fmt.Errorf("its body is of type %s; the gateway sends objects", describe(schema))
 	}
-	maps.Copy(properties, object(schema["properties"]))
+	maps.Copy(properties, read.Object(schema["properties"]))
 	for _, name := range []string{"oneOf", "anyOf"} {
-		all := list(schema[name])
+		all := read.List(schema[name])
 		if len(all) == 0 {
 			continue
 		}
 		var common []any
 		for i, v := range all {
-			alternative := object(v)
+			alternative := read.Object(v)
 			if alternative["type"] == "null" {
 				continue
 			}
@@ -253,8 +254,8 @@ func unionSchema(a, b any) any {
 	if a == nil || same(a, b) {
 		return b
 	}
-	x, y := maps.Clone(object(a)), maps.Clone(object(b))
-	if xs, ys := list(x["enum"]), list(y["enum"]); len(xs) > 0 && len(ys) > 0 && same(x["type"], y["type"]) {
+	x, y := maps.Clone(read.Object(a)), maps.Clone(read.Object(b))
+	if xs, ys := read.List(x["enum"]), read.List(y["enum"]); len(xs) > 0 && len(ys) > 0 && same(x["type"], y["type"]) {
 		all := slices.Clone(xs)
 		for _, v := range ys {
 			if !slices.ContainsFunc(all, func(have any) bool { return same(have, v) }) {
@@ -277,13 +278,13 @@ func unionSchema(a, b any) any {
 // encodings applies the encodings that single members of a form may have.
 func (c *call) encodings(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(encoding)) {
-		e, schema := object(encoding[name]), object(properties[name])
+		e, schema := read.Object(encoding[name]), read.Object(properties[name])
 		explode, said := e["explode"].(bool)
-		style := text(e["style"])
+		style := read.Text(e["style"])
 		switch {
-		case style == "deepObject" && isType(schema, "object") && len(object(schema["properties"])) > 0:
+		case style == "deepObject" && isType(schema, "object") && len(read.Object(schema["properties"])) > 0:
 			delete(properties, name)
-			for member, sub := range object(schema["properties"]) {
+			for member, sub := range read.Object(schema["properties"]) {
 				properties[name+"["+member+"]"] = sub
 			}
 		case isType(schema, "array") && said && !explode:

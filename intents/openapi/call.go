@@ -10,6 +10,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 const (
@@ -102,7 +103,7 @@ func (c *call) assemble(uid intents.UID) error {
 	c.own = map[string]string{}
 	for member, decided := range map[string]string{"intent_name": c.decided.Name, "description": string(c.decided.Description)} {
 		if decided != "" {
-			c.own[member], c.tree[member] = text(c.tree[member]), decided
+			c.own[member], c.tree[member] = read.Text(c.tree[member]), decided
 		}
 	}
 	if byMethod := c.op.method == "GET" || c.op.method == "HEAD"; c.op.effect.reads != byMethod {
@@ -118,14 +119,14 @@ func (c *call) assemble(uid intents.UID) error {
 	}
 	var tags []any
 	for _, tag := range c.op.tags {
-		if t := line(tag, 90); t != "" && len(tags) < 50 && !slices.Contains(tags, any(t)) {
+		if t := read.Line(tag, 90); t != "" && len(tags) < 50 && !slices.Contains(tags, any(t)) {
 			tags = append(tags, t)
 		}
 	}
 	if len(tags) > 0 {
 		c.tree["category"] = tags[0]
 	}
-	if flag(c.op.tree["deprecated"]) {
+	if read.Flag(c.op.tree["deprecated"]) {
 		c.report("it is deprecated, and offered with the tag deprecated")
 		tags = append(tags, "deprecated")
 	}
@@ -137,11 +138,11 @@ func (c *call) assemble(uid intents.UID) error {
 
 // description returns the summary and the rest of the description.
 func (c *call) description() string {
-	summary, more := trimmed(c.textAt(c.op.tree["summary"]), maxNested), trimmed(c.textAt(c.op.tree["description"]), maxDescription)
+	summary, more := trimmed(c.TextAt(c.op.tree["summary"]), maxNested), trimmed(c.TextAt(c.op.tree["description"]), maxDescription)
 	var out string
 	switch {
 	case summary == "" && more == "":
-		shown := pathParameter().ReplaceAllString(line(c.op.key, 200), "…") // agents do not see parameters that are fixed
+		shown := pathParameter().ReplaceAllString(read.Line(c.op.key, 200), "…") // agents do not see parameters that are fixed
 		out = title(operationName(c.op.id, c.op.method, c.op.path)) + " (" + shown + ")"
 	case more == "" || strings.HasPrefix(more, strings.TrimSuffix(summary, ".")):
 		out = more
@@ -157,7 +158,7 @@ func (c *call) description() string {
 		}
 		out += "\n\n" + more
 	}
-	if flag(c.op.tree["deprecated"]) {
+	if read.Flag(c.op.tree["deprecated"]) {
 		out = "Deprecated. " + out
 	}
 	return cut(out, maxDescription)
@@ -244,7 +245,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 		case !closed:
 			return errors.New("its path has a { without }")
 		case !known && bad == nil:
-			bad = fmt.Errorf("its path needs %s, which no parameter describes", excerpt(name))
+			bad = fmt.Errorf("its path needs %s, which no parameter describes", read.Excerpt(name))
 		}
 		b.WriteString(place)
 		rest = more
@@ -267,7 +268,7 @@ func (c *call) fixedQuery(query string) error {
 			return errors.New("its path holds a query that cannot be sent as it is")
 		}
 		if c.names[plain] {
-			return fmt.Errorf("its path holds %s, which is a parameter too", excerpt(plain))
+			return fmt.Errorf("its path holds %s, which is a parameter too", read.Excerpt(plain))
 		}
 		c.query = append(c.query, pair)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
@@ -109,7 +110,7 @@ func (w *work) name(operations []*operation) {
 	}
 	for _, op := range operations {
 		own := op.key
-		if op.id != "" && times[op.id] == 1 && line(op.id, maxKey) == op.id {
+		if op.id != "" && times[op.id] == 1 && read.Line(op.id, maxKey) == op.id {
 			own = op.id
 		}
 		was := byUID[c.last.Operations[op.key]]
@@ -259,5 +260,5 @@ func (w *work) unpicked() error {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
 	return fmt.Errorf("%w: %d of the operations picked are not in the document, or excluded, such as %s%s",
-		ErrOptions, len(missing), excerpt(missing[0]), hint)
+		ErrOptions, len(missing), read.Excerpt(missing[0]), hint)
 }

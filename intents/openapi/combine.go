@@ -3,15 +3,17 @@ package openapi
 import (
 	"maps"
 	"slices"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // combine reads the keywords that apply several schemas to one value.
 func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
-	for _, v := range list(m["allOf"]) {
+	for _, v := range read.List(m["allOf"]) {
 		mergeInto(out, r.object(r.convert(v, depth, level+1)))
 	}
 	for _, name := range []string{"oneOf", "anyOf"} {
-		all := list(m[name])
+		all := read.List(m[name])
 		if len(all) == 0 {
 			continue
 		}
@@ -36,7 +38,7 @@ func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 			out[name] = r.convert(v, depth, level+1)
 		}
 	}
-	if all := object(m["dependentSchemas"]); len(all) > 0 {
+	if all := read.Object(m["dependentSchemas"]); len(all) > 0 {
 		fresh := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			fresh[name] = r.convert(all[name], depth, level+1)
@@ -48,35 +50,35 @@ func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 // discriminate adds to one alternative the values of the discriminator that select it, so that alternatives which are
 // equal otherwise remain different.
 func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
-	d := object(m["discriminator"])
-	property := text(d["propertyName"])
+	d := read.Object(m["discriminator"])
+	property := read.Text(d["propertyName"])
 	if s, ok := m["discriminator"].(string); ok {
 		property = s
 	}
-	ref, isRef := object(alternative)["$ref"].(string)
+	ref, isRef := read.Object(alternative)["$ref"].(string)
 	out, isObject := converted.(map[string]any)
 	if property == "" || !isRef || !isObject || out["$ref"] != nil {
 		return
 	}
-	name := schemaName(ref)
+	name := read.SchemaName(ref)
 	var values []any
-	mapping := object(d["mapping"])
+	mapping := read.Object(d["mapping"])
 	if len(mapping) > maxSchemas {
 		return
 	}
 	for _, value := range slices.Sorted(maps.Keys(mapping)) {
-		if target := text(mapping[value]); target == ref || target == name {
+		if target := read.Text(mapping[value]); target == ref || target == name {
 			values = append(values, value)
 		}
 	}
 	if len(values) == 0 {
 		values = []any{name}
 	}
-	properties := maps.Clone(object(out["properties"]))
+	properties := maps.Clone(read.Object(out["properties"]))
 	if properties == nil {
 		properties = map[string]any{}
 	}
-	own := maps.Clone(object(properties[property]))
+	own := maps.Clone(read.Object(properties[property]))
 	if own["enum"] != nil || own["const"] != nil || own["$ref"] != nil {
 		return
 	}
@@ -86,7 +88,7 @@ func (r *schemaReader) discriminate(m map[string]any, alternative, converted any
 	own["enum"] = values
 	properties[property] = own
 	out["properties"] = properties
-	if required := list(out["required"]); !slices.Contains(required, any(property)) {
+	if required := read.List(out["required"]); !slices.Contains(required, any(property)) {
 		out["required"] = append(slices.Clone(required), property)
 	}
 }
@@ -100,7 +102,7 @@ func orNull(out map[string]any) map[string]any {
 	case []any:
 		out["type"], isType = append(slices.Clone(t), "null"), true
 	}
-	if enum := list(out["enum"]); enum != nil && !slices.Contains(enum, nil) {
+	if enum := read.List(out["enum"]); enum != nil && !slices.Contains(enum, nil) {
 		out["enum"] = append(slices.Clone(enum), nil)
 	}
 	combined := false
@@ -111,7 +113,7 @@ func orNull(out map[string]any) map[string]any {
 		return out
 	}
 	if isType {
-		out["type"] = types(slices.DeleteFunc(slices.Clone(list(out["type"])), func(t any) bool { return t == "null" }))
+		out["type"] = types(slices.DeleteFunc(slices.Clone(read.List(out["type"])), func(t any) bool { return t == "null" }))
 	}
 	if len(out) == 0 {
 		return out

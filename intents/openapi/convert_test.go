@@ -13,6 +13,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // The intents of a document accept and reject calls as the constraints of the document require.
@@ -282,7 +283,7 @@ func TestDocumentsThatCannotBeUsed(t *testing.T) {
 		"YAML made to fill memory": {"openapi: [" + strings.Repeat("{},", 5_000_000) + "]", "more YAML"},
 	} {
 		found, err := openapi.Convert(t.Context(), []byte(tt[0]), openapi.Options{Namespace: namespace})
-		if !errors.Is(err, openapi.ErrDocument) || !strings.Contains(err.Error(), tt[1]) || found != nil {
+		if !errors.Is(err, read.ErrDocument) || !strings.Contains(err.Error(), tt[1]) || found != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

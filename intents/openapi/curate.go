@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -50,8 +51,8 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 		}
 	}
 	f := &follower{Curation: c, offered: map[string]map[string]any{}, keys: map[string]string{}}
-	for _, v := range list(tree["intents"]) {
-		f.offered[text(object(v)["intent_uid"])] = object(v)
+	for _, v := range read.List(tree["intents"]) {
+		f.offered[read.Text(read.Object(v)["intent_uid"])] = read.Object(v)
 	}
 	if existing[CurationFile] == nil {
 		f.adopt()

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // An effect is the effect of a call, as far as the document describes it.
@@ -88,7 +90,7 @@ func (w *work) readHint(op *operation) (reads, said bool) {
 		}
 	}
 	for _, name := range []string{"x-mcp", "x-annotations"} {
-		if v, is := object(op.tree[name])["readOnlyHint"].(bool); is {
+		if v, is := read.Object(op.tree[name])["readOnlyHint"].(bool); is {
 			return v, true
 		}
 	}
@@ -97,7 +99,7 @@ func (w *work) readHint(op *operation) (reads, said bool) {
 
 // onlyAnswers reports whether success is always 200 with a JSON text: nothing is created, accepted or without content.
 func (w *work) onlyAnswers(op *operation) bool {
-	responses, err := w.follow(op.tree["responses"], "responses")
+	responses, err := w.Follow(op.tree["responses"], "responses")
 	if err != nil {
 		return false
 	}
@@ -106,11 +108,11 @@ func (w *work) onlyAnswers(op *operation) bool {
 		if len(status) != 3 || status[0] != '2' {
 			continue
 		}
-		r, err := w.follow(responses[status], "an answer")
+		r, err := w.Follow(responses[status], "an answer")
 		if err != nil || status != "200" {
 			return false
 		}
-		name, _ := jsonOf(object(r["content"]))
+		name, _ := jsonOf(read.Object(r["content"]))
 		if name == "" {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // tree of files of one document, in the shape of large published ones: an operation a file, what they share in others.
@@ -169,7 +170,7 @@ func TestReferencesThatAreNotFollowed(t *testing.T) {
 	files := map[string]string{
 		"spec/good.yaml": "{operationId: good, parameters: [{name: q, in: query, schema: {$ref: 'more.yaml#/q'}}]}", "spec/more.yaml": "q: {type: string}",
 		"spec/broken.yaml": "a: [", "spec/list.yaml": "[1]", "spec/text.txt": "a: 1", "spec/.hidden/a.yaml": "a: 1", "spec/.env.yaml": "a: 1",
-		"above.yaml": "a: 1", "spec/large.json": `{"a": "` + strings.Repeat("x", openapi.MaxDocument) + `"}`, "spec/dir.yaml/x": "",
+		"above.yaml": "a: 1", "spec/large.json": `{"a": "` + strings.Repeat("x", read.MaxDocument) + `"}`, "spec/dir.yaml/x": "",
 		"spec/circle.yaml": "a: {$ref: 'circle.yaml#/b'}\nb: {$ref: '#/a'}", "spec/remote.yaml": "{parameters: [{$ref: 'https://evil.example/p.yaml'}]}",
 		"spec/up.yaml": "{responses: {'200': {content: {application/json: {schema: {$ref: ../../../etc/passwd.json}}}}}}",
 	}
@@ -221,14 +222,14 @@ func TestReferencesThatAreNotFollowed(t *testing.T) {
 func TestTheFilesOfADocumentAreBounded(t *testing.T) {
 	var paths strings.Builder
 	files := map[string]string{}
-	for i := range openapi.MaxFiles + 2 {
+	for i := range read.MaxFiles + 2 {
 		fmt.Fprintf(&paths, "  /p%d: {get: {$ref: f%d.yaml}}\n", i, i)
 		files[fmt.Sprintf("f%d.yaml", i)] = "{tags: [a], summary: A}"
 	}
 	files["f1.yaml"], files["f2.yaml"] = "{tags: [b], summary: B}", "{tags: [b], summary: B}"
 	text := "openapi: 3.0.0\nservers: [{url: 'https://s.example'}]\npaths:\n" + paths.String()
 	found := convert(t, []byte(text), openapi.Options{Files: filesOf(files), Name: "api.yaml", Tags: []string{"b"}})
-	if len(found.Intents) != 2 || !foundText(found.Unmapped, fmt.Sprintf("more than %d files", openapi.MaxFiles)) || len(found.Unmapped) != 2 {
+	if len(found.Intents) != 2 || !foundText(found.Unmapped, fmt.Sprintf("more than %d files", read.MaxFiles)) || len(found.Unmapped) != 2 {
 		t.Errorf("%d offered; %v", len(found.Intents), found.Unmapped)
 	}
 	bomb := "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"

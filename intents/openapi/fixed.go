@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
@@ -54,10 +55,10 @@ func (w *work) givens() {
 		for _, header := range in.headers {
 			count("header:"+header, header, true)
 		}
-		address := text(object(in.Tree["endpoint"])["url"])
-		for _, v := range list(in.Tree["input_parameters"]) {
-			p := object(v)
-			name := text(p["name"])
+		address := read.Text(read.Object(in.Tree["endpoint"])["url"])
+		for _, v := range read.List(in.Tree["input_parameters"]) {
+			p := read.Object(v)
+			name := read.Text(p["name"])
 			if !givenName().MatchString(name) {
 				continue
 			}
@@ -65,7 +66,7 @@ func (w *work) givens() {
 			switch {
 			case intents.IsCredential(name):
 				count(name, name, false)
-			case flag(p["required"]) || inPath && accountNames[intents.BareName(name)]:
+			case read.Flag(p["required"]) || inPath && accountNames[intents.BareName(name)]:
 				always[name]++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // FuzzConvert checks that any document is rejected with an error of this package, or that its result is accepted by the
@@ -41,14 +42,14 @@ func FuzzConvert(f *testing.F) {
 		found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace})
 		if err != nil {
 			// the text of a recovered panic
-			if found != nil || !errors.Is(err, openapi.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") {
+			if found != nil || !errors.Is(err, read.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") {
 				t.Fatalf("%v, %v", found, err)
 			}
 			return
 		}
 		result, err := found.Update(nil, false)
 		if err != nil {
-			if !errors.Is(err, openapi.ErrDocument) || len(found.Intents) > 0 {
+			if !errors.Is(err, read.ErrDocument) || len(found.Intents) > 0 {
 				t.Fatal(err)
 			}
 			return

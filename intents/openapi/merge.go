@@ -3,6 +3,8 @@ package openapi
 import (
 	"maps"
 	"slices"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // merge is mergeInto on a copy.
@@ -32,11 +34,11 @@ func mergeInto(base, more map[string]any) {
 		case !both, same(have, v):
 			base[name] = v
 		case name == "required":
-			base[name] = union(list(have), list(v))
+			base[name] = union(read.List(have), read.List(v))
 		case name == "properties":
-			base[name] = mergeProperties(object(have), object(v))
+			base[name] = mergeProperties(read.Object(have), read.Object(v))
 		case name == "allOf":
-			base[name] = slices.Concat(list(have), list(v))
+			base[name] = slices.Concat(read.List(have), read.List(v))
 		case name == "type":
 			if t := narrower(have, v); t != nil {
 				base[name] = t
@@ -55,7 +57,7 @@ func mergeInto(base, more map[string]any) {
 		base["additionalProperties"] = alsoClosed
 	}
 	if len(left) > 0 {
-		base["allOf"] = append(slices.Clone(list(base["allOf"])), left)
+		base["allOf"] = append(slices.Clone(read.List(base["allOf"])), left)
 	}
 }
 
@@ -86,7 +88,7 @@ func union(a, b []any) []any {
 
 // narrower returns what two type keywords have in common; nil where that is nothing. An integer is a number.
 func narrower(a, b any) any {
-	as, bs := list(a), list(b)
+	as, bs := read.List(a), read.List(b)
 	if as == nil {
 		as = []any{a}
 	}

@@ -9,17 +9,11 @@ import (
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// The bounds on one document.
-const (
-	MaxDocument   = 64 << 20 // bytes, those of the files it refers to included
-	MaxFiles      = 5000     // that it refers to
-	MaxOperations = 20_000
-)
-
-// ErrDocument means that a document cannot be used at all; the text around it is the reason.
-var ErrDocument = errors.New("the OpenAPI document cannot be used")
+// MaxOperations bounds the operations of one document. Other bounds are those of package read.
+const MaxOperations = 20_000
 
 // ErrOptions means that the options contradict each other or are malformed; the text around it is the reason.
 var ErrOptions = errors.New("the options cannot be used")
@@ -144,17 +138,17 @@ func (w *work) decisions() error {
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
 	defer func() { // a panic here or in the YAML parser must become an error
 		if r := recover(); r != nil {
-			found, err = nil, fmt.Errorf("%w: it cannot be read", ErrDocument)
+			found, err = nil, fmt.Errorf("%w: it cannot be read", read.ErrDocument)
 		}
 	}()
 	if _, err := intents.ParseUID(o.Namespace + ":x:v1"); err != nil {
 		return nil, fmt.Errorf("%w: the namespace is a DNS name in lower case, such as example.com", ErrOptions)
 	}
-	d, err := read(data, o)
+	d, err := read.Parse(data, o.Files, o.Name)
 	if err != nil {
 		return nil, err
 	}
-	w := &work{document: d, options: o, out: &Import{Namespace: o.Namespace, hidden: map[string]bool{}}}
+	w := &work{Document: d, options: o, out: &Import{Namespace: o.Namespace, hidden: map[string]bool{}}}
 	if err := w.decisions(); err != nil {
 		return nil, err
 	}

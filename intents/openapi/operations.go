@@ -6,16 +6,16 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// allMethods are those that OpenAPI describes; the first six can be called.
-var allMethods = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace", "query"}
-
+// callable is how many of the methods that OpenAPI describes can be called: the first ones.
 const callable = 6
 
 // A work is the state of one conversion of a document.
 type work struct {
-	*document
+	*read.Document
 	options  Options
 	selected *selection
 	before   *selection      // of the run before; or nil
@@ -40,13 +40,13 @@ type operation struct {
 }
 
 func (w *work) run(ctx context.Context) error {
-	info := object(w.root["info"])
-	w.out.Title, w.out.Version = line(text(info["title"]), 150), line(text(info["version"]), 100)
-	w.out.Description = trimmed(w.textAt(info["description"]), maxDescription)
-	w.out.TermsURL = webAddress(text(info["termsOfService"]))
-	w.version = versionOf(text(info["version"]))
-	if w.note != "" {
-		w.remark("", w.note)
+	info := read.Object(w.Root["info"])
+	w.out.Title, w.out.Version = read.Line(read.Text(info["title"]), 150), read.Line(read.Text(info["version"]), 100)
+	w.out.Description = trimmed(w.TextAt(info["description"]), maxDescription)
+	w.out.TermsURL = webAddress(read.Text(info["termsOfService"]))
+	w.version = versionOf(read.Text(info["version"]))
+	if w.Note != "" {
+		w.remark("", w.Note)
 	}
 	w.servers()
 	w.credentials()
@@ -76,12 +76,12 @@ func (w *work) unmapped(operation, reason string) {
 
 // operations returns the operations by path and method. What cannot be read is reported.
 func (w *work) operations() ([]*operation, error) {
-	if w.root["paths"] == nil {
-		return nil, fmt.Errorf("%w: it has no paths", ErrDocument)
+	if w.Root["paths"] == nil {
+		return nil, fmt.Errorf("%w: it has no paths", read.ErrDocument)
 	}
-	paths, err := w.follow(w.root["paths"], "paths")
+	paths, err := w.Follow(w.Root["paths"], "paths")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
+		return nil, fmt.Errorf("%w: %w", read.ErrDocument, err)
 	}
 	var out []*operation
 	count := 0
@@ -89,32 +89,32 @@ func (w *work) operations() ([]*operation, error) {
 		if strings.HasPrefix(path, "x-") {
 			continue
 		}
-		shown := line(path, 200)
-		item, err := w.whole(paths[path], "the path")
+		shown := read.Line(path, 200)
+		item, err := w.Whole(paths[path], "the path")
 		if err != nil {
-			w.unmapped(shown, line(err.Error(), 400))
+			w.unmapped(shown, read.Line(err.Error(), 400))
 			continue
 		}
-		for i, method := range allMethods {
+		for i, method := range read.Methods {
 			v, there := item[method]
 			if !there {
 				continue
 			}
 			if count++; count > MaxOperations {
-				return nil, fmt.Errorf("%w: it has more than %d operations", ErrDocument, MaxOperations)
+				return nil, fmt.Errorf("%w: it has more than %d operations", read.ErrDocument, MaxOperations)
 			}
 			op := &operation{key: strings.ToUpper(method) + " " + shown, method: strings.ToUpper(method), path: path, item: item}
-			if op.tree, err = w.whole(v, "the operation"); err != nil {
-				w.unmapped(op.key, line(err.Error(), 400))
+			if op.tree, err = w.Whole(v, "the operation"); err != nil {
+				w.unmapped(op.key, read.Line(err.Error(), 400))
 				continue
 			}
-			if ref, ok := object(v)["$ref"].(string); ok && isShell(op.tree) {
-				w.unmapped(op.key, "it refers to "+excerpt(ref)+", where no operation is described")
+			if ref, ok := read.Object(v)["$ref"].(string); ok && isShell(op.tree) {
+				w.unmapped(op.key, "it refers to "+read.Excerpt(ref)+", where no operation is described")
 				continue
 			}
-			op.id = text(op.tree["operationId"])
-			for _, tag := range list(op.tree["tags"]) {
-				if s := text(tag); s != "" {
+			op.id = read.Text(op.tree["operationId"])
+			for _, tag := range read.List(op.tree["tags"]) {
+				if s := read.Text(tag); s != "" {
 					op.tags = append(op.tags, s)
 				}
 			}
@@ -153,12 +153,12 @@ func (w *work) offer(op *operation) {
 		err = c.settle(uid)
 	}
 	w.decide(op, uid.String())
-	review := Reviewed{Operation: op.key, ID: line(op.id, 200), Reads: op.effect.reads, Findings: c.notes}
+	review := Reviewed{Operation: op.key, ID: read.Line(op.id, 200), Reads: op.effect.reads, Findings: c.notes}
 	if !decided.Price.IsZero() {
 		review.Price = decided.Price.String()
 	}
 	if err != nil {
-		reason := line(err.Error(), 400)
+		reason := read.Line(err.Error(), 400)
 		review.Findings = []string{reason}
 		w.out.Reviewed = append(w.out.Reviewed, review)
 		if op.offered || !op.listed && w.selected.selects(op) && w.options.Pick == nil {

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // parameters maps the parameters of the path and of the operation; the operation's own take precedence.
@@ -15,16 +17,16 @@ func (c *call) parameters(prefix string) error {
 	type key struct{ in, name string }
 	at := map[key]int{}
 	var all []map[string]any
-	described := slices.Concat(list(c.op.item["parameters"]), list(c.op.tree["parameters"]))
+	described := slices.Concat(read.List(c.op.item["parameters"]), read.List(c.op.tree["parameters"]))
 	if len(described) > 4*maxInputs {
 		return fmt.Errorf("it describes %d parameters, at most %d are possible", len(described), maxInputs)
 	}
 	for _, v := range described {
-		p, err := c.follow(v, "a parameter")
+		p, err := c.Follow(v, "a parameter")
 		if err != nil {
 			return err
 		}
-		k := key{text(p["in"]), text(p["name"])}
+		k := key{read.Text(p["in"]), read.Text(p["name"])}
 		if i, have := at[k]; have {
 			all[i] = p
 			continue
@@ -42,12 +44,12 @@ func (c *call) parameters(prefix string) error {
 }
 
 func (c *call) parameter(p map[string]any, places map[string]string) error {
-	name, required := text(p["name"]), flag(p["required"])
+	name, required := read.Text(p["name"]), read.Flag(p["required"])
 	if !nameable(name) {
 		return errors.New("it has a parameter without a name that can be used")
 	}
 	var err error
-	switch in := text(p["in"]); in {
+	switch in := read.Text(p["in"]); in {
 	case "path":
 		if !strings.Contains(c.op.path, "{"+name+"}") {
 			return nil // it describes nothing
@@ -60,39 +62,39 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 		return c.inHeader(name, required)
 	case "cookie":
 		if required {
-			return fmt.Errorf("it requires the cookie %s, which the gateway cannot send", excerpt(name))
+			return fmt.Errorf("it requires the cookie %s, which the gateway cannot send", read.Excerpt(name))
 		}
-		c.report("the cookie " + excerpt(name) + " is not sent")
+		c.report("the cookie " + read.Excerpt(name) + " is not sent")
 		return nil
 	default:
-		err = fmt.Errorf("its parameter %s is in %s, which the gateway cannot send", excerpt(name), excerpt(in))
+		err = fmt.Errorf("its parameter %s is in %s, which the gateway cannot send", read.Excerpt(name), read.Excerpt(in))
 	}
 	if err == nil || required {
 		return err
 	}
-	if _, outside := errors.AsType[*outsideError](err); outside {
+	if _, outside := errors.AsType[*read.OutsideError](err); outside {
 		return err
 	}
-	c.report(fmt.Sprintf("the optional parameter %s is left out: %v", excerpt(name), err))
+	c.report(fmt.Sprintf("the optional parameter %s is left out: %v", read.Excerpt(name), err))
 	return nil
 }
 
 // schemaOf reads the schema of a parameter, and returns whether its value is sent as JSON text.
 func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, err error) {
 	raw := p["schema"]
-	if media := object(p["content"]); len(media) > 0 {
+	if media := read.Object(p["content"]); len(media) > 0 {
 		name := slices.Sorted(maps.Keys(media))[0]
-		raw, encoded = object(media[name])["schema"], true
+		raw, encoded = read.Object(media[name])["schema"], true
 	}
 	if encoded {
-		c.report("the parameter " + excerpt(text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
+		c.report("the parameter " + read.Excerpt(read.Text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
 		schema = map[string]any{"type": "string"}
 		if d := trimmed(p["description"], maxNested*2); d != "" {
 			schema["description"] = d
 		}
 		return schema, true, nil
 	}
-	schema, err = c.schema(raw, false, c.report)
+	schema, err = readSchema(c.Document, raw, false, c.report)
 	if err != nil {
 		return nil, false, err
 	}
@@ -103,7 +105,7 @@ func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, 
 }
 
 func isType(schema map[string]any, name string) bool {
-	return schema["type"] == name || slices.Contains(list(schema["type"]), any(name))
+	return schema["type"] == name || slices.Contains(read.List(schema["type"]), any(name))
 }
 
 func (c *call) inPath(name string, p map[string]any, places map[string]string) error {
@@ -113,21 +115,21 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	}
 	if isType(schema, "array") {
 		schema = joined(schema, ",")
-		c.report("the parameter " + excerpt(name) + " is a text of values with commas between them")
+		c.report("the parameter " + read.Excerpt(name) + " is a text of values with commas between them")
 	}
 	if isType(schema, "object") {
-		return fmt.Errorf("its path parameter %s is an object", excerpt(name))
+		return fmt.Errorf("its path parameter %s is an object", read.Excerpt(name))
 	}
 	given := c.unique(placeholder(name), "path")
 	place := "{" + given + "}"
-	switch text(p["style"]) {
+	switch read.Text(p["style"]) {
 	case "", "simple":
 	case "label":
 		place = "." + place
 	case "matrix":
 		place = ";" + url.PathEscape(name) + "=" + place
 	default:
-		return fmt.Errorf("its path parameter %s has the style %s", excerpt(name), excerpt(text(p["style"])))
+		return fmt.Errorf("its path parameter %s has the style %s", read.Excerpt(name), read.Excerpt(read.Text(p["style"])))
 	}
 	places[name] = place
 	c.inputs = append(c.inputs, input{given, true, schema})
@@ -138,10 +140,10 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 func joined(schema map[string]any, separator string) map[string]any {
 	out := map[string]any{"type": "string"}
 	words := "Values with " + map[string]string{",": "commas", " ": "blanks", "|": "vertical bars"}[separator] + " between them."
-	if allowed := list(object(schema["items"])["enum"]); len(allowed) > 0 && len(allowed) <= 50 {
+	if allowed := read.List(read.Object(schema["items"])["enum"]); len(allowed) > 0 && len(allowed) <= 50 {
 		var texts []string
 		for _, v := range allowed {
-			texts = append(texts, text(v))
+			texts = append(texts, read.Text(v))
 		}
 		words += " Each is one of: " + strings.Join(texts, ", ") + "."
 	}
@@ -152,7 +154,7 @@ func joined(schema map[string]any, separator string) map[string]any {
 	if values, ok := schema["default"].([]any); ok {
 		var texts []string
 		for _, v := range values {
-			texts = append(texts, text(v))
+			texts = append(texts, read.Text(v))
 		}
 		out["default"] = strings.Join(texts, separator)
 	}
@@ -166,7 +168,7 @@ func (c *call) inQuery(name string, p map[string]any, required bool) error {
 	if err != nil {
 		return err
 	}
-	style, explode := text(p["style"]), true
+	style, explode := read.Text(p["style"]), true
 	if style != "" && style != "form" {
 		explode = false
 	}
@@ -181,14 +183,14 @@ func (c *call) inQuery(name string, p map[string]any, required bool) error {
 		return c.flatten(name, schema, required, func(member string) string { return name + "[" + member + "]" })
 	case style == "deepObject":
 	case !known:
-		return fmt.Errorf("its query parameter %s has the style %s", excerpt(name), excerpt(style))
+		return fmt.Errorf("its query parameter %s has the style %s", read.Excerpt(name), read.Excerpt(style))
 	case isType(schema, "array") && !explode:
 		schema = joined(schema, separator)
-		c.report("the parameter " + excerpt(name) + " is a text of values with separators between them")
+		c.report("the parameter " + read.Excerpt(name) + " is a text of values with separators between them")
 	case isType(schema, "object") && explode:
 		return c.flatten(name, schema, required, func(member string) string { return member })
 	case isType(schema, "object"):
-		return fmt.Errorf("its query parameter %s is an object in one text", excerpt(name))
+		return fmt.Errorf("its query parameter %s is an object in one text", read.Excerpt(name))
 	}
 	c.addQuery(name, required, schema)
 	return nil
@@ -208,14 +210,14 @@ func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", 
 
 // flatten makes each member of an object a parameter of its own, which is how the members are sent.
 func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
-	properties := object(schema["properties"])
+	properties := read.Object(schema["properties"])
 	if len(properties) == 0 || schema["$defs"] != nil {
-		return fmt.Errorf("its query parameter %s is an object whose members are not named", excerpt(name))
+		return fmt.Errorf("its query parameter %s is an object whose members are not named", read.Excerpt(name))
 	}
-	needed := list(schema["required"])
+	needed := read.List(schema["required"])
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
-		if sub := object(properties[member]); isType(sub, "object") || !nameable(wire(member)) {
-			return fmt.Errorf("its query parameter %s is an object that holds others", excerpt(name))
+		if sub := read.Object(properties[member]); isType(sub, "object") || !nameable(wire(member)) {
+			return fmt.Errorf("its query parameter %s is an object that holds others", read.Excerpt(name))
 		}
 	}
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
@@ -243,12 +245,12 @@ func (c *call) inHeader(name string, required bool) error {
 	}
 	if required && fixable(name) {
 		c.headers = append(c.headers, name)
-		c.report("it requires the header " + excerpt(name) + ": give it under services[].fixed of " + ConfigFile)
+		c.report("it requires the header " + read.Excerpt(name) + ": give it under services[].fixed of " + ConfigFile)
 		return nil
 	}
 	if required {
-		return fmt.Errorf("it requires the header %s, which the gateway cannot send", excerpt(name))
+		return fmt.Errorf("it requires the header %s, which the gateway cannot send", read.Excerpt(name))
 	}
-	c.report("the header " + excerpt(name) + " is not sent")
+	c.report("the header " + read.Excerpt(name) + " is not sent")
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // Review writes a table of all operations by path, for people who choose among them.
@@ -48,8 +50,8 @@ func shortFindings(r Reviewed) string {
 	case 0:
 		return "-"
 	case 1:
-		return line(r.Findings[0], most)
+		return read.Line(r.Findings[0], most)
 	default:
-		return fmt.Sprintf("%d: %s; …", len(r.Findings), line(r.Findings[0], most))
+		return fmt.Sprintf("%d: %s; …", len(r.Findings), read.Line(r.Findings[0], most))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // The bounds on one parameter's schema. Values beyond them are not checked here, but by the service; a note reports it.
@@ -25,7 +27,7 @@ const (
 // A schemaReader converts one schema of the document to a complete schema of its own: references are replaced by their
 // targets, and recursive references by #/$defs.
 type schemaReader struct {
-	*document
+	*read.Document
 	output bool         // of an answer: only types are kept, since a value that breaks a rule would be withheld
 	note   func(string) // called once for each thing that is left out
 	budget int
@@ -47,9 +49,9 @@ type definition struct {
 	target any
 }
 
-// schema reads the schema of one parameter. The error is about references that leave the document.
-func (d *document) schema(v any, output bool, note func(string)) (map[string]any, error) {
-	r := &schemaReader{document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]definition{}}
+// readSchema reads the schema of one parameter. The error is about references that leave the document.
+func readSchema(d *read.Document, v any, output bool, note func(string)) (map[string]any, error) {
+	r := &schemaReader{Document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]definition{}}
 	if output {
 		r.budget, r.depth = outputSchemas, outputDepth
 	}
@@ -104,16 +106,16 @@ func (r *schemaReader) convert(v any, depth, level int) any {
 	r.assertions(m, out)
 	r.values(m, out, depth, level)
 	r.combine(m, out, depth, level)
-	if r.old && flag(m["nullable"]) {
+	if r.Old && read.Flag(m["nullable"]) {
 		return orNull(out)
 	}
 	return out
 }
 
 func (r *schemaReader) reference(ref string, m map[string]any, depth, level int) any {
-	target, at, err := r.lookup(ref)
-	if errors.Is(err, errNowhere) {
-		r.note("the reference " + excerpt(ref) + " leads nowhere: any value is taken there")
+	target, at, err := r.Lookup(ref)
+	if errors.Is(err, read.ErrNowhere) {
+		r.note("the reference " + read.Excerpt(ref) + " leads nowhere: any value is taken there")
 		return map[string]any{}
 	}
 	if err != nil {
@@ -132,8 +134,8 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	r.open = append(r.open, frame{at, depth})
 	out := r.convert(target, depth, level+1)
 	r.open = r.open[:len(r.open)-1]
-	if r.old || len(m) == 1 {
-		if d := trimmed(m["description"], maxNested); d != "" && r.old { // many documents have one there
+	if r.Old || len(m) == 1 {
+		if d := trimmed(m["description"], maxNested); d != "" && r.Old { // many documents have one there
 			out = r.object(out)
 			out.(map[string]any)["description"] = d //nolint:forcetypeassert // object made it
 		}
@@ -149,7 +151,7 @@ func (r *schemaReader) define(at string, target any) string {
 	if d, ok := r.defs[at]; ok {
 		return d.name
 	}
-	name := cmp.Or(kebab(schemaName(at)), "schema")
+	name := cmp.Or(kebab(read.SchemaName(at)), "schema")
 	taken := map[string]bool{}
 	for _, d := range r.defs {
 		taken[d.name] = true
@@ -198,11 +200,11 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 		}
 	}
 	for _, name := range []string{"contentEncoding", "contentMediaType"} { // what the text holds
-		if s := line(text(m[name]), 200); s != "" && !r.old {
+		if s := read.Line(read.Text(m[name]), 200); s != "" && !r.Old {
 			out[name] = s
 		}
 	}
-	if flag(m["deprecated"]) {
+	if read.Flag(m["deprecated"]) {
 		out["deprecated"] = true
 	}
 	exclusive(out, "exclusiveMinimum", "minimum")
@@ -225,7 +227,7 @@ func exclusive(out map[string]any, name, bound string) {
 // types keeps the types of JSON Schema; nil where none is left.
 func types(v any) any {
 	var out []any
-	all := list(v)
+	all := read.List(v)
 	if s, ok := v.(string); ok {
 		all = []any{s}
 	}
@@ -247,9 +249,9 @@ func types(v any) any {
 // enumeration reads enum. Where the type is string, YAML's 1 and true are read as texts.
 func enumeration(m map[string]any) []any {
 	var out []any
-	for _, v := range list(m["enum"]) {
+	for _, v := range read.List(m["enum"]) {
 		if m["type"] == "string" {
-			if s := text(v); v != nil && s != "" {
+			if s := read.Text(v); v != nil && s != "" {
 				v = s
 			}
 		}
@@ -282,7 +284,7 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 		return
 	}
 	var required []any
-	for _, v := range list(m["required"]) {
+	for _, v := range read.List(m["required"]) {
 		if name, ok := v.(string); ok && !hidden[name] && len(required) < maxRequired && !slices.Contains(required, v) {
 			required = append(required, v)
 		}
@@ -295,14 +297,14 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 			out[name] = sub(v)
 		}
 	}
-	if tuple := list(m["prefixItems"]); len(tuple) > 0 {
+	if tuple := read.List(m["prefixItems"]); len(tuple) > 0 {
 		fresh := make([]any, len(tuple))
 		for i, v := range tuple {
 			fresh[i] = sub(v)
 		}
 		out["prefixItems"] = fresh
 	}
-	if patterns := object(m["patternProperties"]); len(patterns) > 0 {
+	if patterns := read.Object(m["patternProperties"]); len(patterns) > 0 {
 		fresh := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(patterns)) {
 			fresh[name] = sub(patterns[name])
@@ -314,13 +316,13 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 // properties leaves out those that are sent in the other direction only, and returns their names.
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
-	all := object(m["properties"])
+	all := read.Object(m["properties"])
 	if ref, ok := all["$ref"].(string); ok { // a property of that name would have a schema
-		v, _, err := r.lookup(ref)
+		v, _, err := r.Lookup(ref)
 		if err != nil {
 			r.err = cmp.Or(r.err, err)
 		}
-		all = object(v)
+		all = read.Object(v)
 	}
 	fresh := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -342,12 +344,12 @@ func (r *schemaReader) otherDirection(v any) bool {
 	if r.output {
 		word = "writeOnly"
 	}
-	for range maxHops {
-		m := object(v)
-		if flag(m[word]) {
+	for range read.MaxHops {
+		m := read.Object(v)
+		if read.Flag(m[word]) {
 			return true
 		}
-		if all := list(m["allOf"]); len(all) == 1 { // 3.0 has no other form for it beside a reference
+		if all := read.List(m["allOf"]); len(all) == 1 { // 3.0 has no other form for it beside a reference
 			v = all[0]
 			continue
 		}
@@ -356,7 +358,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 			return false
 		}
 		var err error
-		if v, _, err = r.lookup(ref); err != nil {
+		if v, _, err = r.Lookup(ref); err != nil {
 			return false
 		}
 	}
@@ -365,7 +367,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 
 // isNull reports whether the schema visibly accepts null.
 func isNull(schema map[string]any) bool {
-	if schema["type"] == "null" || slices.Contains(list(schema["type"]), any("null")) || schema["type"] == nil {
+	if schema["type"] == "null" || slices.Contains(read.List(schema["type"]), any("null")) || schema["type"] == nil {
 		return true
 	}
 	return false

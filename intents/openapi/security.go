@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
@@ -32,18 +33,18 @@ var (
 // credentials reads the security schemes.
 func (w *work) credentials() {
 	w.secret = map[string]bool{}
-	at, _, err := w.lookup("#/components/securitySchemes")
+	at, _, err := w.Lookup("#/components/securitySchemes")
 	if err == nil {
-		at, err = w.resolve(at, "securitySchemes")
+		at, err = w.Resolve(at, "securitySchemes")
 	}
-	if err != nil && !errors.Is(err, errNowhere) {
-		w.remark("", "what the service wants to see is not known: "+line(err.Error(), 400))
+	if err != nil && !errors.Is(err, read.ErrNowhere) {
+		w.remark("", "what the service wants to see is not known: "+read.Line(err.Error(), 400))
 	}
-	schemes := object(at)
+	schemes := read.Object(at)
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
-		s, err := w.follow(schemes[name], "the security scheme")
+		s, err := w.Follow(schemes[name], "the security scheme")
 		if err != nil {
-			w.remark("", "security scheme "+excerpt(name)+": "+line(err.Error(), 200))
+			w.remark("", "security scheme "+read.Excerpt(name)+": "+read.Line(err.Error(), 200))
 			continue
 		}
 		const most = 20
@@ -51,8 +52,8 @@ func (w *work) credentials() {
 			w.remark("", "more security schemes than are listed")
 			return
 		}
-		if text(s["in"]) == "header" {
-			w.secret[http.CanonicalHeaderKey(text(s["name"]))] = true
+		if read.Text(s["in"]) == "header" {
+			w.secret[http.CanonicalHeaderKey(read.Text(s["name"]))] = true
 		}
 		w.out.Credentials = append(w.out.Credentials, credential(name, s))
 	}
@@ -68,15 +69,15 @@ func variableOf(name string) string {
 }
 
 func credential(name string, s map[string]any) Credential {
-	c := Credential{Name: line(name, 60), Variable: variableOf(name)}
-	header, in := text(s["name"]), text(s["in"])
-	switch kind, scheme := text(s["type"]), strings.ToLower(text(s["scheme"])); {
+	c := Credential{Name: read.Line(name, 60), Variable: variableOf(name)}
+	header, in := read.Text(s["name"]), read.Text(s["in"])
+	switch kind, scheme := read.Text(s["type"]), strings.ToLower(read.Text(s["scheme"])); {
 	case kind == "apiKey" && in == "header" && fieldName().MatchString(header):
 		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
 	case kind == "apiKey" && in == "query" && givenName().MatchString(header):
 		c.query, c.Remark = header, "it is in the query: fixed, below, sends it"
 	case kind == "apiKey":
-		c.Remark = "the gateway sends credentials in one header, not in a " + line(in, 20)
+		c.Remark = "the gateway sends credentials in one header, not in a " + read.Line(in, 20)
 	case kind == "http" && scheme == "basic":
 		c.Setting = `{basic: "${` + c.Variable + `_USER}:${` + c.Variable + `_PASSWORD}"}`
 		c.Variable += "_USER and " + c.Variable + "_PASSWORD"
@@ -98,18 +99,18 @@ func credential(name string, s map[string]any) Credential {
 // clientCredentials returns the keys of upstream.auth.oauth2 in a scheme: the address of the token server for client credentials (RFC
 // 6749 section 4.4), and the scopes, unless there are many to choose among. It is empty if the scheme has none.
 func clientCredentials(s map[string]any) string {
-	flow := object(object(s["flows"])["clientCredentials"])
-	if text(s["flow"]) == "application" { // Swagger 2
+	flow := read.Object(read.Object(s["flows"])["clientCredentials"])
+	if read.Text(s["flow"]) == "application" { // Swagger 2
 		flow = s
 	}
-	address := text(flow["tokenUrl"])
+	address := read.Text(flow["tokenUrl"])
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || len(address) > maxURL || !plainText().MatchString(address) {
 		return ""
 	}
 	out := "token_url: " + strconv.Quote(address)
 	const most = 10
-	scopes := slices.Sorted(maps.Keys(object(flow["scopes"])))
+	scopes := slices.Sorted(maps.Keys(read.Object(flow["scopes"])))
 	if len(scopes) == 0 || len(scopes) > most {
 		return out
 	}

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
 // unknownUpstream is used where the document has no address of the service.
@@ -30,7 +32,7 @@ func (s server) published(namespace string) string {
 // servers selects the service's address: the first that can be used.
 func (w *work) servers() {
 	defer func() { w.out.base = w.base }()
-	all := list(w.root["servers"])
+	all := read.List(w.Root["servers"])
 	for i, v := range all {
 		s, err := w.server(v)
 		if err != nil {
@@ -49,7 +51,7 @@ func (w *work) servers() {
 	}
 	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
 	for _, v := range all { // the path at least is given
-		if u, err := url.Parse(text(object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
+		if u, err := url.Parse(read.Text(read.Object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
 			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
 			w.out.Upstream += w.base.prefix
 			break
@@ -67,10 +69,10 @@ func (w *work) server(v any) (server, error) {
 	if !ok {
 		return server{}, errors.New("it is not an object")
 	}
-	address := text(m["url"])
-	variables := object(m["variables"])
+	address := read.Text(m["url"])
+	variables := read.Object(m["variables"])
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		address = strings.ReplaceAll(address, "{"+name+"}", text(object(variables[name])["default"]))
+		address = strings.ReplaceAll(address, "{"+name+"}", read.Text(read.Object(variables[name])["default"]))
 		if len(address) > maxServer {
 			break
 		}
@@ -86,7 +88,7 @@ func (w *work) server(v any) (server, error) {
 	case u.Host == "" || u.Hostname() == "":
 		return server{}, errors.New("its address is relative")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return server{}, fmt.Errorf("its address is %s, not http or https", excerpt(u.Scheme))
+		return server{}, fmt.Errorf("its address is %s, not http or https", read.Excerpt(u.Scheme))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || !safePath(u):
 		return server{}, errors.New("its address holds more than scheme, host and path")
 	}
@@ -103,10 +105,10 @@ func safePath(u *url.URL) bool {
 // their own.
 func (c *call) server() (string, error) {
 	own := c.op.tree["servers"]
-	if len(list(own)) == 0 {
+	if len(read.List(own)) == 0 {
 		own = c.op.item["servers"]
 	}
-	all := list(own)
+	all := read.List(own)
 	if len(all) == 0 {
 		return "", nil
 	}
@@ -124,7 +126,7 @@ func (c *call) server() (string, error) {
 	if elsewhere == "" {
 		return "", errors.New("it is served under an address of its own that cannot be used")
 	}
-	return "", fmt.Errorf("it is served at %s: use a configuration of its own for that address", line(elsewhere, 150))
+	return "", fmt.Errorf("it is served at %s: use a configuration of its own for that address", read.Line(elsewhere, 150))
 }
 
 // webAddress returns an http or https URL that may be published, or "".

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -32,7 +33,7 @@ func (c *call) settle(uid intents.UID) error {
 		if err != nil {
 			return fmt.Errorf("it cannot be written as JSON: %w", err)
 		}
-		c.tree = object(list(fresh["intents"])[0])
+		c.tree = read.Object(read.List(fresh["intents"])[0])
 		for _, p := range slices.Backward(problems) { // later members of lists first
 			if p.Level != problem.Error {
 				continue
@@ -53,14 +54,14 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 		return errors.New(message)
 	}
 	at, err := strconv.Atoi(tokens[1])
-	all := list(c.tree[tokens[0]])
+	all := read.List(c.tree[tokens[0]])
 	if err != nil || at >= len(all) {
 		return errors.New(message)
 	}
-	parameter := object(all[at])
-	what := fmt.Sprintf("parameter %s", excerpt(text(parameter["name"])))
+	parameter := read.Object(all[at])
+	what := fmt.Sprintf("parameter %s", read.Excerpt(read.Text(parameter["name"])))
 	if tokens[0] == "output_parameters" {
-		what = fmt.Sprintf("output %s", excerpt(text(parameter["name"])))
+		what = fmt.Sprintf("output %s", read.Excerpt(read.Text(parameter["name"])))
 	}
 	last := tokens[len(tokens)-1]
 	if harder || len(tokens) < 3 || last == "name" || len(tokens) == 3 && last == "$defs" {
@@ -68,11 +69,11 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 			return errors.New(message)
 		}
 		all[at] = minimal(parameter)
-		c.report(fmt.Sprintf("%s is checked for its type alone: %s", what, line(message, 200)))
+		c.report(fmt.Sprintf("%s is checked for its type alone: %s", what, read.Line(message, 200)))
 		return nil
 	}
 	if remove(parameter, tokens[2:]) {
-		c.report(fmt.Sprintf("%s: %s is left out: %s", what, line(strictjson.Unescape(last), 40), line(message, 200)))
+		c.report(fmt.Sprintf("%s: %s is left out: %s", what, read.Line(strictjson.Unescape(last), 40), read.Line(message, 200)))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/money"
 )
 
@@ -74,16 +75,16 @@ func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	uid := "https://" + i.Namespace + "/policy/1"
 	var reads, writes []string
 	priced := map[money.Amount][]string{}
-	for _, v := range list(agents["intents"]) {
-		in := object(v)
-		name := text(in["intent_uid"])
+	for _, v := range read.List(agents["intents"]) {
+		in := read.Object(v)
+		name := read.Text(in["intent_uid"])
 		if name == "" {
-			name = text(in["uid"])
+			name = read.Text(in["uid"])
 		}
-		if name == "" || flag(in["retired"]) {
+		if name == "" || read.Flag(in["retired"]) {
 			continue
 		}
-		method := strings.ToUpper(text(object(in["endpoint"])["method"]))
+		method := strings.ToUpper(read.Text(read.Object(in["endpoint"])["method"]))
 		safe, said := in["safe"].(bool)
 		if !said {
 			safe = method == "GET" || method == "HEAD"

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/problem"
 )
@@ -203,4 +204,4 @@ var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", 
 	"&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
 
 // markdown escapes a text of the document for Markdown.
-func markdown(s string) string { return markdownEscapes.Replace(line(s, 500)) }
+func markdown(s string) string { return markdownEscapes.Replace(read.Line(s, 500)) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/uimgate/uimgate/intents/openapi/curation"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -100,8 +101,8 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 		return nil, err
 	}
 	text := encode(agents)
-	if len(i.Intents) == 0 && len(list(agents["intents"])) == 0 {
-		return nil, fmt.Errorf("%w: no operation of it can be offered%s", ErrDocument, i.why())
+	if len(i.Intents) == 0 && len(read.List(agents["intents"])) == 0 {
+		return nil, fmt.Errorf("%w: no operation of it can be offered%s", read.ErrDocument, i.why())
 	}
 	u.result.Write[AgentsFile] = text
 	prices, err := u.charges()
@@ -134,7 +135,7 @@ func (i *Import) withoutBasePath() *Import {
 	for n := range out.Intents {
 		in := &out.Intents[n]
 		in.Tree = maps.Clone(in.Tree)
-		endpoint := maps.Clone(object(in.Tree["endpoint"]))
+		endpoint := maps.Clone(read.Object(in.Tree["endpoint"]))
 		endpoint["url"] = in.below
 		in.Tree["endpoint"] = endpoint
 	}
@@ -206,7 +207,7 @@ func (u *update) agents() (map[string]any, error) {
 			return nil, fmt.Errorf("%s cannot be read, mend it or use --force: %w", AgentsFile, err)
 		}
 	}
-	info := maps.Clone(object(tree["service-info"]))
+	info := maps.Clone(read.Object(tree["service-info"]))
 	if info == nil {
 		info = map[string]any{}
 	}
@@ -218,7 +219,7 @@ func (u *update) agents() (map[string]any, error) {
 		}
 	}
 	tree["service-info"] = info
-	tree["intents"] = u.intents(list(tree["intents"]))
+	tree["intents"] = u.intents(read.List(tree["intents"]))
 	return tree, nil
 }
 
@@ -259,13 +260,13 @@ func (u *update) intents(have []any) []any {
 	}
 	out, seen := []any{}, map[string]bool{}
 	for _, v := range have {
-		uid := text(object(v)["intent_uid"])
+		uid := read.Text(read.Object(v)["intent_uid"])
 		seen[uid] = true
 		in, ok := found[uid]
 		parts := u.last.Intents[uid]
 		switch {
 		case ok:
-			out = append(out, u.merge(object(v), in.Tree, uid))
+			out = append(out, u.merge(read.Object(v), in.Tree, uid))
 		case parts == nil: // the operator's own
 			out = append(out, v)
 		case u.hidden[uid], u.hidden[successor[uid]]:
@@ -276,7 +277,7 @@ func (u *update) intents(have []any) []any {
 			if _, offered := found[next]; !offered {
 				next = ""
 			}
-			out = append(out, u.retire(object(v), uid, next))
+			out = append(out, u.retire(read.Object(v), uid, next))
 		}
 	}
 	for _, in := range u.Intents {

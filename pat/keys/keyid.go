@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 
-	"github.com/uimgate/uimgate/pat/internal/secp256k1"
+	"github.com/uimgate/uimgate/pat/keys/internal/secp256k1"
 )
 
 // An ID names a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseID and Key.Thumbprint.

@@ -21,6 +21,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
@@ -144,7 +145,7 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 // read takes the document from a file or the network.
 func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
-		return cli.ReadNamed(s.document, openapi.MaxDocument)
+		return cli.ReadNamed(s.document, read.MaxDocument)
 	}
 	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
 	defer client.Close()
@@ -152,7 +153,7 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 		return nil, cli.Usage(errors.New("--refs is for documents that are files: nothing is read for a document that was fetched"))
 	}
 	answer, err := client.Get(ctx, s.document, fetch.Document{
-		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: openapi.MaxDocument,
+		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: read.MaxDocument,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the document cannot be fetched: %w", err)

@@ -1,4 +1,4 @@
-package openapi
+package read
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 // stay valid; references to parameters and answers are replaced by their targets, because these change their form.
 // Malformed parts stay unchanged, and are reported with their operation.
 func fromSwagger(root map[string]any, more *files) map[string]any {
-	s := &swagger{&document{root: root, old: true, files: more}, root}
+	s := &swagger{&Document{Root: root, Old: true, files: more}, root}
 	paths := map[string]any{}
-	described, err := s.follow(root["paths"], "paths")
+	described, err := s.Follow(root["paths"], "paths")
 	if err != nil {
 		described = nil
 	}
@@ -28,9 +28,9 @@ func fromSwagger(root map[string]any, more *files) map[string]any {
 		"paths": paths, "definitions": root["definitions"],
 	}
 	schemes := map[string]any{}
-	for name, scheme := range object(root["securityDefinitions"]) {
+	for name, scheme := range Object(root["securityDefinitions"]) {
 		schemes[name] = scheme
-		if object(scheme)["type"] == "basic" {
+		if Object(scheme)["type"] == "basic" {
 			schemes[name] = map[string]any{"type": "http", "scheme": "basic"}
 		}
 	}
@@ -39,36 +39,36 @@ func fromSwagger(root map[string]any, more *files) map[string]any {
 }
 
 type swagger struct {
-	*document
+	*Document
 	top map[string]any
 }
 
 func (s *swagger) servers() []any {
-	host, base := text(s.top["host"]), text(s.top["basePath"])
+	host, base := Text(s.top["host"]), Text(s.top["basePath"])
 	if host == "" {
 		return []any{map[string]any{"url": base}}
 	}
 	scheme := "https"
-	if schemes := list(s.top["schemes"]); len(schemes) > 0 && !slices.Contains(schemes, any("https")) {
-		scheme = text(schemes[0])
+	if schemes := List(s.top["schemes"]); len(schemes) > 0 && !slices.Contains(schemes, any("https")) {
+		scheme = Text(schemes[0])
 	}
 	u := url.URL{Scheme: scheme, Host: host, Path: "/" + strings.TrimPrefix(base, "/")}
 	return []any{map[string]any{"url": u.String()}}
 }
 
 func (s *swagger) path(v any) any {
-	item, err := s.whole(v, "the path")
+	item, err := s.Whole(v, "the path")
 	if err != nil {
 		return v
 	}
 	out := maps.Clone(item)
 	delete(out, "parameters")
 	for method, v := range item {
-		if !slices.Contains(allMethods, method) {
+		if !slices.Contains(Methods, method) {
 			continue
 		}
-		if op, err := s.whole(v, "the operation"); err == nil {
-			out[method] = s.operation(op, list(item["parameters"]))
+		if op, err := s.Whole(v, "the operation"); err == nil {
+			out[method] = s.operation(op, List(item["parameters"]))
 		}
 	}
 	return out
@@ -79,9 +79,9 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 	consumes, produces := s.media(op, "consumes"), s.media(op, "produces")
 	var parameters []any
 	form, required, file := map[string]any{}, []any{}, false
-	all := slices.Concat(shared, list(op["parameters"]))
+	all := slices.Concat(shared, List(op["parameters"]))
 	for i, v := range all {
-		p, err := s.follow(v, "a parameter")
+		p, err := s.Follow(v, "a parameter")
 		if err != nil {
 			parameters = append(parameters, v)
 			continue
@@ -93,9 +93,9 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 		case "body":
 			out["requestBody"] = map[string]any{"required": p["required"], "content": content(consumes, p["schema"])}
 		case "formData":
-			name := text(p["name"])
+			name := Text(p["name"])
 			form[name] = fileOf(inline(p))
-			if flag(p["required"]) {
+			if Flag(p["required"]) {
 				required = append(required, name)
 			}
 			file = file || p["type"] == "file"
@@ -120,7 +120,7 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 // overridden reports whether an operation's own parameter takes precedence over one of its path.
 func (s *swagger) overridden(p map[string]any, later []any) bool {
 	for _, v := range later {
-		if o, err := s.follow(v, "a parameter"); err == nil && text(o["name"]) == text(p["name"]) && text(o["in"]) == text(p["in"]) &&
+		if o, err := s.Follow(v, "a parameter"); err == nil && Text(o["name"]) == Text(p["name"]) && Text(o["in"]) == Text(p["in"]) &&
 			p["in"] != "body" {
 			return true
 		}
@@ -134,8 +134,8 @@ func (s *swagger) media(op map[string]any, name string) []string {
 		from = s.top[name]
 	}
 	var out []string
-	for _, v := range list(from) {
-		out = append(out, text(v))
+	for _, v := range List(from) {
+		out = append(out, Text(v))
 	}
 	if len(out) == 0 {
 		return []string{media.JSON}
@@ -144,13 +144,13 @@ func (s *swagger) media(op map[string]any, name string) []string {
 }
 
 func (s *swagger) responses(v any, produces []string) any {
-	all, err := s.follow(v, "responses")
+	all, err := s.Follow(v, "responses")
 	if err != nil {
 		return v
 	}
 	out := map[string]any{}
 	for status, answer := range all {
-		a, err := s.follow(answer, "an answer")
+		a, err := s.Follow(answer, "an answer")
 		if err != nil {
 			out[status] = answer
 			continue
@@ -191,7 +191,7 @@ func swaggerParameter(p map[string]any) map[string]any {
 		return out
 	}
 	out["explode"] = false
-	switch format := text(p["collectionFormat"]); format {
+	switch format := Text(p["collectionFormat"]); format {
 	case "multi":
 		out["explode"] = true
 	case "ssv":

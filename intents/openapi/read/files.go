@@ -1,4 +1,4 @@
-package openapi
+package read
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ type file struct {
 	reason string
 }
 
-// tree returns the content of the file name, which ref begins with. The error is an *outsideError.
+// tree returns the content of the file name, which ref begins with. The error is an *OutsideError.
 func (f *files) tree(name, ref string) (any, error) {
 	u, err := url.Parse(name)
 	var reason string
@@ -48,7 +48,7 @@ func (f *files) tree(name, ref string) (any, error) {
 		}
 		reason = have.reason
 	}
-	return nil, &outsideError{ref, reason}
+	return nil, &OutsideError{ref, reason}
 }
 
 // load reads one file, or returns why it is not read.
@@ -74,7 +74,7 @@ func (f *files) load(name string) (tree map[string]any, reason string) {
 		tree, err = decode(data, f.left)
 	}
 	if err != nil {
-		return nil, line(err.Error(), 200)
+		return nil, Line(err.Error(), 200)
 	}
 	f.anchorFile(tree, name)
 	return tree, ""
@@ -131,7 +131,7 @@ func (f *files) anchor(v any, from string, members bool) {
 				v[name] = f.resolve(ref, from)
 			case !members && slices.Contains(dataKeywords, name):
 			case !members && name == "mapping":
-				f.anchorMapping(object(sub), from)
+				f.anchorMapping(Object(sub), from)
 			default:
 				f.anchor(sub, from, !members && slices.Contains(memberKeywords, name))
 			}
@@ -152,13 +152,13 @@ var (
 // anchorMapping does it with the mapping of a discriminator, whose values are references or names of schemas.
 func (f *files) anchorMapping(mapping map[string]any, from string) {
 	for value, target := range mapping {
-		if ref := text(target); strings.Contains(ref, "#") || readable(ref) {
+		if ref := Text(target); strings.Contains(ref, "#") || readable(ref) {
 			mapping[value] = f.resolve(ref, from)
 		}
 	}
 }
 
-// resolve makes one reference relative to the top. RFC 3986 5.2.
+// Resolve makes one reference relative to the top. RFC 3986 5.2.
 func (f *files) resolve(ref, from string) string {
 	name, fragment, hasFragment := strings.Cut(ref, "#")
 	u, err := url.Parse(name)

@@ -1,4 +1,4 @@
-package openapi
+package read
 
 import (
 	"bytes"
@@ -34,7 +34,7 @@ func decodeYAML(data []byte, left *budget) (root map[string]any, err error) {
 	}
 	var node yaml.Node
 	if err := yaml.Unmarshal(data, &node); err != nil {
-		return nil, fmt.Errorf("it is not valid YAML: %s", line(strings.TrimPrefix(err.Error(), "yaml: "), 200))
+		return nil, fmt.Errorf("it is not valid YAML: %s", Line(strings.TrimPrefix(err.Error(), "yaml: "), 200))
 	}
 	if node.Kind != yaml.DocumentNode || len(node.Content) != 1 {
 		return nil, errors.New("it is empty")
@@ -106,7 +106,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			continue
 		}
 		if _, twice := out[key.Value]; twice {
-			return nil, fmt.Errorf("line %d: the key %s occurs twice in one object", key.Line, excerpt(key.Value))
+			return nil, fmt.Errorf("line %d: the key %s occurs twice in one object", key.Line, Excerpt(key.Value))
 		}
 		v, err := r.value(value, depth+1)
 		if err != nil {
@@ -124,7 +124,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			from = several
 		}
 		for _, one := range from {
-			for name, member := range object(one) {
+			for name, member := range Object(one) {
 				if _, have := out[name]; !have {
 					out[name] = member
 				}

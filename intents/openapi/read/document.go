@@ -1,9 +1,11 @@
-package openapi
+package read
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -11,37 +13,50 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A document is a whole OpenAPI 3 document as a tree.
-type document struct {
-	root map[string]any
-	old  bool // 3.0: $ref has no siblings, nullable and boolean exclusive bounds
-	note string
+// Methods are the methods that OpenAPI describes; those that can be called come first.
+var Methods = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace", "query"}
+
+// A Document is a whole OpenAPI 3 document as a tree. Note, if not empty, is a remark for people about its version.
+type Document struct {
+	Root map[string]any
+	Old  bool // 3.0: $ref has no siblings, nullable and boolean exclusive bounds
+	Note string
 
 	files *files // that it may refer to; nil: none
 }
 
-// read detects the format of a document, OpenAPI or Swagger, and its version.
-func read(data []byte, o Options) (*document, error) {
+// The bounds on one document.
+const (
+	MaxDocument = 64 << 20 // bytes, those of the files it refers to included
+	MaxFiles    = 5000     // that it refers to
+)
+
+// ErrDocument means that a document cannot be used at all; the text around it is the reason.
+var ErrDocument = errors.New("the OpenAPI document cannot be used")
+
+// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files to which it may refer, and name is its own path among them;
+// nil: there are none. The error wraps ErrDocument.
+func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	left := &budget{bytes: MaxDocument, nodes: maxNodes, marks: maxMarks}
 	root, err := decode(data, left)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDocument, err)
 	}
 	var more *files
-	if o.Files != nil {
-		more = &files{fsys: o.Files, entry: path.Clean(o.Name), left: left, read: map[string]*file{}}
+	if fsys != nil {
+		more = &files{fsys: fsys, entry: path.Clean(name), left: left, read: map[string]*file{}}
 		more.anchorFile(root, more.entry)
 	}
-	version, swagger := text(root["openapi"]), text(root["swagger"])
+	version, swagger := Text(root["openapi"]), Text(root["swagger"])
 	switch {
 	case swagger == "2.0" || swagger == "2":
-		return &document{root: fromSwagger(root, more), old: true, files: more}, nil
+		return &Document{Root: fromSwagger(root, more), Old: true, files: more}, nil
 	case version == "3.0" || strings.HasPrefix(version, "3.0."):
-		return &document{root: root, old: true, files: more}, nil
+		return &Document{Root: root, Old: true, files: more}, nil
 	case version == "3.1" || strings.HasPrefix(version, "3.1."):
-		return &document{root: root, files: more}, nil
+		return &Document{Root: root, files: more}, nil
 	case version == "3.2" || strings.HasPrefix(version, "3.2."):
-		return &document{root: root, files: more, note: "it is OpenAPI 3.2, read as 3.1: what 3.2 added is not mapped"}, nil
+		return &Document{Root: root, files: more, Note: "it is OpenAPI 3.2, read as 3.1: what 3.2 added is not mapped"}, nil
 	case version != "" || swagger != "":
 		return nil, fmt.Errorf("%w: its version is %.20q; OpenAPI 3.0 and 3.1 and Swagger 2.0 are read", ErrDocument, version+swagger)
 	default:
@@ -70,8 +85,8 @@ func decode(data []byte, left *budget) (map[string]any, error) {
 	return root, nil
 }
 
-// text returns a string, or the text of a number or boolean, such as version: 1.0 in YAML.
-func text(v any) string {
+// Text returns a string, or the text of a number or boolean, such as version: 1.0 in YAML.
+func Text(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
@@ -84,26 +99,29 @@ func text(v any) string {
 	}
 }
 
-func object(v any) map[string]any {
+// Object returns v as an object. It returns nil if v is not one.
+func Object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-func list(v any) []any {
+// List returns v as a list. It returns nil if v is not one.
+func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-func flag(v any) bool {
+// Flag returns v as a boolean. It returns false if v is not one.
+func Flag(v any) bool {
 	b, _ := v.(bool)
 	return b
 }
 
-// excerpt quotes a text of the document in one short line, fit for a terminal.
-func excerpt(s string) string { return "\"" + line(s, 120) + "\"" }
+// Excerpt quotes a text of the document in one short line, fit for a terminal.
+func Excerpt(s string) string { return "\"" + Line(s, 120) + "\"" }
 
-// line makes one printable line of at most most characters.
-func line(s string, most int) string {
+// Line makes one printable line of at most most characters.
+func Line(s string, most int) string {
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range s {

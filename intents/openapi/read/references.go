@@ -1,0 +1,126 @@
+package read
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+const (
+	MaxHops      = 16   // references that lead to each other
+	maxReference = 1000 // bytes
+)
+
+// ErrNowhere means that a reference leads to nothing in a document that was read.
+var ErrNowhere = errors.New("not in the document")
+
+// An OutsideError is a reference to another document that cannot be read.
+type OutsideError struct{ ref, reason string }
+
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("it refers to %s, outside the document: %s", Excerpt(e.ref), e.reason)
+}
+
+// Lookup returns what a reference leads to, and a name of that place that is the same for all references to it. The error
+// wraps ErrNowhere, or is an *OutsideError, or about the reference itself.
+func (d *Document) Lookup(ref string) (target any, place string, err error) {
+	return d.lookupIn(ref, MaxHops)
+}
+
+func (d *Document) lookupIn(ref string, hops int) (target any, place string, err error) {
+	name, fragment, _ := strings.Cut(ref, "#")
+	tree := any(d.Root)
+	if name != "" {
+		if tree, err = d.files.tree(name, ref); err != nil {
+			return nil, "", err
+		}
+	}
+	plain, err := url.PathUnescape(fragment)
+	if err != nil || len(ref) > maxReference || plain != "" && plain[0] != '/' {
+		return nil, "", fmt.Errorf("the reference %s cannot be followed: only places such as #/components/schemas/Name can", Excerpt(ref))
+	}
+	if target, found := strictjson.Lookup(tree, plain); found {
+		return target, name + "#" + plain, nil
+	}
+	// Something on the way may be a reference itself, such as schemas: {$ref: schemas.yaml}.
+	for cut := strings.LastIndexByte(plain, '/'); cut >= 0 && hops > 0; cut = strings.LastIndexByte(plain[:cut], '/') {
+		on, _ := strictjson.Lookup(tree, plain[:cut])
+		if next, ok := Object(on)["$ref"].(string); ok {
+			if !strings.Contains(next, "#") {
+				next += "#"
+			}
+			return d.lookupIn(next+(&url.URL{Path: plain[cut:]}).EscapedPath(), hops-1)
+		}
+	}
+	return nil, "", ErrNowhere
+}
+
+// Resolve follows v where it is a reference.
+func (d *Document) Resolve(v any, what string) (any, error) {
+	ref := ""
+	for range MaxHops {
+		var ok bool
+		if ref, ok = Object(v)["$ref"].(string); !ok {
+			return v, nil
+		}
+		next, _, err := d.Lookup(ref)
+		if errors.Is(err, ErrNowhere) {
+			return nil, fmt.Errorf("%s refers to %s, which is %w", what, Excerpt(ref), err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v = next
+	}
+	return nil, fmt.Errorf("%s refers to itself, by %s", what, Excerpt(ref))
+}
+
+// Follow resolves a reference in place of anything but a schema: a parameter, body or answer.
+func (d *Document) Follow(v any, what string) (map[string]any, error) {
+	v, err := d.Resolve(v, what)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an object but %s", what, strictjson.Kind(v))
+	}
+	return m, nil
+}
+
+// Whole follows v, a path or an operation; members beside the reference take precedence.
+func (d *Document) Whole(v any, what string) (map[string]any, error) {
+	target, err := d.Follow(v, what)
+	if m := Object(v); err == nil && m["$ref"] != nil && len(m) > 1 {
+		target = maps.Clone(target)
+		maps.Copy(target, m)
+		delete(target, "$ref")
+	}
+	return target, err
+}
+
+// TextAt returns a text that may be in another file. It returns nil if there is none.
+func (d *Document) TextAt(v any) any {
+	v, err := d.Resolve(v, "a text")
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+// SchemaName is the last part of a reference or place: Pet, also of schemas/Pet.yaml.
+func SchemaName(ref string) string {
+	name := ref[strings.LastIndexAny(ref, "/#")+1:]
+	if name == "" {
+		name = path.Base(strings.TrimSuffix(ref, "#"))
+	}
+	if readable(name) {
+		name = strings.TrimSuffix(name, path.Ext(name))
+	}
+	return name
+}
