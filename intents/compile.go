@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -129,7 +130,7 @@ func (c *compiler) below(at string, path ...string) string {
 	if !c.referring {
 		return ""
 	}
-	return at + pointer(path...)
+	return at + finding.Pointer(path...)
 }
 
 func (c *compiler) sub(m map[string]any, at, name string) *check {

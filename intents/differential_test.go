@@ -9,6 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -44,10 +45,10 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 		if err != nil || treeFault(value, 1, 0, &meter{left: CallSteps}) != "" {
 			return
 		}
-		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
+		w := &walker{List: &finding.List{Strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
 		w.settle(plain)
-		if !ok || w.list.Failed() {
+		if !ok || w.Problems.Failed() {
 			return
 		}
 		ours, tracking, err := compile(plain, len(w.refs) > 0)
@@ -189,11 +190,11 @@ func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(7, 11))}
 	compared := 0
 	for range RandomSchemas {
-		w := &walker{findings: &findings{strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
+		w := &walker{List: &finding.List{Strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 		schema := d.schema(3)
 		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
 		w.settle(plain)
-		if !ok || w.list.Failed() {
+		if !ok || w.Problems.Failed() {
 			continue
 		}
 		ours, tracking, err := compile(plain, len(w.refs) > 0)

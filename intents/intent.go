@@ -246,12 +246,3 @@ func replaceAt(m map[string]any, path []string, v any) {
 		m[path[0]] = fresh
 	}
 }
-
-func pointer(tokens ...string) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strictjson.Escape(t))
-	}
-	return b.String()
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -29,24 +30,24 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 		}
 	case map[string]any:
 		if strictjson.Object(v).Text("type") != "" && v["properties"] != nil {
-			b.hard("parameters", at,
+			b.Hard("parameters", at,
 				"this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
 			return nil
 		}
 		for _, name := range names {
-			out = append(out, b.mapMember(at+pointer(name), name, v[name], inputs)...)
+			out = append(out, b.mapMember(at+finding.Pointer(name), name, v[name], inputs)...)
 		}
 	default:
-		b.hard("parameters", at, "parameters must be a list, or a map of name to schema, not %s", article(strictjson.Kind(v)))
+		b.Hard("parameters", at, "parameters must be a list, or a map of name to schema, not %s", finding.Article(strictjson.Kind(v)))
 	}
 	if len(out) > maxParameters {
-		b.hard("parameters", at, "more than %d parameters", maxParameters)
+		b.Hard("parameters", at, "more than %d parameters", maxParameters)
 		return nil
 	}
 	seen := make(map[string]bool, len(out))
 	for _, p := range out {
 		if seen[p.Name] {
-			b.hard("duplicate", at, "the parameter %s occurs twice here", excerpt(p.Name))
+			b.Hard("duplicate", at, "the parameter %s occurs twice here", finding.Excerpt(p.Name))
 		}
 		seen[p.Name] = true
 	}
@@ -77,7 +78,7 @@ func BareName(name string) string {
 
 func (b *builder) named(at, name string) bool {
 	if name == "" || len(name) > maxParamName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		b.hard("parameters", at, "a parameter needs a name of 1 to %d bytes without control characters", maxParamName)
+		b.Hard("parameters", at, "a parameter needs a name of 1 to %d bytes without control characters", maxParamName)
 		return false
 	}
 	return true
@@ -87,7 +88,7 @@ func (b *builder) named(at, name string) bool {
 func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 	m, ok := strictjson.AsObject(v)
 	if !ok {
-		b.hard("parameters", at, "a parameter must be an object, not %s", article(strictjson.Kind(v)))
+		b.Hard("parameters", at, "a parameter must be an object, not %s", finding.Article(strictjson.Kind(v)))
 		return nil
 	}
 	name := m.Text("name")
@@ -96,10 +97,10 @@ func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 	}
 	p := Parameter{Name: name}
 	if m.List("required") == nil { // a list is a keyword of the schema: the members that are required
-		p.Required, _ = b.flag(at, m, "required")
+		p.Required, _ = b.Flag(at, m, "required")
 	}
 	if m["type"] == nil && !b.hasType(m) {
-		b.advise("no-type", at, "the parameter %s has no type: any value will be taken", excerpt(name))
+		b.Advise("no-type", at, "the parameter %s has no type: any value will be taken", finding.Excerpt(name))
 	}
 	return b.finish(at, p, m, inputs)
 }
@@ -128,20 +129,20 @@ func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 			p.Required = false
 		}
 		if m.List("required") == nil {
-			if required, set := b.flag(at, m, "required"); set {
+			if required, set := b.Flag(at, m, "required"); set {
 				p.Required = required
 			}
 		}
 	case bool:
 		if !v {
-			b.hard("schema", at, "the schema false takes no value: leave the parameter out")
+			b.Hard("schema", at, "the schema false takes no value: leave the parameter out")
 			return nil
 		}
 	case string:
-		b.soft("wrong-type", at, "a parameter must be a schema such as {\"type\": \"string\"}, not a string")
+		b.Soft("wrong-type", at, "a parameter must be a schema such as {\"type\": \"string\"}, not a string")
 		m = map[string]any{"type": v}
 	default:
-		b.hard("schema", at, "a schema must be an object, not %s", article(strictjson.Kind(v)))
+		b.Hard("schema", at, "a schema must be an object, not %s", finding.Article(strictjson.Kind(v)))
 		return nil
 	}
 	return b.finish(at, p, m, inputs)
@@ -149,33 +150,33 @@ func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 
 // finish reads what both forms have in common and compiles the schema.
 func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs bool) []Parameter {
-	p.Description = b.text(at, m, "description", maxDescription)
+	p.Description = b.Text(at, m, "description", maxDescription)
 	if from, ok := m["from"]; ok {
 		s, isText := from.(string)
 		switch {
 		case inputs:
-			b.soft("unknown-member", at+"/from", "from is for output parameters")
+			b.Soft("unknown-member", at+"/from", "from is for output parameters")
 		case !isText || !isJSONPointer(s) || len(s) > maxPathText:
-			b.hard("from", at+"/from", "from must be a JSON pointer into the upstream's answer, such as /data/items")
+			b.Hard("from", at+"/from", "from must be a JSON pointer into the upstream's answer, such as /data/items")
 		default:
 			p.From, p.HasFrom = s, true
 		}
 	}
-	before := b.unusable
-	b.unusable = false
-	w := &walker{findings: &b.findings, at: at, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
+	before := b.Unusable
+	b.Unusable = false
+	w := &walker{List: &b.List, at: at, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 	schema := w.parameter(m, at)
 	w.settle(schema)
 	p.Schema, p.Type = schema, typeName(schema)
-	broken := b.unusable
-	b.unusable = broken || before
+	broken := b.Unusable
+	b.Unusable = broken || before
 	if broken {
 		return []Parameter{p}
 	}
 	asserted := only(schema, func(name string) bool { return !annotations[name] })
 	check, tracking, err := compile(asserted, len(w.refs) > 0)
 	if err != nil {
-		b.hard("schema", at, "the schema cannot be used: %v", err)
+		b.Hard("schema", at, "the schema cannot be used: %v", err)
 		return []Parameter{p}
 	}
 	p.check, p.tracking = check, tracking
@@ -198,14 +199,14 @@ func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
 		}
 	}
 	out, _ := w.normalize(own, "", at, 0).(map[string]any)
-	constraints := w.findings.object(at, m, "constraints")
+	constraints := w.List.Object(at, m, "constraints")
 	if len(constraints) == 0 {
 		return out
 	}
 	more, _ := w.normalize(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		if _, twice := out[name]; twice {
-			w.hard("duplicate", at+"/constraints"+pointer(name), "%s is both on the parameter and under constraints", name)
+			w.Hard("duplicate", at+"/constraints"+finding.Pointer(name), "%s is both on the parameter and under constraints", name)
 			continue
 		}
 		out[name] = more[name]
@@ -230,14 +231,14 @@ func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 	p.validate(value, nil, &r)
 	switch {
 	case r.meter.exhausted():
-		b.hard("default", where, "the default takes too much work to check")
+		b.Hard("default", where, "the default takes too much work to check")
 	case len(r.faults) > 0 && value == nil:
 		p.absent = true
 	case len(r.faults) > 0:
 		first := r.violations()[0]
-		b.soft("default", where, "the default breaks the parameter's own schema%s: %s", within(first.Pointer), first.Message)
+		b.Soft("default", where, "the default breaks the parameter's own schema%s: %s", within(first.Pointer), first.Message)
 	case p.Required:
-		b.soft("default", where, "a required parameter has no default: %s is both", excerpt(p.Name))
+		b.Soft("default", where, "a required parameter has no default: %s is both", finding.Excerpt(p.Name))
 	default:
 		p.Default, p.HasDefault = value, true
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/problem"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -35,10 +36,10 @@ type Options struct {
 // Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is checked, keyword by
 // keyword, and every default validated. Intents are read concurrently on all processors.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
-	f := &findings{strict: opts.Strict}
+	f := &reader{finding.List{Strict: opts.Strict}}
 	if len(data) > MaxDocument {
-		f.list.Errorf("too-large", "", "agents.json has %d bytes, at most %d are read", len(data), MaxDocument)
-		return nil, f.list
+		f.Problems.Errorf("too-large", "", "agents.json has %d bytes, at most %d are read", len(data), MaxDocument)
+		return nil, f.Problems
 	}
 	data = bytes.Clone(data) // the catalogue keeps parts of it
 	all, err := members(data)
@@ -51,11 +52,11 @@ func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 		return nil, bad
 	}
 	if !f.dialect(tree, c) {
-		return nil, f.list
+		return nil, f.Problems
 	}
 	f.service(tree, c)
 	var list problem.List
-	list = append(list, f.list...)
+	list = append(list, f.Problems...)
 	list = append(list, c.load(data, raw, opts)...)
 	if list.Failed() {
 		return nil, bounded(list)
@@ -69,14 +70,14 @@ func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 
 // bounded shortens a list. It drops warnings before errors.
 func bounded(list problem.List) problem.List {
-	if len(list) <= maxProblems {
+	if len(list) <= finding.MaxProblems {
 		return list
 	}
-	more := len(list) - maxProblems
+	more := len(list) - finding.MaxProblems
 	if list.Failed() {
 		slices.SortStableFunc(list, func(a, b problem.Problem) int { return rank(a) - rank(b) })
 	}
-	list = slices.Clip(list[:maxProblems])
+	list = slices.Clip(list[:finding.MaxProblems])
 	list.Warnf("more", "", "%d more problems are not listed", more)
 	return list
 }
@@ -108,7 +109,7 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 	tree = make(strictjson.Object, len(all))
 	for i, m := range all {
 		if _, twice := tree[m.name]; twice || raw != nil && m.name == "intents" {
-			bad = unreadable(data, errShape, pointer(m.name))
+			bad = unreadable(data, errShape, finding.Pointer(m.name))
 			return nil, nil, bad
 		}
 		if m.name == "intents" && len(m.value) > 0 && m.value[0] == '[' {
@@ -117,7 +118,7 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 		}
 		v, err := strictjson.Decode(m.value)
 		if err != nil {
-			return nil, nil, unreadable(data, err, pointer(m.name))
+			return nil, nil, unreadable(data, err, finding.Pointer(m.name))
 		}
 		tree[m.name] = v
 	}
@@ -186,7 +187,7 @@ func readAll(pieces [][]byte, opts Options) []reading {
 
 func read(n int, piece []byte, opts Options) reading {
 	at := "/intents/" + strconv.Itoa(n)
-	b := &builder{findings: findings{strict: opts.Strict}}
+	b := &builder{reader{finding.List{Strict: opts.Strict}}}
 	v, err := strictjson.Decode(piece)
 	if err != nil {
 		reason := "it is not acceptable JSON"
@@ -194,12 +195,12 @@ func read(n int, piece []byte, opts Options) reading {
 			reason = located.Reason
 			at += located.Pointer
 		}
-		b.hard("json", at, "%s", reason)
+		b.Hard("json", at, "%s", reason)
 		return reading{list: named(b, fmt.Sprintf("intent %d", n)), broken: true}
 	}
 	m, ok := strictjson.AsObject(v)
 	if !ok {
-		b.hard("wrong-type", at, "an intent must be an object, not %s", article(strictjson.Kind(v)))
+		b.Hard("wrong-type", at, "an intent must be an object, not %s", finding.Article(strictjson.Kind(v)))
 		return reading{list: named(b, fmt.Sprintf("intent %d", n))}
 	}
 	intent := b.intent(at, m, piece)
@@ -212,7 +213,7 @@ func read(n int, piece []byte, opts Options) reading {
 		name = strconv.Itoa(n)
 	}
 	list := named(b, "intent "+name)
-	if b.unusable {
+	if b.Unusable {
 		return reading{list: list}
 	}
 	return reading{intent: intent, list: list}
@@ -220,15 +221,15 @@ func read(n int, piece []byte, opts Options) reading {
 
 // named adds the name of the intent to its findings.
 func named(b *builder, name string) problem.List {
-	for i := range b.list {
-		b.list[i].Message = name + ": " + b.list[i].Message
+	for i := range b.Problems {
+		b.Problems[i].Message = name + ": " + b.Problems[i].Message
 	}
-	return b.list
+	return b.Problems
 }
 
 // arrange makes the maps and the search index, and finds the problems that concern several intents.
 func (c *Catalog) arrange(opts Options) problem.List {
-	f := &findings{strict: opts.Strict}
+	f := &reader{finding.List{Strict: opts.Strict}}
 	c.byUID = make(map[UID]*Intent, len(c.intents))
 	c.versions = map[family][]UID{}
 	c.byTitle = map[string][]*Intent{}
@@ -236,7 +237,7 @@ func (c *Catalog) arrange(opts Options) problem.List {
 	kept := c.intents[:0]
 	for _, i := range c.intents {
 		if _, twice := c.byUID[i.UID]; twice {
-			f.soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s occurs twice here", i.UID)
+			f.Soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s occurs twice here", i.UID)
 			continue
 		}
 		c.byUID[i.UID] = i
@@ -254,10 +255,10 @@ func (c *Catalog) arrange(opts Options) problem.List {
 	}
 	for _, i := range c.intents {
 		if i.ReplacedBy != (UID{}) && i.ReplacedBy.Namespace == i.UID.Namespace && c.byUID[i.ReplacedBy] == nil {
-			f.advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file",
+			f.Advise("replaced-by", "/intents/"+strconv.Itoa(i.place)+"/replaced_by", "intent %s: replaced_by names %s, which is not in this file",
 				i.UID, i.ReplacedBy)
 		}
 	}
 	c.index = newIndex(c.intents, c.Service.Name)
-	return f.list
+	return f.Problems
 }

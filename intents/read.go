@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/regex"
@@ -15,8 +16,6 @@ import (
 const (
 	maxName        = 200    // characters of intent_name and the like
 	maxDescription = 10_000 // characters
-	maxTags        = 100
-	maxTag         = 100 // characters
 	maxURL         = 2048
 )
 
@@ -25,10 +24,11 @@ var intentMembers = []string{
 	"version", "rate_limit", "price", "retired", "replaced_by", "safe", "uid", "name",
 }
 
+// A reader reads a part of the document, and collects what is wrong with it.
+type reader struct{ finding.List }
+
 // A builder reads one intent.
-type builder struct {
-	findings
-}
+type builder struct{ reader }
 
 // intent reads one member of intents. raw is its text, for the order of its members.
 func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
@@ -36,11 +36,11 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i.UID = b.uid(at, m)
 	i.Name = b.canonicalOrDraft(at, m, "intent_name", "name", maxName)
 	if i.Name == "" {
-		b.soft("required", at, "intent_name is missing")
+		b.Soft("required", at, "intent_name is missing")
 		i.Name = i.UID.Name
 	}
-	if i.Description = b.text(at, m, "description", maxDescription); i.Description == "" {
-		b.soft("required", at, "description is missing")
+	if i.Description = b.Text(at, m, "description", maxDescription); i.Description == "" {
+		b.Soft("required", at, "description is missing")
 	}
 	var order map[string][]string
 	if is[map[string]any](m["input_parameters"]) || is[map[string]any](m["output_parameters"]) {
@@ -62,16 +62,16 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 		i.known = append(i.known, p.Name)
 	}
 	i.Endpoint = b.endpoint(at, m["endpoint"], i)
-	i.Tags = b.texts(at, m, "tags")
-	i.Category = b.text(at, m, "category", maxName)
-	i.Version = b.text(at, m, "version", maxName)
+	i.Tags = b.Texts(at, m, "tags")
+	i.Category = b.Text(at, m, "category", maxName)
+	i.Version = b.Text(at, m, "version", maxName)
 	b.terms(at, m, i)
 	i.Safe = i.Endpoint != nil && slices.Contains(reads, i.Endpoint.Method)
-	if safe, set := b.flag(at, m, "safe"); set {
+	if safe, set := b.Flag(at, m, "safe"); set {
 		i.Safe = safe
 	}
 	b.retirement(at, m, i)
-	b.unknown(at, m, intentMembers)
+	b.Unknown(at, m, intentMembers)
 	i.raw = withoutSources(raw)
 	return i
 }
@@ -85,63 +85,63 @@ func (b *builder) uid(at string, m strictjson.Object) UID {
 	s, ok := v.(string)
 	switch {
 	case v == nil:
-		b.hard("required", at, "intent_uid is missing")
+		b.Hard("required", at, "intent_uid is missing")
 		return UID{}
 	case !ok:
-		b.hard("wrong-type", at+"/"+name, "%s must be a string, not %s", name, article(strictjson.Kind(v)))
+		b.Hard("wrong-type", at+"/"+name, "%s must be a string, not %s", name, finding.Article(strictjson.Kind(v)))
 		return UID{}
 	}
 	uid, err := ParseUID(s)
 	if err != nil {
-		b.hard("uid", at+"/"+name, "%s: %v", name, err)
+		b.Hard("uid", at+"/"+name, "%s: %v", name, err)
 		return UID{}
 	}
 	if other := m["uid"]; other != nil && name != "uid" && other != v {
-		b.hard("uid", at+"/uid", "uid and intent_uid differ: leave one out")
+		b.Hard("uid", at+"/uid", "uid and intent_uid differ: leave one out")
 	}
 	if !uid.Canonical() {
-		b.advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", excerpt(s))
+		b.Advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", finding.Excerpt(s))
 	}
 	return uid
 }
 
 // canonicalOrDraft reads a member by its canonical name or by that of the draft's dialect.
-func (f *findings) canonicalOrDraft(at string, m strictjson.Object, name, draft string, most int) string {
+func (f *reader) canonicalOrDraft(at string, m strictjson.Object, name, draft string, most int) string {
 	if m[name] == nil {
-		return f.text(at, m, draft, most)
+		return f.Text(at, m, draft, most)
 	}
 	if other, ok := m[draft]; ok && other != nil && other != m[name] {
-		f.soft("duplicate", at+pointer(draft), "%s and %s differ: leave one out", name, draft)
+		f.Soft("duplicate", at+finding.Pointer(draft), "%s and %s differ: leave one out", name, draft)
 	}
-	return f.text(at, m, name, most)
+	return f.Text(at, m, name, most)
 }
 
 // terms reads the informative texts.
 func (b *builder) terms(at string, m strictjson.Object, i *Intent) {
-	if i.RateLimit = b.text(at, m, "rate_limit", maxName); i.RateLimit != "" {
+	if i.RateLimit = b.Text(at, m, "rate_limit", maxName); i.RateLimit != "" {
 		if _, err := limit.ParseRate(i.RateLimit); err != nil {
-			b.advise("rate-limit", at+"/rate_limit", "rate_limit is only shown to agents, but is not a rate such as 1000/hour")
+			b.Advise("rate-limit", at+"/rate_limit", "rate_limit is only shown to agents, but is not a rate such as 1000/hour")
 		}
 	}
-	if i.Price = b.text(at, m, "price", maxName); i.Price != "" {
+	if i.Price = b.Text(at, m, "price", maxName); i.Price != "" {
 		if _, err := money.Parse(i.Price); err != nil {
-			b.advise("price", at+"/price", "price is only shown to agents, but is not an amount such as 0.01 USD")
+			b.Advise("price", at+"/price", "price is only shown to agents, but is not an amount such as 0.01 USD")
 		}
 	}
 }
 
 func (b *builder) retirement(at string, m strictjson.Object, i *Intent) {
-	i.Retired, _ = b.flag(at, m, "retired")
-	next := b.text(at, m, "replaced_by", maxUID)
+	i.Retired, _ = b.Flag(at, m, "retired")
+	next := b.Text(at, m, "replaced_by", maxUID)
 	if next == "" {
 		return
 	}
 	uid, err := ParseUID(next)
 	switch {
 	case err != nil:
-		b.soft("uid", at+"/replaced_by", "replaced_by: %v", err)
+		b.Soft("uid", at+"/replaced_by", "replaced_by: %v", err)
 	case uid == i.UID:
-		b.soft("uid", at+"/replaced_by", "an intent cannot replace itself")
+		b.Soft("uid", at+"/replaced_by", "an intent cannot replace itself")
 	default:
 		i.ReplacedBy = uid
 	}
@@ -175,28 +175,28 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	case map[string]any:
 		where = at + "/url"
 		e.URL = strictjson.Object(v).Text("url")
-		if method := b.text(at, v, "method", maxName); method != "" {
+		if method := b.Text(at, v, "method", maxName); method != "" {
 			e.Method = strings.ToUpper(method)
 		}
-		if body := b.text(at, v, "content_type", maxName); body != "" {
+		if body := b.Text(at, v, "content_type", maxName); body != "" {
 			e.ContentType = body
 		}
 		e.Accept = b.accept(at, v)
-		b.unknown(at, v, []string{"url", "method", "content_type", "accept"})
+		b.Unknown(at, v, []string{"url", "method", "content_type", "accept"})
 	default:
-		b.hard("endpoint", at,
-			"endpoint must be a URL, or an object with url, method, content_type and accept, not %s", article(strictjson.Kind(v)))
+		b.Hard("endpoint", at,
+			"endpoint must be a URL, or an object with url, method, content_type and accept, not %s", finding.Article(strictjson.Kind(v)))
 		return nil
 	}
 	if !slices.Contains(methods, e.Method) {
-		b.hard("endpoint", at+"/method", "method %s is not one of %s", excerpt(e.Method), strings.Join(methods, ", "))
+		b.Hard("endpoint", at+"/method", "method %s is not one of %s", finding.Excerpt(e.Method), strings.Join(methods, ", "))
 	}
 	if media := e.Media(); !slices.Contains(bodies, media) && (!mediaRange().MatchString(media) || !strings.HasSuffix(media, "+json")) {
-		b.soft("endpoint", at+"/content_type", "content_type %s is not one of %s, nor ends in +json", excerpt(e.ContentType),
+		b.Soft("endpoint", at+"/content_type", "content_type %s is not one of %s, nor ends in +json", finding.Excerpt(e.ContentType),
 			strings.Join(bodies, ", "))
 	}
 	if reason := badEndpoint(e.URL); reason != "" {
-		b.hard("endpoint", where, "the endpoint's URL %s", reason)
+		b.Hard("endpoint", where, "the endpoint's URL %s", reason)
 		return nil
 	}
 	b.placeholders(where, e, i)
@@ -207,15 +207,15 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 // accept reads the media types that an answer may have: one text, with commas between them.
 func (b *builder) accept(at string, m strictjson.Object) string {
 	var out []string
-	for one := range strings.SplitSeq(b.text(at, m, "accept", maxURL), ",") {
+	for one := range strings.SplitSeq(b.Text(at, m, "accept", maxURL), ",") {
 		one = strings.ToLower(strings.TrimSpace(one))
 		switch {
 		case one == "" || slices.Contains(out, one):
 		case !mediaRange().MatchString(one):
-			b.soft("endpoint", at+"/accept", "accept must be media types such as application/pdf or image/*, with commas between them; %s is none",
-				excerpt(one))
+			b.Soft("endpoint", at+"/accept", "accept must be media types such as application/pdf or image/*, with commas between them; %s is none",
+				finding.Excerpt(one))
 		case len(out) == maxAccept:
-			b.soft("too-many", at+"/accept", "accept has more than %d media types", maxAccept)
+			b.Soft("too-many", at+"/accept", "accept has more than %d media types", maxAccept)
 			return strings.Join(out, ", ")
 		default:
 			out = append(out, one)
@@ -236,7 +236,7 @@ func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 		}
 	}
 	if len(names) != 1 {
-		b.soft("endpoint", at+"/content_type", "with %s one parameter is the whole body and all others have a {place} in the URL; %d have none",
+		b.Soft("endpoint", at+"/content_type", "with %s one parameter is the whole body and all others have a {place} in the URL; %d have none",
 			wholeBody, len(names))
 	}
 }
@@ -288,9 +288,9 @@ func (b *builder) placeholders(at string, e *Endpoint, i *Intent) {
 		p, ok := i.Input(m[1])
 		switch {
 		case !ok:
-			b.hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(excerpt(m[1]), `"`), suggestion(m[1], i.known))
+			b.Hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(finding.Excerpt(m[1]), `"`), finding.Suggestion(m[1], i.known))
 		case strings.Contains(path, m[0]) && !p.Required && !p.HasDefault:
-			b.advise("endpoint", at,
+			b.Advise("endpoint", at,
 				"the path needs {%s}, but the parameter is optional and has no default: calls without it will be refused", p.Name)
 		}
 	}

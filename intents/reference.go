@@ -34,15 +34,15 @@ var errRemote = errors.New("schemas are never loaded from elsewhere")
 // confirm has the library judge a parameter of the operator's own document: the schema, where it combines others, and
 // whether its default fits. Both readings of a schema must agree before agents are held to it.
 func (b *builder) confirm(at string, p *Parameter, schema any) {
-	if !b.strict || p.check.plain && !p.HasDefault {
+	if !b.Strict || p.check.plain && !p.HasDefault {
 		return
 	}
 	compiled, err := reference(schema)
 	if err != nil {
-		b.hard("schema", at, "the schema is not a valid JSON Schema 2020-12: %v", err)
+		b.Hard("schema", at, "the schema is not a valid JSON Schema 2020-12: %v", err)
 		return
 	}
 	if p.HasDefault && compiled.Validate(p.Default) != nil {
-		b.hard("default", at, "the default breaks the parameter's own schema, as JSON Schema 2020-12 has it")
+		b.Hard("default", at, "the default breaks the parameter's own schema, as JSON Schema 2020-12 has it")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/uimgate/uimgate/intents/finding"
 )
 
 // What the operator wrote has to pass the library too, if it combines schemas or has a default.
@@ -25,11 +27,11 @@ func TestTheLibraryHasTheLastWordOnTheOperatorsSchemas(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := builder{findings: findings{strict: tt.strict}}
+			b := builder{reader{finding.List{Strict: tt.strict}}}
 			b.confirm("/here", &Parameter{check: &check{plain: tt.plain}, Default: tt.value, HasDefault: tt.value != nil}, tt.schema)
 			switch {
-			case tt.found == "" && len(b.list) > 0, tt.found != "" && (len(b.list) != 1 || !strings.Contains(b.list[0].Message, tt.found)):
-				t.Errorf("%v, want %q", b.list, tt.found)
+			case tt.found == "" && len(b.Problems) > 0, tt.found != "" && (len(b.Problems) != 1 || !strings.Contains(b.Problems[0].Message, tt.found)):
+				t.Errorf("%v, want %q", b.Problems, tt.found)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package intents
 import (
 	"slices"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -106,7 +107,7 @@ func (r *report) violation(f fault) Violation {
 			what = "parameter"
 		}
 		return Violation{
-			Pointer: f.at, Keyword: "required", Reason: reason.MissingParameter, Message: "the " + what + " " + excerpt(f.name) + " is required",
+			Pointer: f.at, Keyword: "required", Reason: reason.MissingParameter, Message: "the " + what + " " + finding.Excerpt(f.name) + " is required",
 		}
 	case missingDependent:
 		return Violation{

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
 )
@@ -30,7 +31,7 @@ var types = []string{"string", "number", "integer", "boolean", "array", "object"
 // A walker checks one parameter's schema and copies it into the normal form that is compiled: the UIM type any and the
 // OpenAPI member nullable are written in JSON Schema.
 type walker struct {
-	*findings
+	*finding.List
 	at      string          // of the parameter, in the document
 	schemas map[string]bool // pointers, inside the parameter, of all schemas
 	refs    map[string]string
@@ -44,10 +45,10 @@ func (w *walker) normalize(schema any, inside, outside string, depth int) any {
 	w.count++
 	switch {
 	case depth > maxSchemaDepth:
-		w.hard("schema", outside, "schemas nest deeper than %d levels", maxSchemaDepth)
+		w.Hard("schema", outside, "schemas nest deeper than %d levels", maxSchemaDepth)
 		return true
 	case w.count == maxSchemas+1:
-		w.hard("schema", w.at, "the parameter holds more than %d schemas", maxSchemas)
+		w.Hard("schema", w.at, "the parameter holds more than %d schemas", maxSchemas)
 		return true
 	case w.count > maxSchemas:
 		return true
@@ -59,7 +60,7 @@ func (w *walker) normalize(schema any, inside, outside string, depth int) any {
 	case map[string]any:
 		return w.object(schema, inside, outside, depth)
 	default:
-		w.hard("schema", outside, "a schema must be an object, true or false, not %s", article(strictjson.Kind(schema)))
+		w.Hard("schema", outside, "a schema must be an object, true or false, not %s", finding.Article(strictjson.Kind(schema)))
 		return true
 	}
 }
@@ -68,15 +69,15 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 	out := make(map[string]any, len(schema))
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		v := schema[name]
-		here, there := inside+pointer(name), outside+pointer(name)
+		here, there := inside+finding.Pointer(name), outside+finding.Pointer(name)
 		kind, ok := keywords[name]
 		switch {
 		case forbidden[name]:
-			w.hard("schema", there, "%s is not allowed in a parameter: refer with $ref to a place inside it, such as #/$defs/name", name)
+			w.Hard("schema", there, "%s is not allowed in a parameter: refer with $ref to a place inside it, such as #/$defs/name", name)
 		case !ok && strings.HasPrefix(name, "x-"):
-		case !ok && !w.strict:
+		case !ok && !w.Strict:
 		case !ok:
-			w.soft("unknown-keyword", there, "%s is not a JSON Schema keyword%s", excerpt(name), suggestKeyword(name))
+			w.Soft("unknown-keyword", there, "%s is not a JSON Schema keyword%s", finding.Excerpt(name), suggestKeyword(name))
 		default:
 			if fresh, ok := w.keyword(name, kind, v, here, there, depth); ok {
 				out[name] = fresh
@@ -125,10 +126,10 @@ func kindsOf(list []any) []string {
 // keyword checks one keyword and returns its value in normal form; not ok means it has none.
 func (w *walker) keyword(name string, kind valueKind, v any, inside, outside string, depth int) (any, bool) {
 	if reason := wrongValue(kind, v); reason != "" && annotations[name] {
-		w.soft("schema", outside, "%s must be %s", name, reason)
+		w.Soft("schema", outside, "%s must be %s", name, reason)
 		return nil, false
 	} else if reason != "" {
-		w.hard("schema", outside, "%s must be %s", name, reason)
+		w.Hard("schema", outside, "%s must be %s", name, reason)
 		return nil, false
 	}
 	switch kind {
@@ -145,7 +146,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 		object, _ := v.(map[string]any)
 		out := make(map[string]any, len(object))
 		for _, key := range slices.Sorted(maps.Keys(object)) {
-			step := pointer(key)
+			step := finding.Pointer(key)
 			if kind == patternsValue {
 				w.pattern(key, outside+step)
 			}
@@ -158,7 +159,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	case formatValue:
 		s, _ := v.(string)
 		if formats[s] == nil {
-			w.soft("unknown-format", outside, "format %s is not known%s", excerpt(s), suggestFormat(s))
+			w.Soft("unknown-format", outside, "format %s is not known%s", finding.Excerpt(s), suggestFormat(s))
 			return nil, false
 		}
 		return v, true
@@ -184,7 +185,7 @@ func suggestFormat(s string) string {
 // in both.
 func (w *walker) pattern(s, at string) bool {
 	if len(s) > maxPattern {
-		w.hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
+		w.Hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
 		return false
 	}
 	_, err := regexp.Compile(s)
@@ -195,10 +196,10 @@ func (w *walker) pattern(s, at string) bool {
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		reason = string(bad.Code)
 		if bad.Code == syntax.ErrInvalidPerlOp || bad.Code == syntax.ErrInvalidEscape {
-			reason += " " + excerpt(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
+			reason += " " + finding.Excerpt(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
 		}
 	}
-	w.hard("pattern", at, "the pattern cannot be used: %s", reason)
+	w.Hard("pattern", at, "the pattern cannot be used: %s", reason)
 	return false
 }
 
@@ -212,17 +213,17 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 		s, ok := t.(string)
 		switch {
 		case !ok || !slices.Contains(types, s):
-			name := excerpt(fmt.Sprint(t))
+			name := finding.Excerpt(fmt.Sprint(t))
 			if ok {
-				w.soft("unknown-type", at, "type %s is not known%s", name, suggestion(s, types))
+				w.Soft("unknown-type", at, "type %s is not known%s", name, finding.Suggestion(s, types))
 			} else {
-				w.hard("schema", at, "a type must be a string, not %s", article(strictjson.Kind(t)))
+				w.Hard("schema", at, "a type must be a string, not %s", finding.Article(strictjson.Kind(t)))
 			}
 			return nil, false
 		case s == "any":
 			return nil, false
 		case slices.Contains(out, any(s)):
-			w.soft("schema", at, "type lists %s twice", s)
+			w.Soft("schema", at, "type lists %s twice", s)
 		default:
 			out = append(out, s)
 		}
@@ -238,7 +239,7 @@ func (w *walker) ref(s, inside, outside string) (any, bool) {
 	target, ok := strings.CutPrefix(s, "#")
 	target, err := url.PathUnescape(target)
 	if !ok || err != nil || target != "" && (target[0] != '/' || !isJSONPointer(target)) {
-		w.hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", excerpt(s))
+		w.Hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", finding.Excerpt(s))
 		return nil, false
 	}
 	holder := strings.TrimSuffix(inside, "/$ref")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -55,10 +56,10 @@ var (
 )
 
 // dialect detects the dialect of the document; false means none of those supported.
-func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
+func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 	_, intents := tree["intents"]
 	if _, other := tree["agentsJson"]; other || !intents && tree["flows"] != nil && tree["sources"] != nil {
-		f.list.Errorf("foreign", "",
+		f.Problems.Errorf("foreign", "",
 			"this is an agents.json of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM's has service-info "+
 				"and intents")
 		return false
@@ -72,7 +73,7 @@ func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
 			continue
 		}
 		if found != "" {
-			f.soft("duplicate", pointer(d.member), "%s and %s both describe the service: leave one out", found, d.member)
+			f.Soft("duplicate", finding.Pointer(d.member), "%s and %s both describe the service: leave one out", found, d.member)
 			continue
 		}
 		found, c.Dialect = d.member, d.dialect
@@ -82,14 +83,14 @@ func (f *findings) dialect(tree strictjson.Object, c *Catalog) bool {
 		if tree["security"] != nil {
 			c.Dialect = Draft
 		}
-		f.advise("required", "", "service-info is missing: agents cannot see whose intents these are")
+		f.Advise("required", "", "service-info is missing: agents cannot see whose intents these are")
 	}
-	f.unknown("", tree, topMembers)
+	f.Unknown("", tree, topMembers)
 	return true
 }
 
 // service reads all but the intents.
-func (f *findings) service(tree strictjson.Object, c *Catalog) {
+func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	switch c.Dialect {
 	case Draft:
 		f.draft(tree, c)
@@ -98,13 +99,13 @@ func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	default:
 		f.core("service-info", tree, c)
 	}
-	c.PublicKey = f.text("", tree, "uim-public-key", maxKey)
+	c.PublicKey = f.Text("", tree, "uim-public-key", maxKey)
 	c.PolicyFile = f.address("", tree, "uim-policy-file")
 	c.Discovery = f.address("", tree, "uim-api-discovery")
 	c.Execute = f.address("", tree, "uim-api-execute")
 	c.Doors = f.doors(tree)
-	c.Issuer = f.text("", tree, "uim-issuer", maxURL)
-	c.License = f.text("", tree, "uim-license", maxURL)
+	c.Issuer = f.Text("", tree, "uim-issuer", maxURL)
+	c.License = f.Text("", tree, "uim-license", maxURL)
 	c.Compliance = f.compliance("uim-compliance", tree)
 	if c.Dialect != Draft {
 		return
@@ -112,50 +113,50 @@ func (f *findings) service(tree strictjson.Object, c *Catalog) {
 	if tree["uim-compliance"] == nil {
 		c.Compliance = f.compliance("compliance", tree)
 	}
-	security := f.object("", tree, "security")
-	f.unknown("/security", security, []string{"public_key", "policy_url", "supported_auth_methods"})
+	security := f.Object("", tree, "security")
+	f.Unknown("/security", security, []string{"public_key", "policy_url", "supported_auth_methods"})
 	if c.PublicKey == "" {
-		c.PublicKey = f.text("/security", security, "public_key", maxKey)
+		c.PublicKey = f.Text("/security", security, "public_key", maxKey)
 	}
 	if c.PolicyFile == "" {
 		c.PolicyFile = f.address("/security", security, "policy_url")
 	}
-	c.AuthMethods = f.texts("/security", security, "supported_auth_methods")
+	c.AuthMethods = f.Texts("/security", security, "supported_auth_methods")
 }
 
-func (f *findings) core(name string, tree strictjson.Object, c *Catalog) {
-	m := f.object("", tree, name)
+func (f *reader) core(name string, tree strictjson.Object, c *Catalog) {
+	m := f.Object("", tree, name)
 	if m == nil {
 		return
 	}
-	at := pointer(name)
-	f.unknown(at, m, serviceMembers)
+	at := finding.Pointer(name)
+	f.Unknown(at, m, serviceMembers)
 	c.Service = Service{
-		Name:        f.text(at, m, "name", maxName),
-		Description: f.text(at, m, "description", maxDescription),
-		Version:     f.text(at, m, "version", maxName),
+		Name:        f.Text(at, m, "name", maxName),
+		Description: f.Text(at, m, "description", maxDescription),
+		Version:     f.Text(at, m, "version", maxName),
 		URL:         f.address(at, m, "service_url"),
 		LogoURL:     f.address(at, m, "service_logo_url"),
 		TermsURL:    f.address(at, m, "service_terms_of_service_url"),
 		PrivacyURL:  f.address(at, m, "service_privacy_policy_url"),
 	}
 	if c.Service.Name == "" {
-		f.soft("required", at, "name is missing")
+		f.Soft("required", at, "name is missing")
 	}
 }
 
-func (f *findings) draft(tree strictjson.Object, c *Catalog) {
-	m := f.object("", tree, "service")
+func (f *reader) draft(tree strictjson.Object, c *Catalog) {
+	m := f.Object("", tree, "service")
 	if m == nil {
 		return
 	}
-	f.unknown("/service", m, draftMembers)
-	urls := f.object("/service", m, "urls")
-	f.unknown("/service/urls", urls, urlMembers)
+	f.Unknown("/service", m, draftMembers)
+	urls := f.Object("/service", m, "urls")
+	f.Unknown("/service/urls", urls, urlMembers)
 	c.Service = Service{
-		Name:             f.text("/service", m, "name", maxName),
-		Description:      f.text("/service", m, "description", maxDescription),
-		Version:          f.text("/service", m, "version", maxName),
+		Name:             f.Text("/service", m, "name", maxName),
+		Description:      f.Text("/service", m, "description", maxDescription),
+		Version:          f.Text("/service", m, "version", maxName),
 		URL:              f.address("/service/urls", urls, "service"),
 		LogoURL:          f.address("/service/urls", urls, "logo"),
 		TermsURL:         f.address("/service/urls", urls, "terms"),
@@ -166,33 +167,33 @@ func (f *findings) draft(tree strictjson.Object, c *Catalog) {
 		c.Service.URL = f.address("/service", m, "url")
 	}
 	if c.Service.Name == "" {
-		f.soft("required", "/service", "name is missing")
+		f.Soft("required", "/service", "name is missing")
 	}
 }
 
-func (f *findings) compliance(name string, tree strictjson.Object) Compliance {
-	m := f.object("", tree, name)
+func (f *reader) compliance(name string, tree strictjson.Object) Compliance {
+	m := f.Object("", tree, name)
 	if m == nil {
 		return Compliance{}
 	}
-	at := pointer(name)
-	f.unknown(at, m, []string{"standards", "regional-compliance", "regional_compliance", "certifications", "notes"})
+	at := finding.Pointer(name)
+	f.Unknown(at, m, []string{"standards", "regional-compliance", "regional_compliance", "certifications", "notes"})
 	out := Compliance{
-		Standards:      f.texts(at, m, "standards"),
-		Certifications: f.texts(at, m, "certifications"),
-		Notes:          f.text(at, m, "notes", maxDescription),
+		Standards:      f.Texts(at, m, "standards"),
+		Certifications: f.Texts(at, m, "certifications"),
+		Notes:          f.Text(at, m, "notes", maxDescription),
 	}
 	member := "regional-compliance"
 	if m[member] == nil {
 		member = "regional_compliance"
 	}
-	regions := f.object(at, m, member)
+	regions := f.Object(at, m, member)
 	for _, region := range regions.Names() {
-		if len(out.Regional) == maxTags {
-			f.soft("too-many", at+pointer(member), "more than %d regions", maxTags)
+		if len(out.Regional) == finding.MaxTags {
+			f.Soft("too-many", at+finding.Pointer(member), "more than %d regions", finding.MaxTags)
 			break
 		}
-		if rule := f.text(at+pointer(member), regions, region, maxName); rule != "" {
+		if rule := f.Text(at+finding.Pointer(member), regions, region, maxName); rule != "" {
 			if out.Regional == nil {
 				out.Regional = map[string]string{}
 			}
@@ -203,7 +204,7 @@ func (f *findings) compliance(name string, tree strictjson.Object) Compliance {
 }
 
 // doors reads the members that name the service in other protocols.
-func (f *findings) doors(tree strictjson.Object) map[string]string {
+func (f *reader) doors(tree strictjson.Object) map[string]string {
 	doors := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		value, text := tree[name].(string)
@@ -213,7 +214,7 @@ func (f *findings) doors(tree strictjson.Object) map[string]string {
 		if strings.Contains(value, "://") {
 			value = f.address("", tree, name)
 		} else {
-			value = f.text("", tree, name, maxURL)
+			value = f.Text("", tree, name, maxURL)
 		}
 		if value != "" {
 			doors[name] = value
@@ -223,14 +224,14 @@ func (f *findings) doors(tree strictjson.Object) map[string]string {
 }
 
 // address reads an optional absolute http or https URL.
-func (f *findings) address(at string, m strictjson.Object, name string) string {
-	s := f.text(at, m, name, maxURL)
+func (f *reader) address(at string, m strictjson.Object, name string) string {
+	s := f.Text(at, m, name, maxURL)
 	if s == "" {
 		return ""
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
-		f.soft("url", at+"/"+strictjson.Escape(name), "%s must be an absolute http or https URL without user name", name)
+		f.Soft("url", at+"/"+strictjson.Escape(name), "%s must be an absolute http or https URL without user name", name)
 		return ""
 	}
 	return s

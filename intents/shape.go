@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -74,7 +75,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 	f := Fitted{}
 	object, isObject := strictjson.AsObject(body)
 	if !isObject && len(i.Outputs) != 1 {
-		return Fitted{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", article(strictjson.Kind(body)),
+		return Fitted{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", finding.Article(strictjson.Kind(body)),
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
@@ -135,7 +136,7 @@ func placesOf(outputs []Parameter) *place {
 	root := &place{}
 	for n := range outputs {
 		p := &outputs[n]
-		from := pointer(p.Name)
+		from := finding.Pointer(p.Name)
 		if p.HasFrom {
 			from = p.From
 		}
@@ -200,7 +201,7 @@ func (p *Parameter) source(body any, isObject bool) (v any, at string, found boo
 	case !isObject:
 		return body, "", true
 	default:
-		at = pointer(p.Name)
+		at = finding.Pointer(p.Name)
 		v, found = strictjson.Lookup(body, at)
 		return v, at, found
 	}

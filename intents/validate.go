@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
@@ -36,10 +37,10 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []Violat
 		switch {
 		case sent:
 			if p.validate(v, p.at, &r); r.meter.exhausted() {
-				return nil, append(r.violations(), tooMuch(pointer(p.Name)))
+				return nil, append(r.violations(), tooMuch(finding.Pointer(p.Name)))
 			}
 		case p.Required:
-			r.add(fault{kind: missingParameter, at: pointer(p.Name), name: p.Name})
+			r.add(fault{kind: missingParameter, at: finding.Pointer(p.Name), name: p.Name})
 		default:
 			complete = complete && !p.HasDefault && !params.Has(p.Name)
 		}
@@ -110,13 +111,13 @@ func unknownMember(at, name string, known []string, r *report) Violation {
 	if len(name) > maxNameSent {
 		return v
 	}
-	v.Pointer = at + pointer(name)
-	v.Message = excerpt(name) + " is not a parameter here"
+	v.Pointer = at + finding.Pointer(name)
+	v.Message = finding.Excerpt(name) + " is not a parameter here"
 	if r.mayGuess(name, known) {
 		v.Nearest = suggest.Name(name, known)
 	}
 	if v.Nearest != "" {
-		v.Message += ": did you mean " + excerpt(v.Nearest) + "?"
+		v.Message += ": did you mean " + finding.Excerpt(v.Nearest) + "?"
 	}
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -93,7 +94,7 @@ func cutList(list []any) []any { return list[:min(len(list), maxListed):min(len(
 func limitText(limit any) string {
 	const most = 200
 	if s, ok := limit.(string); ok {
-		return excerpt(s)
+		return finding.Excerpt(s)
 	}
 	text, err := json.Marshal(limit)
 	if err != nil || len(text) > most {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -149,7 +150,7 @@ func (w *workload) of(place string, schema any, depth int) int {
 	below := max(depth-1, 0)
 	named, rest, beside := 0, 0, 0
 	eachSubschema(m, func(path []string, sub any) {
-		at := place + pointer(path...)
+		at := place + finding.Pointer(path...)
 		switch path[0] {
 		case "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas":
 			total += w.of(at, sub, depth)
@@ -176,24 +177,24 @@ func (w *workload) of(place string, schema any, depth int) int {
 // settle checks the references, and the result of worst, once the whole parameter has been walked.
 func (w *walker) settle(root any) {
 	if len(w.refs) > 0 && w.count > maxReferring {
-		w.hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
+		w.Hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
 		return
 	}
 	for _, holder := range slices.Sorted(maps.Keys(w.refs)) {
 		if !w.schemas[w.refs[holder]] {
-			w.hard("schema", w.parents[holder], "$ref points to #%s, where the parameter has no schema",
-				strings.ToValidUTF8(excerpt(w.refs[holder]), ""))
+			w.Hard("schema", w.parents[holder], "$ref points to #%s, where the parameter has no schema",
+				strings.ToValidUTF8(finding.Excerpt(w.refs[holder]), ""))
 		}
 	}
-	if w.unusable {
+	if w.Unusable {
 		return
 	}
 	n, looping := worst(root, w.refs)
 	switch {
 	case looping:
-		w.hard("schema", w.at, "a $ref leads back to itself without descending into the value")
+		w.Hard("schema", w.at, "a $ref leads back to itself without descending into the value")
 	case n > maxWork:
-		w.hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
+		w.Hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
 	}
 }
 

@@ -1,0 +1,183 @@
+// Package finding collects what is wrong with a part of agents.json, and reads the simple members of its objects. Nothing that a document
+// holds reaches a message unbounded.
+package finding
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/internal/strictjson"
+	"github.com/uimgate/uimgate/internal/suggest"
+)
+
+const (
+	maxFindings = 100 // of one intent
+	// MaxProblems bounds the problems that are reported of one catalogue.
+	MaxProblems = 1000
+	// MaxTags bounds the entries of a list of strings.
+	MaxTags = 100
+	maxTag  = 100 // characters of one
+)
+
+// A List collects the problems of one part of a document. In strict reading they are errors; in lenient reading they
+// are warnings, and unusable records whether the part must be left out.
+type List struct {
+	Strict   bool
+	Problems problem.List
+	Unusable bool
+}
+
+// Hard reports a problem that makes the part unusable.
+func (f *List) Hard(code, at, format string, args ...any) {
+	f.Unusable = true
+	if !f.Strict {
+		format += " (left out)"
+	}
+	f.add(f.Strict, code, at, format, args...)
+}
+
+// Soft reports a problem that an operator must correct; lenient reading ignores it.
+func (f *List) Soft(code, at, format string, args ...any) {
+	f.add(f.Strict, code, at, format, args...)
+}
+
+// Advise warns an operator; lenient reading ignores it.
+func (f *List) Advise(code, at, format string, args ...any) {
+	if f.Strict {
+		f.add(false, code, at, format, args...)
+	}
+}
+
+func (f *List) add(isError bool, code, at, format string, args ...any) {
+	if isError {
+		// The bound never drops the first error, so that a list with errors always contains one.
+		if len(f.Problems) < maxFindings || !f.Problems.Failed() {
+			f.Problems.Errorf(code, at, format, args...)
+		}
+		return
+	}
+	if len(f.Problems) < maxFindings {
+		f.Problems.Warnf(code, at, format, args...)
+	}
+}
+
+// Unknown reports members that are not in known. Members that start with x- are extensions of the operator.
+func (f *List) Unknown(at string, m strictjson.Object, known []string) {
+	if !f.Strict {
+		return
+	}
+	for _, name := range m.Names() {
+		if slices.Contains(known, name) || strings.HasPrefix(name, "x-") {
+			continue
+		}
+		f.Soft("unknown-member", at+Pointer(name), "%s is not a member known here%s", Excerpt(name), Suggestion(name, known))
+	}
+}
+
+// Suggestion returns the end of a message about an unknown name: the known one that it resembles, or all that are known.
+func Suggestion(name string, known []string) string {
+	if n := suggest.Name(name, known); n != "" {
+		return ": did you mean " + n + "?"
+	}
+	return ": use one of " + strings.Join(known, ", ") + ", or a name that starts with x-"
+}
+
+// Text reads an optional string member; null counts as absent.
+func (f *List) Text(at string, m strictjson.Object, name string, most int) string {
+	switch v := m[name].(type) {
+	case nil:
+		return ""
+	case string:
+		if utf8.RuneCountInString(v) > most {
+			f.Soft("too-long", at+Pointer(name), "%s is longer than %d characters", name, most)
+			return ""
+		}
+		return v
+	default:
+		f.Soft("wrong-type", at+Pointer(name), "%s must be a string, not %s", name, Article(strictjson.Kind(v)))
+		return ""
+	}
+}
+
+// Flag reads an optional boolean member.
+func (f *List) Flag(at string, m strictjson.Object, name string) (value, set bool) {
+	switch v := m[name].(type) {
+	case nil:
+		return false, false
+	case bool:
+		return v, true
+	default:
+		f.Soft("wrong-type", at+Pointer(name), "%s must be true or false, not %s", name, Article(strictjson.Kind(v)))
+		return false, false
+	}
+}
+
+// Texts reads an optional list of at most maxTags strings.
+func (f *List) Texts(at string, m strictjson.Object, name string) []string {
+	const most = MaxTags
+	switch v := m[name].(type) {
+	case nil:
+		return nil
+	case []any:
+		out := make([]string, 0, min(len(v), most))
+		for i, item := range v {
+			if i == most {
+				f.Soft("too-many", at+Pointer(name), "%s has more than %d entries", name, most)
+				break
+			}
+			s, ok := item.(string)
+			if !ok || utf8.RuneCountInString(s) > maxTag {
+				f.Soft("wrong-type", at+Pointer(name, fmt.Sprint(i)), "an entry of %s must be a string of at most %d characters", name, maxTag)
+				continue
+			}
+			out = append(out, s)
+		}
+		return out
+	default:
+		f.Soft("wrong-type", at+Pointer(name), "%s must be a list of strings, not %s", name, Article(strictjson.Kind(v)))
+		return nil
+	}
+}
+
+// Object reads an optional object member.
+func (f *List) Object(at string, m strictjson.Object, name string) strictjson.Object {
+	inner := m.Object(name)
+	if v := m[name]; v != nil && inner == nil {
+		f.Soft("wrong-type", at+Pointer(name), "%s must be an object, not %s", name, Article(strictjson.Kind(v)))
+	}
+	return inner
+}
+
+// Article returns the name of a kind of value with its article.
+func Article(kind string) string {
+	switch kind {
+	case "array", "object":
+		return "an " + kind
+	case "null":
+		return kind
+	default:
+		return "a " + kind
+	}
+}
+
+// Excerpt quotes a name from a document for a message, at a bounded length.
+func Excerpt(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return fmt.Sprintf("%q", s)
+	}
+	return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:most], ""))
+}
+
+// Pointer returns the JSON pointer of RFC 6901 with these tokens.
+func Pointer(tokens ...string) string {
+	var b strings.Builder
+	for _, t := range tokens {
+		b.WriteByte('/')
+		b.WriteString(strictjson.Escape(t))
+	}
+	return b.String()
+}
