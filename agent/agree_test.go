@@ -14,6 +14,7 @@ import (
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/reason"
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
@@ -360,7 +361,7 @@ func TestErrorsAreComplete(t *testing.T) {
 	if diff := cmp.Diff(&agent.Error{
 		Status: 400, Code: "INVALID_PARAMETER", Reason: "PARAMETER_OUT_OF_RANGE", UIMCode: "UIM-VAL-008",
 		Message: "Wrong [31m.", Suggestion: "Use less.",
-		Violations: []intents.Violation{{
+		Violations: []schema.Violation{{
 			Pointer: "/limit", Keyword: "maximum", Reason: reason.ParameterOutOfRange, Message: "at most 50", Limit: json.Number("50"),
 		}},
 		Upstream: "limit is 50", Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
@@ -114,7 +114,7 @@ type Error struct {
 	Message    string
 	Suggestion string
 	Upstream   string // message of the API behind the service; empty: not stated by the service
-	Violations []intents.Violation
+	Violations []schema.Violation
 	RetryAfter time.Duration // 0: not stated by the service
 	Outcome    string        // not_sent, failed, done or unknown; empty: not stated by the service
 	Charge     *Charge

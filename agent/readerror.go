@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -110,7 +110,7 @@ func (e *Error) parseForeign(tree map[string]any) {
 			for _, item := range v[:min(len(v), maxViolations)] {
 				m, _ := item.(map[string]any)
 				if text, ok := m["msg"].(string); ok {
-					e.Violations = append(e.Violations, intents.Violation{Pointer: violationPointer(m["loc"]), Message: clean(text)})
+					e.Violations = append(e.Violations, schema.Violation{Pointer: violationPointer(m["loc"]), Message: clean(text)})
 				}
 			}
 			e.Message = "the request does not have the form that is asked for"
@@ -143,14 +143,14 @@ func violationPointer(v any) string {
 	return b.String()
 }
 
-func readViolations(list []any) []intents.Violation {
-	var out []intents.Violation
+func readViolations(list []any) []schema.Violation {
+	var out []schema.Violation
 	for _, item := range list[:min(len(list), maxViolations)] {
 		m, ok := item.(map[string]any)
 		if !ok {
 			continue
 		}
-		v := intents.Violation{Keyword: codeName(m["keyword"]), Reason: reason.Reason(codeName(m["reason"])), Limit: m["limit"]}
+		v := schema.Violation{Keyword: codeName(m["keyword"]), Reason: reason.Reason(codeName(m["reason"])), Limit: m["limit"]}
 		for name, to := range map[string]*string{"pointer": &v.Pointer, "message": &v.Message, "nearest": &v.Nearest} {
 			text, _ := m[name].(string)
 			*to = clean(text)

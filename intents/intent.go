@@ -3,10 +3,10 @@ package intents
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -76,10 +76,9 @@ type Parameter struct {
 	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
 	Schema strictjson.Object
 
-	at       *path // of an input
-	absent   bool  // null sent means not sent
-	check    *check
-	tracking bool // as compile returned it
+	at       *schema.Path // of an input
+	absent   bool         // null sent means not sent
+	compiled *schema.Schema
 }
 
 // JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which
@@ -131,13 +130,13 @@ func (i *Intent) hide(names []string) {
 // Fit converts a value of the operator's to the type of the parameter's schema, if nothing is lost. The error describes what is wrong,
 // and never quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
-	v = p.check.convert(v)
-	r := report{most: 1, meter: meter{left: CallSteps}}
-	if p.validate(v, nil, &r); r.meter.exhausted() {
+	v = p.compiled.Convert(v)
+	steps := schema.NewMeter(schema.CallSteps)
+	first := p.compiled.First(v, steps)
+	if steps.Exhausted() {
 		return nil, errors.New("takes too much work to check")
 	}
-	if len(r.faults) > 0 {
-		first := r.violations()[0]
+	if first != nil {
 		return nil, errors.New(first.Message + within(first.Pointer))
 	}
 	return v, nil
@@ -146,15 +145,15 @@ func (p *Parameter) Fit(v any) (any, error) {
 // Content returns how texts of the parameter, or of its items, hold bytes: base64 if contentEncoding has that, and the contentMediaType.
 // Bodies of multipart/form-data and application/octet-stream carry the bytes and this media type.
 func (p *Parameter) Content() (base64 bool, mediaType string) {
-	schema := map[string]any(p.Schema)
-	if inner, _, ok := nullableOf(schema); ok {
-		schema, _ = inner.(map[string]any)
+	value := map[string]any(p.Schema)
+	if inner, _, ok := schema.Nullable(value); ok {
+		value, _ = inner.(map[string]any)
 	}
-	if items, ok := schema["items"].(map[string]any); ok {
-		schema = items
+	if items, ok := value["items"].(map[string]any); ok {
+		value = items
 	}
-	mediaType, _ = schema["contentMediaType"].(string)
-	return schema["contentEncoding"] == "base64", mediaType
+	mediaType, _ = value["contentMediaType"].(string)
+	return value["contentEncoding"] == "base64", mediaType
 }
 
 // InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that
@@ -183,8 +182,8 @@ func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
 	return schemaAt(i.OutputSchema(), base)
 }
 
-func schemaAt(schema map[string]any, base string) map[string]any {
-	moved, _ := rebase(schema, base).(map[string]any) // an object stays one
+func schemaAt(root map[string]any, base string) map[string]any {
+	moved, _ := schema.Rebase(root, base).(map[string]any) // an object stays one
 	return moved
 }
 
@@ -192,57 +191,17 @@ func objectSchema(parameters []Parameter, open bool) map[string]any {
 	properties := make(map[string]any, len(parameters))
 	required := []any{}
 	for _, p := range parameters {
-		properties[p.Name] = rebase(map[string]any(p.Schema), "#/properties/"+fragment(p.Name))
+		properties[p.Name] = schema.Rebase(map[string]any(p.Schema), "#/properties/"+schema.Fragment(p.Name))
 		if p.Required {
 			required = append(required, p.Name)
 		}
 	}
-	schema := map[string]any{"type": "object", "properties": properties}
+	root := map[string]any{"type": "object", "properties": properties}
 	if !open {
-		schema["additionalProperties"] = false
+		root["additionalProperties"] = false
 	}
 	if len(required) > 0 {
-		schema["required"] = required
+		root["required"] = required
 	}
-	return schema
-}
-
-// rebase copies a schema, moving each reference under base. It changes schema positions only: a member called $ref
-// inside an enum or a default is data.
-func rebase(schema any, base string) any {
-	m, ok := schema.(map[string]any)
-	if !ok {
-		return schema
-	}
-	out := make(map[string]any, len(m))
-	for name, v := range m {
-		out[name] = v
-		if ref, ok := v.(string); ok && name == "$ref" {
-			out[name] = base + strings.TrimPrefix(ref, "#")
-		}
-	}
-	eachSubschema(m, func(path []string, sub any) {
-		replaceAt(out, path, rebase(sub, base))
-	})
-	return out
-}
-
-// replaceAt puts v at path (one or two tokens), copying the container it changes.
-func replaceAt(m map[string]any, path []string, v any) {
-	if len(path) == 1 {
-		m[path[0]] = v
-		return
-	}
-	switch container := m[path[0]].(type) {
-	case map[string]any:
-		fresh := maps.Clone(container)
-		fresh[path[1]] = v
-		m[path[0]] = fresh
-	case []any:
-		fresh := slices.Clone(container)
-		if at, ok := arrayIndex(path[1], len(fresh)); ok {
-			fresh[at] = v
-		}
-		m[path[0]] = fresh
-	}
+	return root
 }

@@ -1,12 +1,12 @@
 package intents
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/intents/finding"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -156,62 +156,22 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 		switch {
 		case inputs:
 			b.Soft("unknown-member", at+"/from", "from is for output parameters")
-		case !isText || !isJSONPointer(s) || len(s) > maxPathText:
+		case !isText || !schema.IsPointer(s) || len(s) > strictjson.MaxPath:
 			b.Hard("from", at+"/from", "from must be a JSON pointer into the upstream's answer, such as /data/items")
 		default:
 			p.From, p.HasFrom = s, true
 		}
 	}
-	before := b.Unusable
-	b.Unusable = false
-	w := &walker{List: &b.List, at: at, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
-	schema := w.parameter(m, at)
-	w.settle(schema)
-	p.Schema, p.Type = schema, typeName(schema)
-	broken := b.Unusable
-	b.Unusable = broken || before
-	if broken {
+	p.Schema, p.compiled = schema.Read(&b.List, m, at, parameterMembers)
+	if p.Type = typeName(p.Schema); p.compiled == nil {
 		return []Parameter{p}
 	}
-	asserted := only(schema, func(name string) bool { return !annotations[name] })
-	check, tracking, err := compile(asserted, len(w.refs) > 0)
-	if err != nil {
-		b.Hard("schema", at, "the schema cannot be used: %v", err)
-		return []Parameter{p}
-	}
-	p.check, p.tracking = check, tracking
 	b.readDefault(at, &p, m)
 	if inputs && !p.Required && !p.absent {
-		r := report{most: 1, meter: meter{left: CallSteps}}
-		p.validate(nil, nil, &r)
-		p.absent = len(r.faults) > 0 && !r.meter.exhausted()
+		p.absent = p.compiled.First(nil, schema.NewMeter(schema.CallSteps)) != nil
 	}
-	b.confirm(at, &p, asserted)
+	p.compiled.Confirm(&b.List, at, p.Default, p.HasDefault)
 	return []Parameter{p}
-}
-
-// parameter merges the keywords on the parameter with those under constraints.
-func (w *walker) parameter(m strictjson.Object, at string) map[string]any {
-	own := make(map[string]any, len(m))
-	for name, v := range m {
-		if !slices.Contains(parameterMembers, name) || name == "required" && is[[]any](v) {
-			own[name] = v
-		}
-	}
-	out, _ := w.normalize(own, "", at, 0).(map[string]any)
-	constraints := w.List.Object(at, m, "constraints")
-	if len(constraints) == 0 {
-		return out
-	}
-	more, _ := w.normalize(map[string]any(constraints), "", at+"/constraints", 0).(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(more)) {
-		if _, twice := out[name]; twice {
-			w.Hard("duplicate", at+"/constraints"+finding.Pointer(name), "%s is both on the parameter and under constraints", name)
-			continue
-		}
-		out[name] = more[name]
-	}
-	return out
 }
 
 // readDefault reads the default: null means absent unless the schema accepts null.
@@ -227,15 +187,14 @@ func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 			p.Required = false
 		}
 	}
-	r := report{most: 1, meter: meter{left: CallSteps}}
-	p.validate(value, nil, &r)
+	steps := schema.NewMeter(schema.CallSteps)
+	first := p.compiled.First(value, steps)
 	switch {
-	case r.meter.exhausted():
+	case steps.Exhausted():
 		b.Hard("default", where, "the default takes too much work to check")
-	case len(r.faults) > 0 && value == nil:
+	case first != nil && value == nil:
 		p.absent = true
-	case len(r.faults) > 0:
-		first := r.violations()[0]
+	case first != nil:
 		b.Soft("default", where, "the default breaks the parameter's own schema%s: %s", within(first.Pointer), first.Message)
 	case p.Required:
 		b.Soft("default", where, "a required parameter has no default: %s is both", finding.Excerpt(p.Name))
@@ -252,13 +211,13 @@ func within(pointer string) string {
 }
 
 // typeName returns the UIM type of a schema: its one type beside null, or any.
-func typeName(schema map[string]any) string {
-	if inner, _, ok := nullableOf(schema); ok {
+func typeName(root map[string]any) string {
+	if inner, _, ok := schema.Nullable(root); ok {
 		if m, ok := inner.(map[string]any); ok {
 			return typeName(m)
 		}
 	}
-	switch t := schema["type"].(type) {
+	switch t := root["type"].(type) {
 	case string:
 		return t
 	case []any:

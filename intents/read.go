@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents/finding"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/money"
 	"github.com/uimgate/uimgate/internal/regex"
@@ -43,7 +44,7 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 		b.Soft("required", at, "description is missing")
 	}
 	var order map[string][]string
-	if is[map[string]any](m["input_parameters"]) || is[map[string]any](m["output_parameters"]) {
+	if m.Object("input_parameters") != nil || m.Object("output_parameters") != nil {
 		order = parameterOrder(raw)
 	}
 	i.Inputs = b.parameters(at+"/input_parameters", m["input_parameters"], order["input_parameters"], true)
@@ -57,7 +58,7 @@ func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	}
 	i.inputs = make(map[string]int, len(i.Inputs))
 	for n, p := range i.Inputs {
-		i.Inputs[n].at = pathTo(nil, p.Name)
+		i.Inputs[n].at = schema.PathTo(nil, p.Name)
 		i.inputs[p.Name] = n
 		i.known = append(i.known, p.Name)
 	}

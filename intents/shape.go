@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents/finding"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
@@ -35,7 +36,7 @@ func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 type Fitted struct {
 	Output     any
 	Missing    []MissingOutput
-	Dropped    []Violation // optional ones that did not fit
+	Dropped    []schema.Violation // optional ones that did not fit
 	Undeclared Undeclared
 }
 
@@ -79,7 +80,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
-	steps := meter{left: answerSteps}
+	steps := schema.NewMeter(schema.AnswerSteps)
 	for n := range i.Outputs {
 		p := &i.Outputs[n]
 		v, at, found := p.source(body, isObject)
@@ -92,17 +93,15 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 			}
 			continue
 		}
-		v = p.check.convert(v)
-		r := report{most: 1, meter: steps}
-		p.validate(v, nil, &r)
-		if steps = r.meter; steps.exhausted() {
+		v = p.compiled.Convert(v)
+		first := p.compiled.First(v, steps)
+		if steps.Exhausted() {
 			return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
 		}
-		if len(r.faults) == 0 {
+		if first == nil {
 			shaped[p.Name] = v
 			continue
 		}
-		first := r.violations()[0]
 		first.Pointer = at + first.Pointer
 		switch {
 		case p.Required && lenient:
@@ -110,7 +109,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		case p.Required:
 			return Fitted{}, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
 		default:
-			f.Dropped = append(f.Dropped, first)
+			f.Dropped = append(f.Dropped, *first)
 		}
 	}
 	f.Output = shaped
@@ -167,7 +166,7 @@ func placesOf(outputs []Parameter) *place {
 	return root
 }
 
-func isIndex(token string) bool { return digits(token) == len(token) && token != "" }
+func isIndex(token string) bool { return token != "" && strings.Trim(token, "0123456789") == "" }
 
 // declaredMembers are those of an answer that outputs are found at or inside; nil where one is the whole answer.
 func declaredMembers(outputs []Parameter) map[string]bool {
@@ -205,67 +204,4 @@ func (p *Parameter) source(body any, isObject bool) (v any, at string, found boo
 		v, found = strictjson.Lookup(body, at)
 		return v, at, found
 	}
-}
-
-// convert makes the conversions that lose nothing, in the value and in the values inside it where the schema is walked.
-// It copies what it changes.
-func (c *check) convert(v any) any {
-	if c == nil || !c.plain {
-		return v
-	}
-	switch v := v.(type) {
-	case string, bool, json.Number:
-		return c.scalar(v)
-	case []any:
-		if c.items == nil || !c.items.converts() {
-			return v
-		}
-		out := make([]any, len(v))
-		for i, item := range v {
-			out[i] = c.items.convert(item)
-		}
-		return out
-	case map[string]any:
-		if !c.converts() {
-			return v
-		}
-		out := make(map[string]any, len(v))
-		for name, member := range v {
-			if sub, ok := c.properties[name]; ok {
-				out[name] = sub.convert(member)
-			} else {
-				out[name] = c.additional.convert(member)
-			}
-		}
-		return out
-	default:
-		return v
-	}
-}
-
-// converts reports whether convert could change a value.
-func (c *check) converts() bool {
-	return c != nil && c.plain && (c.items != nil || c.properties != nil || c.additional != nil || c.kinds != 0)
-}
-
-func (c *check) scalar(v any) any {
-	want, _ := c.doc["type"].(string)
-	switch v := v.(type) {
-	case string:
-		switch {
-		case (want == "number" || want == "integer") && isNumber(v):
-			return json.Number(v)
-		case want == "boolean" && (v == "true" || v == "false"):
-			return v == "true"
-		}
-	case json.Number:
-		if want == "string" {
-			return string(v)
-		}
-	case bool:
-		if want == "string" {
-			return fmt.Sprint(v)
-		}
-	}
-	return v
 }

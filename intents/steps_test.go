@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -85,7 +86,7 @@ func TestWorkOfOneCallIsBounded(t *testing.T) {
 	}
 	// The steps are those of one call, not of one parameter.
 	if _, violations := with(t, `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`).Validate(strictjson.Object{
-		"a": make([]any, intents.CallSteps/2), "b": make([]any, intents.CallSteps/2),
+		"a": make([]any, schema.CallSteps/2), "b": make([]any, schema.CallSteps/2),
 	}); len(violations) != 1 || violations[0].Pointer != "/b" {
 		t.Errorf("%v", violations)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -187,7 +188,7 @@ func TestAllViolationsAtOnceInOrder(t *testing.T) {
 	i := c.Intents()[0]
 	sent := object(t, `{"zzz": 1, "Query": "x", "limit": 0, "category": "cars"}`)
 	filled, got := i.Validate(sent)
-	want := []intents.Violation{
+	want := []schema.Violation{
 		{Pointer: "/query", Keyword: "required", Reason: reason.MissingParameter},
 		{Pointer: "/category", Keyword: "enum", Reason: reason.InvalidEnumValue, Limit: []any{"books", "electronics"}},
 		{Pointer: "/limit", Keyword: "minimum", Reason: reason.ParameterOutOfRange, Limit: json.Number("1")},
@@ -254,15 +255,15 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 	for name, tt := range map[string]struct{ parameters, sent string }{
 		"bad items": {
 			`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`,
-			`{"a": [` + strings.Repeat(`"canary",`, intents.ManyItems) + `0]}`,
+			`{"a": [` + strings.Repeat(`"canary",`, manyItems) + `0]}`,
 		},
 		"bad items of anyOf": {
 			`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`,
-			`{"a": [` + strings.Repeat(`"canary",`, intents.ManyItems) + `0]}`,
+			`{"a": [` + strings.Repeat(`"canary",`, manyItems) + `0]}`,
 		},
 		"walked by the library": {
 			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
-			`{"a": [` + strings.Repeat(`"canary",`, intents.ManyItems) + `0]}`,
+			`{"a": [` + strings.Repeat(`"canary",`, manyItems) + `0]}`,
 		},
 		"few for the library": {
 			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
@@ -272,16 +273,16 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 		"a long unknown name": {`[]`, `{"` + strings.Repeat("n", 100_000) + `": "canary"}`},
 		"long names inside": {
 			`[{"name": "a", "type": "object", "additionalProperties": {"items": {"type": "string"}}}]`,
-			`{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", intents.ManyItems) + `1]}}`,
+			`{"a": {"` + strings.Repeat("n", 500_000) + `": [` + strings.Repeat("1,", manyItems) + `1]}}`,
 		},
 		"a long string and a pattern": {
 			`[{"name": "a", "type": "string", "pattern": ".{1,1000}x", "maxLength": 9}]`,
 			`{"a": "` + strings.Repeat("canary", 100_000) + `"}`,
 		},
-		"colliding items": {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, intents.ManyItems) + `0]}`},
+		"colliding items": {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, manyItems) + `0]}`},
 		"dear text": {
 			`[{"name": "a", "type": "array", "items": {"type": "string", "pattern": ".{1,1000}x"}}]`,
-			`{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, intents.DearTexts) + `"ax"]}`,
+			`{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, dearTexts) + `"ax"]}`,
 		},
 		"formats": {`[{"name": "a", "type": "string", "format": "email"}]`, `{"a": "canary"}`},
 		"enum":    {`[{"name": "a", "type": "string", "enum": [` + strings.Repeat(`"x",`, 5000) + `"y"]}]`, `{"a": "canary"}`},

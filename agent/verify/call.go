@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 )
 
 // A call is an intent with parameters that its description gives.
@@ -57,7 +58,7 @@ func (c call) violating(values func(*intents.Parameter) []any, byType bool) (cal
 		for _, value := range values(p) {
 			bad := c.with(p.Name, value)
 			_, violations := c.in.Validate(bad.parameters)
-			if len(violations) > 0 && !slices.ContainsFunc(violations, func(v intents.Violation) bool { return (v.Keyword == "type") != byType }) {
+			if len(violations) > 0 && !slices.ContainsFunc(violations, func(v schema.Violation) bool { return (v.Keyword == "type") != byType }) {
 				return bad, true
 			}
 		}

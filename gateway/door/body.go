@@ -9,6 +9,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
@@ -90,12 +91,12 @@ func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execut
 // parsed reports what is wrong with the objects of a body. It begins with parameters of the intent that are beside the object they belong
 // into.
 func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
-	var violations []intents.Violation
+	var violations []schema.Violation
 	if in, err := s.Intent(r.IntentUID); err == nil {
 		for _, m := range objects {
 			for _, name := range m.Unknown() {
 				if slices.ContainsFunc(in.Inputs, func(p intents.Parameter) bool { return p.Name == name }) {
-					violations = append(violations, intents.Violation{
+					violations = append(violations, schema.Violation{
 						Pointer: m.Pointer(name), Keyword: "additionalProperties", Reason: reason.UnknownParameter,
 						Message: "is a parameter of the intent: it belongs at " + r.Pointer() + "/" + strictjson.Escape(name),
 					})

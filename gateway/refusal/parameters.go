@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
-	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // InvalidParameters lists all violations at once; the reason is that of the first. at is the JSON pointer to the parameters in the body;
 // the pointers of the refusal begin with it.
-func InvalidParameters(at string, violations []intents.Violation) *reason.Refusal {
+func InvalidParameters(at string, violations []schema.Violation) *reason.Refusal {
 	violations = slices.Clone(violations)
 	for i := range violations {
 		violations[i].Pointer = at + violations[i].Pointer
@@ -21,7 +21,7 @@ func InvalidParameters(at string, violations []intents.Violation) *reason.Refusa
 	return invalid(violations)
 }
 
-func invalid(violations []intents.Violation) *reason.Refusal {
+func invalid(violations []schema.Violation) *reason.Refusal {
 	f := violations[0].Reason.Refusal("The parameters do not fit the intent.")
 	if len(violations) == 1 {
 		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
@@ -31,37 +31,37 @@ func invalid(violations []intents.Violation) *reason.Refusal {
 
 // UnsendableParameters refuses parameters that no request to the service can carry.
 func UnsendableParameters(at string, violations []upstream.Violation) *reason.Refusal {
-	list := make([]intents.Violation, 0, len(violations))
+	list := make([]schema.Violation, 0, len(violations))
 	for _, v := range violations {
-		list = append(list, intents.Violation{
+		list = append(list, schema.Violation{
 			Pointer: "/" + strictjson.Escape(v.Parameter), Keyword: "path", Reason: reason.InvalidParameter,
 			Message: v.Message,
 		})
 	}
-	slices.SortFunc(list, func(a, b intents.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
+	slices.SortFunc(list, func(a, b schema.Violation) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return InvalidParameters(at, list)
 }
 
 // MisplacedParameters refuses parameters that are beside the object they belong into.
-func MisplacedParameters(violations []intents.Violation) *reason.Refusal {
+func MisplacedParameters(violations []schema.Violation) *reason.Refusal {
 	return invalid(violations).With("suggestion", "Move what details.violations names into parameters.")
 }
 
 // InexactParameter refuses a number that a signature or a fingerprint could not pin down. at is what the pointer of the
 // error leads from.
 func InexactParameter(at string, err error) *reason.Refusal {
-	v := intents.Violation{
+	v := schema.Violation{
 		Keyword: "number", Reason: reason.InvalidParameter,
 		Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string",
 	}
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
 		v.Pointer = inexact.Pointer
 	}
-	return InvalidParameters(at, []intents.Violation{v}).Because(err)
+	return InvalidParameters(at, []schema.Violation{v}).Because(err)
 }
 
 // Violations lists what is wrong with the parameters that were refused; nil where the refusal is another.
-func Violations(f *reason.Refusal) []intents.Violation {
-	list, _ := f.Details["violations"].([]intents.Violation)
+func Violations(f *reason.Refusal) []schema.Violation {
+	list, _ := f.Details["violations"].([]schema.Violation)
 	return list
 }

@@ -8,13 +8,13 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
-	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/schema"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 func TestRefusalsInWords(t *testing.T) {
-	violations := []intents.Violation{
+	violations := []schema.Violation{
 		{Pointer: "/a", Reason: reason.MissingParameter, Message: `the parameter "a" is required`},
 		{Pointer: "/b", Reason: reason.InvalidParameter, Message: `must be of type "string"`},
 	}
@@ -91,7 +91,7 @@ func TestRefusalsInWords(t *testing.T) {
 
 // Whoever reads a sentence sees neither header fields nor details.
 func TestSentencesPointAtNothingUnseen(t *testing.T) {
-	violations := []intents.Violation{{Pointer: "/a", Message: "is wrong"}}
+	violations := []schema.Violation{{Pointer: "/a", Message: "is wrong"}}
 	for _, r := range reason.All() {
 		for _, f := range []*reason.Refusal{
 			r.Refusal(""), r.Refusal("").After(time.Minute), r.Refusal("").With("violations", violations).With("outcome", "failed"),

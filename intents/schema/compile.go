@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -93,7 +93,7 @@ func (c *compiler) check(schema any, at string) *check {
 		if made, ok := c.made[at]; ok {
 			return made
 		}
-	} else if inner, i, ok := nullableOf(m); ok {
+	} else if inner, i, ok := Nullable(m); ok {
 		out := *c.check(inner, c.below(at, "anyOf", strconv.Itoa(i)))
 		out.nullable = true
 		return &out
@@ -229,7 +229,7 @@ func (c *compiler) pattern(text string) *pattern {
 
 // nullableOf recognises the schema that generators for typed languages write for a value or null: anyOf of one schema, at
 // index i, and {"type": "null"}, with no other assertion.
-func nullableOf(m map[string]any) (inner any, i int, ok bool) {
+func Nullable(m map[string]any) (inner any, i int, ok bool) {
 	list, ok := m["anyOf"].([]any)
 	if !ok || len(list) != 2 {
 		return nil, 0, false

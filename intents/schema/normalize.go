@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -238,7 +238,7 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 func (w *walker) ref(s, inside, outside string) (any, bool) {
 	target, ok := strings.CutPrefix(s, "#")
 	target, err := url.PathUnescape(target)
-	if !ok || err != nil || target != "" && (target[0] != '/' || !isJSONPointer(target)) {
+	if !ok || err != nil || target != "" && (target[0] != '/' || !IsPointer(target)) {
 		w.Hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", finding.Excerpt(s))
 		return nil, false
 	}
@@ -257,7 +257,8 @@ func fragmentOf(pointer string) string {
 	return strings.Join(tokens, "/")
 }
 
-func fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
+// Fragment returns a name as a part of a URI fragment that is a JSON pointer. RFC 6901 section 6.
+func Fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
 
 // wrongValue returns what the value of a keyword of that kind must be, or "" if it is.
 func wrongValue(kind valueKind, v any) string {

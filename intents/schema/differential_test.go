@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -14,8 +14,8 @@ import (
 )
 
 // verdict is ours on one value.
-func (c *check) verdict(value any, tracking bool) *report {
-	r := &report{most: MaxViolations, meter: meter{left: CallSteps}, tracking: tracking}
+func (c *check) verdict(value any, tracking bool) *Report {
+	r := &Report{most: 64, meter: Meter{left: CallSteps}, tracking: tracking}
 	c.validate(value, nil, r)
 	return r
 }
@@ -42,7 +42,7 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 			return
 		}
 		value, err := strictjson.Decode(valueText)
-		if err != nil || treeFault(value, 1, 0, &meter{left: CallSteps}) != "" {
+		if err != nil || treeFault(value, 1, 0, &Meter{left: CallSteps}) != "" {
 			return
 		}
 		w := &walker{List: &finding.List{Strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
@@ -64,7 +64,7 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		r := ours.verdict(value, tracking)
-		if r.meter.exhausted() {
+		if r.meter.Exhausted() {
 			return
 		}
 		invalid := theirs.Validate(value)
@@ -72,7 +72,7 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 			t.Fatalf("%s: the library gives up: %v", text, invalid)
 		}
 		if (len(r.faults) > 0) != (invalid != nil) {
-			t.Fatalf("%s with %s: we say %v, the library %v", text, valueText, r.violations(), invalid)
+			t.Fatalf("%s with %s: we say %v, the library %v", text, valueText, r.Violations(), invalid)
 		}
 	})
 }
@@ -189,7 +189,7 @@ func (d dice) schema(depth int) any {
 func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(7, 11))}
 	compared := 0
-	for range RandomSchemas {
+	for range randomSchemas {
 		w := &walker{List: &finding.List{Strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
 		schema := d.schema(3)
 		plain, ok := w.normalize(schema, "", "", 0).(map[string]any)
@@ -213,12 +213,12 @@ func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
 			value := d.value(3)
 			r := ours.verdict(value, tracking)
 			if invalid := theirs.Validate(value); (len(r.faults) > 0) != (invalid != nil) {
-				t.Fatalf("%s with %v: we say %v, the library %v", text, value, r.violations(), invalid)
+				t.Fatalf("%s with %v: we say %v, the library %v", text, value, r.Violations(), invalid)
 			}
 			compared++
 		}
 	}
-	if compared < RandomSchemas {
+	if compared < randomSchemas {
 		t.Errorf("only %d comparisons", compared)
 	}
 }

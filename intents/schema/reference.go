@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/uimgate/uimgate/intents/finding"
 )
 
 // reference compiles a schema with the library whose verdicts are ours: JSON Schema 2020-12 with its formats asserted. It
@@ -31,18 +32,18 @@ func reference(schema any) (*jsonschema.Schema, error) {
 
 var errRemote = errors.New("schemas are never loaded from elsewhere")
 
-// confirm has the library judge a parameter of the operator's own document: the schema, where it combines others, and
-// whether its default fits. Both readings of a schema must agree before agents are held to it.
-func (b *builder) confirm(at string, p *Parameter, schema any) {
-	if !b.Strict || p.check.plain && !p.HasDefault {
+// Confirm has the library judge a parameter of the operator's own document: the schema, if it combines others, and whether the default fits.
+// Both readings of a schema must agree before agents are held to it.
+func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bool) {
+	if !list.Strict || s.check.plain && !hasDefault {
 		return
 	}
-	compiled, err := reference(schema)
+	theirs, err := reference(s.source)
 	if err != nil {
-		b.Hard("schema", at, "the schema is not a valid JSON Schema 2020-12: %v", err)
+		list.Hard("schema", at, "the schema is not a valid JSON Schema 2020-12: %v", err)
 		return
 	}
-	if p.HasDefault && compiled.Validate(p.Default) != nil {
-		b.Hard("default", at, "the default breaks the parameter's own schema, as JSON Schema 2020-12 has it")
+	if hasDefault && theirs.Validate(value) != nil {
+		list.Hard("default", at, "the default breaks the parameter's own schema, as JSON Schema 2020-12 has it")
 	}
 }

@@ -1,22 +1,54 @@
-package intents
+package schema
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/uimgate/uimgate/intents/finding"
 	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A report collects the faults of the values of one call, up to a bound, and counts the steps of finding them.
-type report struct {
+const (
+	// maxGuesses bounds the searches for nearest names in one call, and maxGuessWork their comparisons of two characters.
+	maxGuesses   = 8
+	maxGuessWork = 500_000
+	// maxNameSent bounds the name of a member that is checked or repeated in an answer, in bytes.
+	maxNameSent = 256
+)
+
+// A Report collects the faults of the values of one call, up to a bound, and counts the steps of finding them.
+type Report struct {
 	faults    []fault
 	most      int
-	meter     meter
+	meter     Meter
 	tracking  bool // some schema asks which items or properties others have looked at
 	text      []byte
 	guesses   int
 	guessWork int
 }
+
+// NewReport returns a report of at most so many faults, found within so many steps.
+func NewReport(most, steps int) *Report { return &Report{most: most, meter: Meter{left: steps}} }
+
+// Exhausted reports whether the steps are used up: nothing is certain any more.
+func (r *Report) Exhausted() bool { return r.meter.Exhausted() }
+
+// Failed reports whether there is a fault.
+func (r *Report) Failed() bool { return len(r.faults) > 0 }
+
+// Missing reports that a required parameter was not sent.
+func (r *Report) Missing(name string) {
+	r.add(fault{kind: missingParameter, at: finding.Pointer(name), name: name})
+}
+
+// Undeclared reports a parameter that the intent does not declare. repeat: the violation has the names that it declares.
+func (r *Report) Undeclared(name string, known []string, repeat bool) {
+	r.add(fault{kind: unknownName, name: name, known: known, repeat: repeat})
+}
+
+// TakeSorting takes n steps and those of sorting so many names.
+func (r *Report) TakeSorting(n, names int) bool { return r.take(n + sorting(names)) }
 
 // A fault is a violation before it is written out: most faults inside anyOf and the like never are.
 type fault struct {
@@ -42,23 +74,23 @@ const (
 	noTree // name is what is wrong
 )
 
-func (r *report) full() bool { return len(r.faults) >= r.most || r.meter.exhausted() }
+func (r *Report) full() bool { return len(r.faults) >= r.most || r.meter.Exhausted() }
 
-func (r *report) take(n int) bool { return r.meter.take(n) }
+func (r *Report) take(n int) bool { return r.meter.take(n) }
 
 // add adds a fault unless the report is full; once the steps are used up nothing is certain any more.
-func (r *report) add(f fault) {
+func (r *Report) add(f fault) {
 	if !r.full() {
 		r.faults = append(r.faults, f)
 	}
 }
 
 // breaks adds the fault that a value breaks a keyword of its schema.
-func (r *report) breaks(c *check, keyword string, at *path) {
+func (r *Report) breaks(c *check, keyword string, at *Path) {
 	r.addAt(fault{kind: brokenKeyword, keyword: keyword, check: c}, at)
 }
 
-func (r *report) addAt(f fault, at *path) {
+func (r *Report) addAt(f fault, at *Path) {
 	if r.full() || !r.take(stepsOfFault) {
 		return
 	}
@@ -69,18 +101,18 @@ func (r *report) addAt(f fault, at *path) {
 }
 
 // ask evaluates a schema for a value and returns the faults, at most so many. It reports none of them.
-func (r *report) ask(c *check, v any, at *path, most int) ([]fault, seen) {
+func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
 	if !r.take(2 * stepsOfInside) {
 		return nil, seen{}
 	}
-	inner := report{most: most, meter: r.meter, tracking: r.tracking, text: r.text}
+	inner := Report{most: most, meter: r.meter, tracking: r.tracking, text: r.text}
 	s := c.validate(v, at, &inner)
 	r.meter, r.text = inner.meter, inner.text
 	return inner.faults, s
 }
 
-// violations writes the faults out, each once.
-func (r *report) violations() []Violation {
+// Violations writes the faults out, each once.
+func (r *Report) Violations() []Violation {
 	out := make([]Violation, 0, len(r.faults))
 	type key struct{ at, keyword, message string }
 	written := make(map[key]bool, len(r.faults))
@@ -95,7 +127,7 @@ func (r *report) violations() []Violation {
 	return out
 }
 
-func (r *report) violation(f fault) Violation {
+func (r *Report) violation(f fault) Violation {
 	switch f.kind {
 	case noValue:
 		return Violation{Pointer: f.at, Keyword: "false", Reason: reason.InvalidParameter, Message: "no value is allowed here"}
@@ -125,4 +157,35 @@ func (r *report) violation(f fault) Violation {
 	default:
 		return violated(f.keyword, f.check.limitFor(f.keyword), f.at)
 	}
+}
+
+func unknownMember(at, name string, known []string, r *Report) Violation {
+	v := Violation{
+		Pointer: at, Keyword: "additionalProperties", Reason: reason.UnknownParameter,
+		Message: "a name longer than " + strconv.Itoa(maxNameSent) + " bytes is not a parameter",
+	}
+	if len(name) > maxNameSent {
+		return v
+	}
+	v.Pointer = at + finding.Pointer(name)
+	v.Message = finding.Excerpt(name) + " is not a parameter here"
+	if r.mayGuess(name, known) {
+		v.Nearest = suggest.Name(name, known)
+	}
+	if v.Nearest != "" {
+		v.Message += ": did you mean " + finding.Excerpt(v.Nearest) + "?"
+	}
+	return v
+}
+
+// mayGuess reports whether the names known may be compared with one sent.
+func (r *Report) mayGuess(name string, known []string) bool {
+	if r.guesses == maxGuesses {
+		return false
+	}
+	for _, k := range known {
+		r.guessWork += len(name) * len(k)
+	}
+	r.guesses++
+	return r.guessWork <= maxGuessWork
 }

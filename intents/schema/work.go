@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -23,8 +23,8 @@ const (
 	// CallSteps bounds the work of checking the parameters of one call, for any schema and any values. A step takes about
 	// 10 ns of one processor. Steps are counted and never measured, so that the load of the machine decides nothing.
 	CallSteps = 1_500_000
-	// answerSteps is the same bound for the answer of the web service, which may be longer and is not the agent's.
-	answerSteps = 32 * CallSteps
+	// AnswerSteps is the same bound for the answer of the web service, which may be longer and is not the agent's.
+	AnswerSteps = 32 * CallSteps
 )
 
 // The steps of what checking is made of, as measured.
@@ -68,11 +68,14 @@ func (f formatCost) of(v any) int {
 	}
 }
 
-// A meter counts the steps that are left. Once it is used up, nothing is judged any more.
-type meter struct{ left int }
+// A Meter counts the steps that are left. Once it is used up, nothing is judged any more.
+type Meter struct{ left int }
+
+// NewMeter returns a meter of so many steps.
+func NewMeter(steps int) *Meter { return &Meter{left: steps} }
 
 // take reports whether n more steps may be made.
-func (m *meter) take(n int) bool {
+func (m *Meter) take(n int) bool {
 	if m.left < n {
 		m.left = -1
 		return false
@@ -81,16 +84,17 @@ func (m *meter) take(n int) bool {
 	return true
 }
 
-func (m *meter) exhausted() bool { return m.left < 0 }
+// Exhausted reports whether the steps are used up.
+func (m *Meter) Exhausted() bool { return m.left < 0 }
 
 // takeText takes n steps and those of reading a text.
-func (m *meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
+func (m *Meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
 
 // sorting returns the steps of sorting n names.
 func sorting(n int) int { return 10 + n*(8+2*bits.Len(uint(n))) }
 
-// tooMuch is the violation by the parameter that exhausted the steps.
-func tooMuch(at string) Violation {
+// TooMuch is the violation by the parameter that exhausted the steps.
+func TooMuch(at string) Violation {
 	return Violation{
 		Pointer: at, Keyword: "work", Reason: reason.ParameterTooLong,
 		Message: "takes more than the " + strconv.Itoa(CallSteps) + " steps of work that checking one call may take: " +

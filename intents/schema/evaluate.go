@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"maps"
@@ -13,7 +13,7 @@ type seen struct {
 	items map[int]bool
 }
 
-func (s *seen) name(name string, m *meter) {
+func (s *seen) name(name string, m *Meter) {
 	if !m.take(stepsOfSeen) {
 		return
 	}
@@ -23,7 +23,7 @@ func (s *seen) name(name string, m *meter) {
 	s.names[name] = true
 }
 
-func (s *seen) item(i int, m *meter) {
+func (s *seen) item(i int, m *Meter) {
 	if !m.take(stepsOfSeen) {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *seen) item(i int, m *meter) {
 }
 
 // add takes over what a schema of the same value has seen.
-func (s *seen) add(other seen, m *meter) {
+func (s *seen) add(other seen, m *Meter) {
 	s.all = s.all || other.all
 	for name := range other.names {
 		s.name(name, m)
@@ -45,7 +45,7 @@ func (s *seen) add(other seen, m *meter) {
 }
 
 // validate holds one value against the schema. Faults of the value itself come before those of the values inside.
-func (c *check) validate(v any, at *path, r *report) (s seen) {
+func (c *check) validate(v any, at *Path, r *Report) (s seen) {
 	if c == nil || r.full() || !r.take(max(c.cost, 1)) || c.nullable && v == nil {
 		return s
 	}
@@ -75,7 +75,7 @@ func (c *check) validate(v any, at *path, r *report) (s seen) {
 	return s
 }
 
-func (c *check) list(v []any, at *path, r *report, s *seen) {
+func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 	var prefix []*check
 	if c.combination != nil {
 		prefix = c.prefix
@@ -106,7 +106,7 @@ func (c *check) list(v []any, at *path, r *report, s *seen) {
 }
 
 // count holds the items against contains.
-func (c *check) count(v []any, at *path, r *report, s *seen) {
+func (c *check) count(v []any, at *Path, r *Report, s *seen) {
 	matched := 0
 	inside := pathAt(at, 0)
 	for i, item := range v {
@@ -136,10 +136,10 @@ func (c *check) count(v []any, at *path, r *report, s *seen) {
 	}
 }
 
-func (c *check) members(v map[string]any, at *path, r *report, s *seen) {
+func (c *check) members(v map[string]any, at *Path, r *Report, s *seen) {
 	for _, name := range c.required {
 		if _, ok := v[name]; !ok {
-			r.addAt(fault{kind: missingMember, name: name}, pathTo(at, name))
+			r.addAt(fault{kind: missingMember, name: name}, PathTo(at, name))
 		}
 	}
 	var rest combination
@@ -150,7 +150,7 @@ func (c *check) members(v map[string]any, at *path, r *report, s *seen) {
 	case c.closed, c.additional != nil, rest.patterns != nil, rest.names != nil, len(v) < len(c.known):
 		c.allMembers(v, rest, at, r, s)
 	case c.properties != nil:
-		inside := pathTo(at, "")
+		inside := PathTo(at, "")
 		for _, name := range c.known {
 			if r.full() || !r.take(stepsOfLookup) {
 				return
@@ -163,7 +163,7 @@ func (c *check) members(v map[string]any, at *path, r *report, s *seen) {
 	s.all = s.all || r.tracking && (c.closed || c.additional != nil || c.open)
 }
 
-func (c *check) member(name string, member any, inside *path, sub *check, r *report, s *seen) {
+func (c *check) member(name string, member any, inside *Path, sub *check, r *Report, s *seen) {
 	inside.name = name
 	sub.validate(member, inside, r)
 	if r.tracking {
@@ -172,11 +172,11 @@ func (c *check) member(name string, member any, inside *path, sub *check, r *rep
 }
 
 // allMembers holds every member against what concerns it, in the order of their names.
-func (c *check) allMembers(v map[string]any, rest combination, at *path, r *report, s *seen) {
+func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Report, s *seen) {
 	if len(v) == 0 || !r.take(sorting(len(v))) {
 		return
 	}
-	inside := pathTo(at, "")
+	inside := PathTo(at, "")
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if r.full() || !r.take(stepsOfLookup) {
 			return
@@ -206,7 +206,7 @@ func (c *check) allMembers(v map[string]any, rest combination, at *path, r *repo
 }
 
 // combine holds a value against the schemas that look at the same value.
-func (c *check) combine(v any, at *path, r *report, s *seen) {
+func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	if object, ok := v.(map[string]any); ok {
 		for _, d := range c.dependent {
 			if _, ok := object[d.name]; ok && r.take(stepsOfLookup) {
@@ -238,7 +238,7 @@ func (c *check) combine(v any, at *path, r *report, s *seen) {
 }
 
 // choose holds a value against alternatives, and explains the one whose type is that of the value, if there is only one.
-func (c *check) choose(keyword string, branches []*check, v any, at *path, r *report, s *seen) {
+func (c *check) choose(keyword string, branches []*check, v any, at *Path, r *Report, s *seen) {
 	if branches == nil || r.full() {
 		return
 	}
@@ -247,7 +247,7 @@ func (c *check) choose(keyword string, branches []*check, v any, at *path, r *re
 	for _, branch := range branches {
 		faults, found := r.ask(branch, v, at, r.most-len(r.faults))
 		switch {
-		case r.meter.exhausted():
+		case r.meter.Exhausted():
 			return
 		case len(faults) == 0:
 			matched++
@@ -272,7 +272,7 @@ func (c *check) choose(keyword string, branches []*check, v any, at *path, r *re
 }
 
 // refusesType reports whether a branch failed at the type of the value itself.
-func refusesType(faults []fault, at *path) bool {
+func refusesType(faults []fault, at *Path) bool {
 	for _, f := range faults {
 		if f.kind == brokenKeyword && f.keyword == "type" && f.at == at.String() {
 			return true
@@ -281,7 +281,7 @@ func refusesType(faults []fault, at *path) bool {
 	return false
 }
 
-func (c *check) unevaluated(v any, at *path, r *report, s *seen) {
+func (c *check) unevaluated(v any, at *Path, r *Report, s *seen) {
 	switch v := v.(type) {
 	case []any:
 		if c.unevaluatedItems == nil {
@@ -302,7 +302,7 @@ func (c *check) unevaluated(v any, at *path, r *report, s *seen) {
 		if c.unevaluatedProperties == nil || !r.take(sorting(len(v))) {
 			return
 		}
-		inside := pathTo(at, "")
+		inside := PathTo(at, "")
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if r.full() || !r.take(stepsOfLookup) {
 				return
@@ -316,7 +316,7 @@ func (c *check) unevaluated(v any, at *path, r *report, s *seen) {
 	}
 }
 
-func (c *check) remaining(keyword string, v any, at *path, r *report) {
+func (c *check) remaining(keyword string, v any, at *Path, r *Report) {
 	if c.never {
 		r.addAt(fault{kind: notAllowed, keyword: keyword}, at)
 		return

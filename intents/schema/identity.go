@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -20,7 +20,7 @@ type identity struct {
 
 func newIdentity(m map[string]any) *identity {
 	var out identity
-	unbounded := &meter{left: math.MaxInt}
+	unbounded := &Meter{left: math.MaxInt}
 	if list, ok := m["enum"].([]any); ok {
 		out.enum = make(map[string]bool, len(list))
 		for _, v := range list {
@@ -38,7 +38,7 @@ func newIdentity(m map[string]any) *identity {
 }
 
 // hold adds a violation for every keyword that the value breaks.
-func (d *identity) hold(v any, c *check, at *path, r *report) {
+func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	if d == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (d *identity) hold(v any, c *check, at *path, r *report) {
 
 // appendIdentity appends a text that is the same for two checked values exactly if they are equal (core 4.2.2): 1, 1.0
 // and 10e-1 are. It is meaningless once the meter is used up.
-func appendIdentity(b []byte, v any, m *meter) []byte {
+func appendIdentity(b []byte, v any, m *Meter) []byte {
 	if !m.take(stepsOfIdentity) {
 		return b
 	}

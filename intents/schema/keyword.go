@@ -1,9 +1,10 @@
-package intents
+package schema
 
 import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // A valueKind is the kind of value that a schema keyword must have.
@@ -91,4 +92,44 @@ func eachSubschema(m map[string]any, visit func(path []string, sub any)) {
 func arrayIndex(token string, n int) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && i >= 0 && i < n
+}
+
+// Rebase copies a schema, moving each reference under base. It changes schema positions only: a member called $ref
+// inside an enum or a default is data.
+func Rebase(schema any, base string) any {
+	m, ok := schema.(map[string]any)
+	if !ok {
+		return schema
+	}
+	out := make(map[string]any, len(m))
+	for name, v := range m {
+		out[name] = v
+		if ref, ok := v.(string); ok && name == "$ref" {
+			out[name] = base + strings.TrimPrefix(ref, "#")
+		}
+	}
+	eachSubschema(m, func(path []string, sub any) {
+		replaceAt(out, path, Rebase(sub, base))
+	})
+	return out
+}
+
+// replaceAt puts v at path (one or two tokens), copying the container it changes.
+func replaceAt(m map[string]any, path []string, v any) {
+	if len(path) == 1 {
+		m[path[0]] = v
+		return
+	}
+	switch container := m[path[0]].(type) {
+	case map[string]any:
+		fresh := maps.Clone(container)
+		fresh[path[1]] = v
+		m[path[0]] = fresh
+	case []any:
+		fresh := slices.Clone(container)
+		if at, ok := arrayIndex(path[1], len(fresh)); ok {
+			fresh[at] = v
+		}
+		m[path[0]] = fresh
+	}
 }

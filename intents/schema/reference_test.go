@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -27,8 +27,9 @@ func TestTheLibraryHasTheLastWordOnTheOperatorsSchemas(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := builder{reader{finding.List{Strict: tt.strict}}}
-			b.confirm("/here", &Parameter{check: &check{plain: tt.plain}, Default: tt.value, HasDefault: tt.value != nil}, tt.schema)
+			b := finding.List{Strict: tt.strict}
+			s := &Schema{check: &check{plain: tt.plain}, source: tt.schema}
+			s.Confirm(&b, "/here", tt.value, tt.value != nil)
 			switch {
 			case tt.found == "" && len(b.Problems) > 0, tt.found != "" && (len(b.Problems) != 1 || !strings.Contains(b.Problems[0].Message, tt.found)):
 				t.Errorf("%v, want %q", b.Problems, tt.found)

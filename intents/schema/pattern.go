@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ const (
 )
 
 // match reports whether s contains a match. It is meaningless once the meter is used up.
-func (p *pattern) match(s string, m *meter) bool {
+func (p *pattern) match(s string, m *Meter) bool {
 	if !m.take(10) {
 		return false
 	}
@@ -112,7 +112,7 @@ func (p *pattern) match(s string, m *meter) bool {
 }
 
 // reach adds to a set every instruction that pc leads to without a character; matched means that the end is among them.
-func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *meter) (matched, ok bool) {
+func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *Meter) (matched, ok bool) {
 	t.stack = append(t.stack[:0], pc)
 	for len(t.stack) > 0 {
 		pc = t.stack[len(t.stack)-1]

@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"cmp"
@@ -40,7 +40,7 @@ func kindsNamed(v any) (out kind) {
 	return out
 }
 
-func (k kind) has(v any, m *meter) bool {
+func (k kind) has(v any, m *Meter) bool {
 	switch v := v.(type) {
 	case nil:
 		return k&nullKind != 0
@@ -60,7 +60,7 @@ func (k kind) has(v any, m *meter) bool {
 }
 
 // isWhole reports whether a number has no fraction: 1.0 and 10e-1 have none.
-func isWhole(s string, m *meter) bool {
+func isWhole(s string, m *Meter) bool {
 	if _, ok := small(s); ok {
 		return true
 	}
@@ -160,7 +160,7 @@ func (c *compiler) newBounds(m map[string]any) *bounds {
 }
 
 // hold adds a violation for every keyword that the value breaks.
-func (b *bounds) hold(v any, c *check, at *path, r *report) {
+func (b *bounds) hold(v any, c *check, at *Path, r *Report) {
 	if b == nil {
 		return
 	}
@@ -188,7 +188,7 @@ func (b *bounds) hold(v any, c *check, at *path, r *report) {
 	}
 }
 
-func outside(n, least, most int, below, above string, c *check, at *path, r *report) {
+func outside(n, least, most int, below, above string, c *check, at *Path, r *Report) {
 	if most >= 0 && n > most {
 		r.breaks(c, above, at)
 	}
@@ -197,7 +197,7 @@ func outside(n, least, most int, below, above string, c *check, at *path, r *rep
 	}
 }
 
-func (b *bounds) string(s string, c *check, at *path, r *report) {
+func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 	if b.minLength >= 0 || b.maxLength >= 0 {
 		n, known := b.length(s)
 		if !known {
@@ -230,7 +230,7 @@ func (b *bounds) length(s string) (n int, known bool) {
 	}
 }
 
-func (b *bounds) number(s string, c *check, at *path, r *report) {
+func (b *bounds) number(s string, c *check, at *Path, r *Report) {
 	n, rest, isShort := short(s)
 	var exact *big.Rat
 	for _, one := range b.numbers {

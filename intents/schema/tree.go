@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/json"
@@ -17,16 +17,16 @@ const (
 // checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size,
 // bounded depth and bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain
 // anything.
-func checkTree(v any, r *report, at *path) bool {
+func checkTree(v any, r *Report, at *Path) bool {
 	message := treeFault(v, 1, 0, &r.meter)
 	if message != "" {
 		r.add(fault{kind: noTree, at: at.String(), name: message})
 	}
-	return message == "" && !r.meter.exhausted()
+	return message == "" && !r.meter.Exhausted()
 }
 
 // treeFault returns what is wrong with a tree, or "": also where the meter is used up.
-func treeFault(v any, depth, names int, m *meter) string {
+func treeFault(v any, depth, names int, m *Meter) string {
 	if !m.take(1) {
 		return ""
 	}

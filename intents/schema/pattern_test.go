@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"math/rand/v2"
@@ -31,9 +31,9 @@ func FuzzPattern(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := &meter{left: CallSteps}
+		m := &Meter{left: CallSteps}
 		for range 2 { // the second time with used threads
-			if got := ours.match(s, m); !m.exhausted() && got != theirs.MatchString(s) {
+			if got := ours.match(s, m); !m.Exhausted() && got != theirs.MatchString(s) {
 				t.Fatalf("%q in %q: %v", text, s, got)
 			}
 		}
@@ -67,7 +67,7 @@ func TestPatternsMatchAsInPackageRegexp(t *testing.T) {
 		for range 3 {
 			s := some(texts, 6)
 			compared++
-			if got := ours.match(s, &meter{left: CallSteps}); got != theirs.MatchString(s) {
+			if got := ours.match(s, &Meter{left: CallSteps}); got != theirs.MatchString(s) {
 				t.Fatalf("%q in %q: %v", text, s, got)
 			}
 		}

@@ -1,4 +1,4 @@
-package intents
+package schema
 
 import (
 	"encoding/base64"
@@ -31,10 +31,10 @@ var formats = map[string]func(any) bool{
 	"iri":           text(func(s string) bool { return isURI(s, true, false) }),
 	"uri-reference": text(func(s string) bool { return isURI(s, false, true) }),
 	"iri-reference": text(func(s string) bool { return isURI(s, false, false) }),
-	"uri-template":  text(isURITemplate), "json-pointer": text(isJSONPointer),
+	"uri-template":  text(isURITemplate), "json-pointer": text(IsPointer),
 	"relative-json-pointer": text(func(s string) bool {
 		m := relativeForm().FindStringSubmatch(s)
-		return m != nil && (m[1] == "#" || isJSONPointer(m[1]))
+		return m != nil && (m[1] == "#" || IsPointer(m[1]))
 	}),
 	"regex": text(func(s string) bool {
 		if len(s) > maxRegexText {
@@ -190,7 +190,7 @@ func isURI(s string, absolute, ascii bool) bool {
 func isURITemplate(s string) bool { return templateForm().MatchString(s) }
 
 // isJSONPointer reports whether s follows RFC 6901.
-func isJSONPointer(s string) bool {
+func IsPointer(s string) bool {
 	if s != "" && s[0] != '/' {
 		return false
 	}

@@ -1,0 +1,6 @@
+//go:build soak
+
+package schema
+
+// randomSchemas are compared with the library.
+const randomSchemas = 20_000

@@ -1,0 +1,29 @@
+package schema
+
+import (
+	"strconv"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// A Path leads to a value inside the parameters. It is written as text only for a violation.
+type Path struct {
+	up    *Path
+	name  string
+	index int
+}
+
+// PathTo returns the path of a member of the value at up; nil is the parameters object.
+func PathTo(up *Path, name string) *Path { return &Path{up: up, name: name, index: -1} }
+func pathAt(up *Path, index int) *Path   { return &Path{up: up, index: index} }
+func (p *Path) String() string           { return string(p.write(nil)) }
+func (p *Path) write(b []byte) []byte {
+	if p == nil {
+		return b
+	}
+	b = append(p.up.write(b), '/')
+	if p.index >= 0 {
+		return strconv.AppendInt(b, int64(p.index), 10)
+	}
+	return append(b, strictjson.Escape(p.name)...)
+}
