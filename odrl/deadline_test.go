@@ -68,6 +68,37 @@ func TestADutyIsNotExcusedOnceItsDeadlineIsPast(t *testing.T) {
 	}
 }
 
+// A signature fulfils a duty only if it is made in time: where that depends on a fact that the agent did not declare, it does not.
+func TestASignatureAtAnUnknownTimeFulfilsNothing(t *testing.T) {
+	for _, tt := range []struct {
+		constraint string
+		facts      map[string]any
+		permit     bool
+	}{
+		{leaf("elapsedTime", "lt", "PT10S"), map[string]any{}, false},
+		{leaf("elapsedTime", "lt", "PT10S"), map[string]any{"elapsedTime": "PT5S"}, true},
+		{leaf("elapsedTime", "lt", "PT10S"), map[string]any{"elapsedTime": "PT20S"}, false}, // overdue
+		{`{"or":[` + leaf("elapsedTime", "lt", "PT10S") + `,` + leaf("dateTime", "lt", "2026-01-01") + `]}`, map[string]any{}, false},
+		{leaf("dateTime", "lt", "2027-01-01"), map[string]any{}, true},
+		{leaf("purpose", "eq", "a"), map[string]any{}, true},
+	} {
+		duty := `{"action":"signPayload","constraint":[` + tt.constraint + `]}`
+		for role, doc := range map[string]string{
+			"duty":       permit(`"duty":[` + duty + `]`),
+			"obligation": policy(`"permission":[{`+all+`}]`, `"obligation":[`+duty+`]`),
+		} {
+			r := odrl.Request{
+				AgentID: "agent-1", AgentKey: edKey(t), ProofKey: edKey(t), Intent: search.UID, Facts: tt.facts,
+				Now: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
+			}
+			d := sameEverywhere(t, []byte(doc), r)[0]
+			if d.Permit != tt.permit || !d.Permit && d.Reason != reason.PolicyRequiresVerification {
+				t.Errorf("%s %s with %v: permit %v, %s", role, tt.constraint, tt.facts, d.Permit, d.Reason)
+			}
+		}
+	}
+}
+
 // Of times under xone it is not certain which is the deadline.
 func TestATimeUnderXoneIsNoDeadline(t *testing.T) {
 	if _, problems := odrl.Publish(t.Context(), []byte(permit(`"duty":[{"action":"pay","amount":1,"unit":"USD","constraint":[{"xone":[`+

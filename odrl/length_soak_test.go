@@ -32,6 +32,6 @@ const (
 	ComparedBytes       = 200 << 20 // of each pair searched: 330 MB
 	SearchedConstraints = 9_000
 	WarnedConstraints   = 500 // more than are warned of
-	ConditionedRules    = 250 // published on a busy machine
+	ConditionedRules    = 150 // published on a busy machine
 	UnknownKeys         = 50_000
 )

@@ -227,7 +227,7 @@ func (c *compiler) pattern(text string) *pattern {
 	return p
 }
 
-// nullableOf recognises the schema that generators for typed languages write for a value or null: anyOf of one schema, at
+// Nullable recognises the schema that generators for typed languages write for a value or null: anyOf of one schema, at
 // index i, and {"type": "null"}, with no other assertion.
 func Nullable(m map[string]any) (inner any, i int, ok bool) {
 	list, ok := m["anyOf"].([]any)

@@ -189,7 +189,7 @@ func isURI(s string, absolute, ascii bool) bool {
 // isURITemplate reports whether s follows RFC 6570.
 func isURITemplate(s string) bool { return templateForm().MatchString(s) }
 
-// isJSONPointer reports whether s follows RFC 6901.
+// IsPointer reports whether s follows RFC 6901.
 func IsPointer(s string) bool {
 	if s != "" && s[0] != '/' {
 		return false

@@ -32,8 +32,8 @@ func reference(schema any) (*jsonschema.Schema, error) {
 
 var errRemote = errors.New("schemas are never loaded from elsewhere")
 
-// Confirm has the library judge a parameter of the operator's own document: the schema, if it combines others, and whether the default fits.
-// Both readings of a schema must agree before agents are held to it.
+// Confirm has the library judge a parameter of the operator's own document: the schema, if it combines others, and whether the default
+// fits. Both readings of a schema must agree before agents are held to it.
 func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bool) {
 	if !list.Strict || s.check.plain && !hasDefault {
 		return

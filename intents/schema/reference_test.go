@@ -31,7 +31,8 @@ func TestTheLibraryHasTheLastWordOnTheOperatorsSchemas(t *testing.T) {
 			s := &Schema{check: &check{plain: tt.plain}, source: tt.schema}
 			s.Confirm(&b, "/here", tt.value, tt.value != nil)
 			switch {
-			case tt.found == "" && len(b.Problems) > 0, tt.found != "" && (len(b.Problems) != 1 || !strings.Contains(b.Problems[0].Message, tt.found)):
+			case tt.found == "" && len(b.Problems) > 0,
+				tt.found != "" && (len(b.Problems) != 1 || !strings.Contains(b.Problems[0].Message, tt.found)):
 				t.Errorf("%v, want %q", b.Problems, tt.found)
 			}
 		})

@@ -139,7 +139,8 @@ func (r *Report) violation(f fault) Violation {
 			what = "parameter"
 		}
 		return Violation{
-			Pointer: f.at, Keyword: "required", Reason: reason.MissingParameter, Message: "the " + what + " " + finding.Excerpt(f.name) + " is required",
+			Pointer: f.at, Keyword: "required", Reason: reason.MissingParameter,
+			Message: "the " + what + " " + finding.Excerpt(f.name) + " is required",
 		}
 	case missingDependent:
 		return Violation{

@@ -34,13 +34,13 @@ func (s *Schema) First(v any, steps *Meter) *Violation {
 	return &r.Violations()[0]
 }
 
-// Convert makes the conversions that lose nothing, in the value and in the values inside it where the schema combines no others. It copies what
-// it changes.
+// Convert makes the conversions that lose nothing, in the value and in the values inside it where the schema combines no others. It
+// copies what it changes.
 func (s *Schema) Convert(v any) any { return s.check.convert(v) }
 
-// Read reads the schema of a parameter: the keywords on it, but for the members of skip, and those under constraints. It returns the schema in
-// normal form, in which the UIM type any and the OpenAPI member nullable are written in JSON Schema, and the compiled schema; nil if list
-// has a problem that makes it unusable.
+// Read reads the schema of a parameter: the keywords on it, but for the members of skip, and those under constraints. It returns the
+// schema in normal form, in which the UIM type any and the OpenAPI member nullable are written in JSON Schema, and the compiled schema;
+// nil if list has a problem that makes it unusable.
 func Read(list *finding.List, m strictjson.Object, at string, skip []string) (normal map[string]any, s *Schema) {
 	before := list.Unusable
 	list.Unusable = false

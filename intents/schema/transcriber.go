@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values as they are, except
-// for the conversions that lose nothing.
+// A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values as they are,
+// except for the conversions that lose nothing.
 type Transcriber struct {
 	cursor   *strictjson.Cursor
 	out      []byte
@@ -89,6 +89,7 @@ func (w *Transcriber) part() {
 	w.to = none
 }
 
+// Written returns what was written: a part of the text that was read, where nothing had to be copied.
 func (w *Transcriber) Written() []byte {
 	if w.to == none {
 		return w.out

@@ -54,6 +54,7 @@ type Detached struct {
 	opened    rsaSignature // where the key is one of RSA
 }
 
+// NewDetached returns the signature with a key that it may be of.
 func NewDetached(k Key, signature []byte) Detached {
 	d := Detached{key: k, signature: signature}
 	if public, ok := k.public.(*rsa.PublicKey); ok {

@@ -60,8 +60,8 @@ func TestAClockThatIsSetRightBeforeARestartAdmitsNoMore(t *testing.T) {
 	}
 }
 
-// The slots of long periods are moved by whole slots, so that they begin up to one slot after the new time. The clock must not jump there at
-// the next start: what was counted in short periods would be over.
+// The slots of long periods are moved by whole slots, so that they begin up to one slot after the new time. The clock must not jump there
+// at the next start: what was counted in short periods would be over.
 func TestAClockThatIsSetRightDoesNotJumpAtTheStartAfter(t *testing.T) {
 	t.Parallel()
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")

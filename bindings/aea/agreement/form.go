@@ -52,7 +52,7 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, e
 	if e.PolicySHA256 != offer.SHA256() {
 		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
-	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: keys.AddressKey(string(e.Agent), public.Point())}
+	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: keys.AddressKey(e.Agent, public.Point())}
 	return signer, pat.Accepted{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
@@ -72,6 +72,6 @@ func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error
 	if !offer.HasSHA256(a.PolicySHA256) {
 		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
-	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: keys.AddressKey(string(a.Agent), point)}
+	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: keys.AddressKey(a.Agent, point)}
 	return signer, pat.Accepted{Form: form, Signed: k.agreement.Signed, Nonce: a.Nonce}, nil
 }

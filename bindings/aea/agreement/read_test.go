@@ -36,7 +36,8 @@ func TestAnAgreementOfTheFramework(t *testing.T) {
 	}
 	x, _ := hex.DecodeString(publicKey[2:])
 	own := keys.AddressKey(string(agent), point)
-	if again, ok := keys.PointOf(own.SPKI()); !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
+	again, ok := keys.PointOf(own.SPKI())
+	if !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
 		t.Errorf("%x", own.SPKI())
 	}
 	if owns := agreement.Form().Owns; !owns(agent, own) || owns("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", own) {

@@ -34,8 +34,8 @@ const (
 // ErrDocument means that a document cannot be used at all; the text around it is the reason.
 var ErrDocument = errors.New("the OpenAPI document cannot be used")
 
-// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files to which it may refer, and name is its own path among them;
-// nil: there are none. The error wraps ErrDocument.
+// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files to which it may refer, and name is its own path among
+// them; nil: there are none. The error wraps ErrDocument.
 func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	left := &budget{bytes: MaxDocument, nodes: maxNodes, marks: maxMarks}
 	root, err := decode(data, left)

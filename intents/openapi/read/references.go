@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	MaxHops      = 16   // references that lead to each other
+	// MaxHops bounds references that lead to each other.
+	MaxHops      = 16
 	maxReference = 1000 // bytes
 )
 

@@ -73,7 +73,9 @@ func (r *Rule) dutyData(v map[string]any) {
 	}
 }
 
+// keyData adds with which keys a duty to sign is fulfilled, and when.
 func (d *Duty) keyData(v map[string]any) {
+	d.when.timed(v)
 	if d.Elided {
 		v["elided"] = true
 		return

@@ -57,8 +57,9 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 			}
 		}
 		if signs {
-			if d, ok := newCompiler(e.Names, enforcing).duty(x.Node, a); ok { // else never fulfilled
+			if d, ok := newCompiler(e.Names, enforcing).signing(x.Node, a); ok { // otherwise it is never fulfilled
 				x.Data["sign"] = true
+				d.when, _ = e.conjunction(when(conditions))
 				d.keyData(x.Data)
 			}
 		}

@@ -284,6 +284,7 @@ performed(rule) if {
 	rule.sign
 	not input.reports[rule.key]
 	signed(rule)
+	not untimed(rule)
 }
 
 performed(rule) if input.reports[rule.key] == "Fulfilled"

@@ -71,6 +71,14 @@ unmet contains rule.n if {
 	overdue(rule)
 }
 
+unmet contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.signing[target]
+	rule.assignee in input.parties
+	not excused(rule)
+	untimed(rule)
+}
+
 # Of these, the ones whose time is past.
 late_obligations contains rule.n if {
 	some kind in ["binding", "signing"]
@@ -97,6 +105,12 @@ lacking(rule) if {
 }
 
 lacking(rule) if {
+	some duty in rule.signing
+	not excused(duty)
+	untimed(duty)
+}
+
+lacking(rule) if {
 	some duty in rule.dated
 	overdue(duty)
 }
@@ -116,6 +130,17 @@ excused(rule) if {
 excused(rule) if {
 	some node in rule.logic
 	fails_at(node.level, node.id)
+}
+
+# Whether a duty is fulfilled in time depends on a fact that is unknown.
+untimed(duty) if {
+	some id in duty.when.constraints
+	not holds_0[id]
+}
+
+untimed(duty) if {
+	some node in duty.when.logic
+	not holds_at(node.level, node.id)
 }
 
 # An elided key in the policy stands for the key of the agreement.
@@ -189,6 +214,15 @@ unsigned contains rule.n if {
 	some duty in rule.signing
 	not excused(duty)
 	not signed(duty)
+}
+
+unsigned contains rule.n if {
+	some target in input.targets
+	some rule in data.policy.permission[target]
+	rule.assignee in input.parties
+	some duty in rule.signing
+	not excused(duty)
+	untimed(duty)
 }
 
 # --- Each constraint by itself: by this a plan is compared with this module --------------------------

@@ -47,8 +47,8 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
 	return nil
 }
 
-// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the new
-// time; those of calendar periods only where the period that was under way is over.
+// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the
+// new time; those of calendar periods only where the period that was under way is over.
 func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		length := p.SlotLength()

@@ -12,8 +12,8 @@ type Rebasing struct {
 	behind     time.Duration
 }
 
-// StartAnchor starts the clock that an embedded database counts on: at the present time, but never before last, which that clock had reached
-// when something was counted, nor before the database was last set back. If the clock of the process before was behind the wall
+// StartAnchor starts the clock that an embedded database counts on: at the present time, but never before last, which that clock had
+// reached when something was counted, nor before the database was last set back. If the clock of the process before was behind the wall
 // clock, rebase moves everything that it measured to the wall clock; the counts are not older than they were.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebasing) error) error {
 	stored, err := db.sequences(ctx, behindNote)
