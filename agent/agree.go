@@ -47,7 +47,7 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 		return Agreement{}, fmt.Errorf("%w: agreeing needs a key", ErrOptions)
 	}
 	if !IsDigest(accepted.Digest) {
-		return Agreement{}, fmt.Errorf("%w: say which policy is accepted by its digest, such as sha-256:…", ErrOptions)
+		return Agreement{}, fmt.Errorf("%w: name the policy to accept by its digest, such as sha-256:…", ErrOptions)
 	}
 	if err := accepted.Declared.Check(); err != nil {
 		return Agreement{}, fmt.Errorf("%w: what is declared %w", ErrOptions, err)

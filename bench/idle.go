@@ -29,7 +29,7 @@ const (
 // made one call, a while later, and when each has made another.
 func idle(ctx context.Context, p plan) error {
 	if runtime.GOOS != "linux" {
-		fmt.Fprintln(os.Stderr, "idle: only Linux tells how much memory of a process is resident")
+		fmt.Fprintln(os.Stderr, "idle: only Linux reports the resident memory of a process")
 		return nil
 	}
 	gate, agents, stop, err := startServed(ctx, p)
@@ -143,7 +143,7 @@ func (c *child) resident() (now, most int64, err error) {
 		}
 	}
 	if now == 0 {
-		return 0, 0, errors.New("the system does not say how much memory is resident")
+		return 0, 0, errors.New("the system does not report the resident memory")
 	}
 	return now, most, nil
 }

@@ -66,7 +66,7 @@ func (l *loader) checkServer(s *Server) {
 	for i, p := range s.TrustedProxies {
 		if text := p.String(); text == everyoneV4 || text == everyoneV6 {
 			l.Warnf("server.trusted_proxies["+strconv.Itoa(i)+"]",
-				"trusts everyone to say where requests come from: name the networks of your proxies")
+				"trusts the forwarded addresses of any client: name the networks of your proxies")
 		}
 	}
 	l.certificate(&s.TLS)

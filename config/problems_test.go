@@ -100,7 +100,7 @@ var problemCases = map[string]problemCase{
 			`uimgate.yaml:6: pat.suspend_after: "many" is not valid: want a whole number`,
 			"uimgate.yaml:6: pat.allow: want a list, got text",
 			`uimgate.yaml:7: audit.parameters: "yes" is not valid: want true or false`,
-			"uimgate.yaml:8: billing.credit: want an amount such as 10 USD, with at most 9 decimals, got a number: say in which currency: \"10 USD\"",
+			"uimgate.yaml:8: billing.credit: want an amount such as 10 USD, with at most 9 decimals, got a number: add the currency: \"10 USD\"",
 			"uimgate.yaml:9: data: want text such as ./data, got a number: put it in quotes",
 			"uimgate.yaml:10: telemetry.metrics: want true or false, got keys and values",
 			"uimgate.yaml:11: server: want keys and values, got text",
@@ -219,7 +219,7 @@ var problemCases = map[string]problemCase{
 		"…server: {trusted_proxies: [10.0.0.1/8, 0.0.0.0/0, proxy]}\n",
 		[]string{
 			`uimgate.yaml:6: server.trusted_proxies[0]: "10.0.0.1/8" is not valid: want a network such as 10.0.0.0/8, or an address`,
-			"uimgate.yaml:6: warning: server.trusted_proxies[1]: trusts everyone to say where requests come from: name the networks of your proxies",
+			"uimgate.yaml:6: warning: server.trusted_proxies[1]: trusts the forwarded addresses of any client: name the networks of your proxies",
 			`uimgate.yaml:6: server.trusted_proxies[2]: "proxy" is not valid: want a network such as 10.0.0.0/8, or an address`,
 		},
 	},

@@ -69,7 +69,7 @@ func rateHint(text string) string {
 		return ""
 	}
 	if !found {
-		return "say in which time: " + number + "/hour"
+		return "add the period: " + number + "/hour"
 	}
 	for _, period := range []string{"second", "minute", "hour", "day", "week"} {
 		if short := period[:1]; unit == short || unit == period[:min(3, len(period))] || unit == short+"r" || unit == short+"k" {
@@ -82,7 +82,7 @@ func rateHint(text string) string {
 // amountHint adds a currency to a bare number.
 func amountHint(text string) string {
 	if _, err := money.Parse(text + " USD"); err == nil {
-		return `say in which currency: "` + text + ` USD"`
+		return `add the currency: "` + text + ` USD"`
 	}
 	return ""
 }

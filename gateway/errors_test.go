@@ -231,7 +231,7 @@ func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
 	}{
 		{
 			"another token", g.Call("/api/intents/execute", a.Token, call, "UIM-Proof", proof), 403, reason.PolicyRequiresVerification, "pat",
-			"Make a new proof, with a new jti, and pat as the message says.",
+			"Make a new proof, with a new jti, and pat as in the message.",
 		},
 		{
 			"a claim that no agreement has", issue(agreement, nil), 400, reason.InvalidParameter, "expires", "Correct what the message names.",

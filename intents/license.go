@@ -28,7 +28,7 @@ var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL tha
 var licenseElements = []struct{ name, meaning string }{
 	{"PD", "It is in the public domain: anyone may use it for any purpose, without conditions."},
 	{"CC0", "The service gives up its rights in it (CC0): anyone may use it for any purpose, without conditions."},
-	{"BY", "Give appropriate credit, link to the licence, and say what you changed."},
+	{"BY", "Give appropriate credit, link to the licence, and indicate what you changed."},
 	{"NC", "Commercial use is not allowed."},
 	{"SA", "What you build from it must be licensed under the same terms."},
 	{"ND", "Do not change, adapt or remix it."},

@@ -72,13 +72,13 @@ func TestLicenseInPlainWords(t *testing.T) {
 		"Open-DA-UIM-NC-BY-v1.0": {
 			"It covers data and applications and services.",
 			"It is offered at no charge.",
-			"Give appropriate credit, link to the licence, and say what you changed.",
+			"Give appropriate credit, link to the licence, and indicate what you changed.",
 			"Commercial use is not allowed.",
 			"Harmful use, such as surveillance or discrimination, is not allowed.",
 		},
 		"A-UIM-BY-ND-IO-NoDM-NoMT-v1.0": {
 			"It covers applications and services.",
-			"Give appropriate credit, link to the licence, and say what you changed.",
+			"Give appropriate credit, link to the licence, and indicate what you changed.",
 			"Do not change, adapt or remix it.",
 			"Harmful use, such as surveillance or discrimination, is not allowed.",
 			"It may be accessed and copied for indexing and search only.",

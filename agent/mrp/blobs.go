@@ -110,7 +110,7 @@ func (c *Client) BlobInfo(ctx context.Context, id string) (wire.Blob, error) {
 		return wire.Blob{}, err
 	}
 	if _, err := fmt.Sscanf(a.header.Get("Content-Length"), "%d", &b.Size); err != nil || b.Size < 0 {
-		return wire.Blob{}, fmt.Errorf("%w: it does not say how large the blob is", ErrAnswer)
+		return wire.Blob{}, fmt.Errorf("%w: it lacks the size of the blob", ErrAnswer)
 	}
 	return b, nil
 }

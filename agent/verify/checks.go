@@ -24,7 +24,7 @@ var checks = slices.Concat(beforeDoors, doorChecks(doors.Checks), renewals, door
 var beforeDoors = []check{
 	{"dns-agents-file", "UIM core 5.1", Should, "DNS has the address of agents.json", "", (*verification).dnsAgentsFile},
 	{"dns-policy-file", "UIM core 5.1", Should, "DNS has the address of the policy", "dns-agents-file", (*verification).dnsPolicyFile},
-	{"dns-agrees", "UIM core 5.1", Should, "DNS and agents.json say the same", "dns-agents-file", (*verification).dnsAgrees},
+	{"dns-agrees", "UIM core 5.1", Should, "DNS and agents.json agree", "dns-agents-file", (*verification).dnsAgrees},
 
 	{"agents-found", "UIM core 5.2", Must, "agents.json is there, within bounds", "", (*verification).agentsFound},
 	{
@@ -81,8 +81,8 @@ var beforeDoors = []check{
 		"intents-offered", (*verification).parameterDefaults,
 	},
 	{"parameter-described", "UIM core 2.2", May, "parameters are described", "intents-offered", (*verification).parameterDescribed},
-	{"intent-outputs", "UIM core 2.2.2", Should, "intents say what they answer", "intents-offered", (*verification).intentOutputs},
-	{"intent-endpoint", "UIM core 1.1", Must, "intents say where they are executed", "intents-offered", (*verification).intentEndpoint},
+	{"intent-outputs", "UIM core 2.2.2", Should, "intents declare their outputs", "intents-offered", (*verification).intentOutputs},
+	{"intent-endpoint", "UIM core 1.1", Must, "intents name their endpoint", "intents-offered", (*verification).intentEndpoint},
 
 	{"policy-served", "UIM core 4.2", Must, "the policy is there, within bounds", "agents-readable", (*verification).policyServed},
 	{"policy-type", "UIM core 4.2", Should, "the policy is served as JSON", "policy-served", (*verification).policyType},
@@ -186,7 +186,7 @@ var beforeDoors = []check{
 	{"pat-other-key", "UIM core 4.3", Must, "a PAT signed with another key is 401", "pat-algorithm", (*verification).patOtherKey},
 
 	{"execute-answers", "UIM core 3.2", Must, "a safe intent can be executed", "pat-jwt", (*verification).executeAnswers},
-	{"execute-output", "UIM core 3.1.3", Must, "its answer is what its outputs say", "execute-answers", (*verification).executeOutput},
+	{"execute-output", "UIM core 3.1.3", Must, "its answer fits its outputs", "execute-answers", (*verification).executeOutput},
 	{
 		"execute-limits", "RateLimit draft 11, 3", Should, "it has what is left of the limits",
 		"execute-answers", (*verification).executeLimits,

@@ -36,7 +36,7 @@ func (v *verification) locate(context.Context, string) ([]string, error) {
 func (v *verification) dnsAgentsFile(context.Context) finding {
 	switch {
 	case v.domain == "":
-		return skipped("the target is not a domain, so that DNS has no say")
+		return skipped("the target is not a domain, so DNS does not apply")
 	case v.options.Lookup == nil:
 		return skipped("DNS is not asked")
 	case v.dnsErr != nil:

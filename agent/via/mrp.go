@@ -81,7 +81,7 @@ func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch
 func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, error) {
 	until, err := time.Parse(time.RFC3339, result.Text("expires_at"))
 	if err != nil {
-		return fetch.Answer{}, wrong("it does not say when the PAT expires")
+		return fetch.Answer{}, wrong("it lacks the time at which the PAT expires")
 	}
 	return agreed(a, result, until)
 }

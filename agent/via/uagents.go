@@ -137,7 +137,7 @@ func readUIMResult(a fetch.Answer, text []byte, tree strictjson.Object) (fetch.A
 func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
 	expires, err := strconv.ParseInt(tree.Number("expires_at").String(), 10, 64)
 	if err != nil {
-		return fetch.Answer{}, wrong("it does not say when the PAT expires")
+		return fetch.Answer{}, wrong("it lacks the time at which the PAT expires")
 	}
 	return agreed(a, tree, time.Unix(expires, 0))
 }

@@ -197,7 +197,7 @@ func skills(s *service.Definition, offered []*service.Intent) []any {
 	}
 	if len(list) == 0 { // a card without skills is refused by some readers
 		list = append(list, strictjson.Object{
-			"id": "describe", "name": "Describe", "description": "Say what " + nameOf(s) + " offers.", "tags": []any{"uim"},
+			"id": "describe", "name": "Describe", "description": "Describe what " + nameOf(s) + " offers.", "tags": []any{"uim"},
 		})
 	}
 	return list

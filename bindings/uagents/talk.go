@@ -53,12 +53,12 @@ var talkAdvice = map[reason.Reason]string{
 	reason.FreshAgreementRequired:     sayAgree,
 	reason.PolicyRequiresVerification: advice[reason.PolicyRequiresVerification],
 	reason.AgreementReplayed:          advice[reason.AgreementReplayed],
-	reason.AgreementStale:             "Say it in an envelope that expires, at most 15 minutes ahead, and check your clock.",
-	reason.IdempotencyKeyReused:       "Say it as a new message, with a msg_id of its own.",
-	reason.IntentNotFound:             "Say list and some words to find the uid of an intent.",
+	reason.AgreementStale:             "Send it in an envelope that expires within 15 minutes, and check your clock.",
+	reason.IdempotencyKeyReused:       "Send it as a new message, with a msg_id of its own.",
+	reason.IntentNotFound:             "Send list and some words to find the uid of an intent.",
 }
 
-const sayAgree = "Say policy, read it, and agree with the words in it."
+const sayAgree = "Send policy, read it, and agree with the words in it."
 
 // chat answers ChatMessage: with an acknowledgement, if that can be sent ahead, and then with the answer. It only acknowledges a message
 // that just ends a session.
@@ -100,7 +100,7 @@ func (x *exchange) say(m chat.Message) string {
 }
 
 func (x *exchange) sayHelp(chat.Message, chat.Command) (string, error) {
-	return x.title() + "\n\n" + `Say one of:
+	return x.title() + "\n\n" + `Send one of:
 - list [words]: what is offered, or what of it has to do with the words
 - show <uid>: one of these whole, with its parameters and an example
 - policy: the terms of use, and how to agree to them
@@ -116,11 +116,11 @@ func (x *exchange) title() string {
 func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 	found, more := x.find(c.Rest, listed)
 	if len(found) == 0 {
-		return "Nothing offered has to do with that. Say list for all of it.", nil
+		return "Nothing offered matches that. Send list for all of it.", nil
 	}
 	text := x.lines(found)
 	if more > 0 {
-		text += fmt.Sprintf("\n… and %d more: say list and some words.", more)
+		text += fmt.Sprintf("\n… and %d more: send list and some words.", more)
 	}
 	return text + "\nSay show and a uid for how to call it.", nil
 }
@@ -129,13 +129,13 @@ func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	if c.Rest == "" {
 		if m.Others > 0 {
-			return "Only text is read here. Say help for what there is.", nil
+			return "Only text is read here. Send help for a list of commands.", nil
 		}
 		return x.sayHelp(m, c)
 	}
 	found, _ := x.find(c.Rest, best)
 	if len(found) == 0 {
-		return "Nothing offered has to do with that. Say list for all of it, or help.", nil
+		return "Nothing offered matches that. Send list for all of it, or help.", nil
 	}
 	var b strings.Builder
 	b.WriteString("This may be what you look for:\n" + x.lines(found) + "\nTo call:")
@@ -208,13 +208,13 @@ func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 		document = "It is at " + x.Service.PolicyRef()["url"]
 	}
 	return "The policy " + offer.UID + " of " + x.Service.Issuer + ":\n" + document +
-		"\n\nTo agree to it, say exactly this, which is signed with your agent's key:\nagree " + offer.Digest, nil
+		"\n\nTo agree to it, send exactly this; your agent's key signs it:\nagree " + offer.Digest, nil
 }
 
 // sayAgreed takes an agreement: the envelope is the evidence, as that of UIMAgree is.
 func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
 	if _, exactly := m.Agrees(); !exactly {
-		return "", reason.MalformedRequest.Refusal("To agree, say agree and the digest of the policy in one item of text, and nothing else.").
+		return "", reason.MalformedRequest.Refusal("To agree, send agree and the digest of the policy in one item of text, without other words.").
 			With("suggestion", sayAgree)
 	}
 	issued, err := x.issue()

@@ -133,7 +133,7 @@ var refusals = []refusalCase{
 		want:    reason.PolicyMismatch,
 		message: `The agreement does not name the policy offered now: policy.uid: want "https://shop.example/policy/1"; the digest is right.`,
 		details: `{"issuer":"shop.example","member":"policy.uid","policy":POLICY,"signed_digest":"DIGEST",` +
-			`"suggestion":"Correct policy.uid as the message says, and sign anew with another jti."}`,
+			`"suggestion":"Correct policy.uid as in the message, and sign anew with another jti."}`,
 	},
 	{
 		name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }),
@@ -225,7 +225,7 @@ var refusals = []refusalCase{
 	{
 		name: "a proof of another PAT", want: reason.PolicyRequiresVerification,
 		message: "The proof of key does not fit: pat: want the jti of the PAT it is sent with.",
-		details: `{"member":"pat","suggestion":"Make a new proof, with a new jti, and pat as the message says."}`,
+		details: `{"member":"pat","suggestion":"Make a new proof, with a new jti, and pat as in the message."}`,
 		do: renewing(func(d *desk) (string, string) {
 			a := d.agreed("r-4")
 			token := a.Token
@@ -238,7 +238,7 @@ var refusals = []refusalCase{
 	{
 		name: "a proof by another key", want: reason.BadSignature,
 		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
-		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as the message says."}`,
+		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as in the message."}`,
 		do: renewing(func(d *desk) (string, string) {
 			a, b := d.agreed("r-5"), d.Stranger("r-5")
 			b.Token = a.Token

@@ -24,7 +24,7 @@ func newAgreedKeys(a Agents) *agreedKeys {
 // agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls have no proof.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error) {
 	if e.claims.Assurance == pat.Consent {
-		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT follows from a consent, under which there is no key: agree with a key"}
+		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT follows from a consent, which has no key: agree with a key"}
 	}
 	return x.keys.of(ctx, e.service.ID, e.claims.Agreement)
 }

@@ -174,14 +174,14 @@ var refusals = []refusalCase{
 			return call{intent: signed, proof: w.proof(&other, signed, "{}")}
 		}, want: reason.BadSignature,
 		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
-		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as the message says."}`,
+		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as in the message."}`,
 	},
 	{
 		name: "a proof of another call", with: func(w *world, a *gatetest.Agent) call {
 			return call{intent: signed, proof: w.proof(a, find, "{}")}
 		}, want: reason.PolicyRequiresVerification, message: "The proof of key does not fit: digest: want base64url, without prefix and " +
 			`padding, of SHA-256 over the canonical JSON (RFC 8785) of {"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal.`,
-		details: `{"member":"digest","suggestion":"Make a new proof, with a new jti, and digest as the message says."}`,
+		details: `{"member":"digest","suggestion":"Make a new proof, with a new jti, and digest as in the message."}`,
 	},
 
 	// 5 decide

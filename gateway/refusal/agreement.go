@@ -17,7 +17,7 @@ func agreement(err error) *reason.Refusal {
 		f := reason.PolicyMismatch.Refusal("")
 		if mismatch.Member != "" {
 			f = reason.PolicyMismatch.Refusal("The agreement does not name the policy offered now: "+mismatch.Member+": "+mismatch.Reason+".").
-				With("member", mismatch.Member).With("suggestion", "Correct "+mismatch.Member+" as the message says, and sign anew with another jti.")
+				With("member", mismatch.Member).With("suggestion", "Correct "+mismatch.Member+" as in the message, and sign anew with another jti.")
 		}
 		if mismatch.SignedDigest != "" {
 			f.With("signed_digest", mismatch.SignedDigest)
@@ -72,5 +72,5 @@ func proof(err error, misfit *pat.ProofError) *reason.Refusal {
 		why = reason.BadSignature
 	}
 	return why.Refusal("The proof of key does not fit: "+misfit.Member+": "+misfit.Reason+".").With("member", misfit.Member).
-		With("suggestion", "Make a new proof, with a new jti, and "+misfit.Member+" as the message says.")
+		With("suggestion", "Make a new proof, with a new jti, and "+misfit.Member+" as in the message.")
 }

@@ -54,7 +54,7 @@ func wrong(f *reason.Refusal) string {
 	}
 	upstream, _ := strictjson.AsObject(f.Details["upstream"])
 	if said := upstream.Text("message"); said != "" {
-		b.WriteString(" The service says: \"" + said + "\"")
+		b.WriteString(" Message of the service: \"" + said + "\"")
 		if !strings.ContainsAny(said[len(said)-1:], ".!?") {
 			b.WriteByte('.')
 		}

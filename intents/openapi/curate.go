@@ -107,7 +107,7 @@ func (f *follower) follow() {
 		}
 		if have == nil {
 			if o.Hidden != curation.Hidden {
-				f.messages = append(f.messages, uid+" was deleted from "+AgentsFile+" and is not put back: "+CurationFile+" says hidden")
+				f.messages = append(f.messages, uid+" was deleted from "+AgentsFile+" and is not put back: "+CurationFile+" has it as hidden")
 			}
 			o.Hidden = curation.Hidden
 			delete(f.last.Intents, uid)

@@ -58,7 +58,7 @@ func (w *work) servers() {
 		}
 	}
 	w.base.origin = unknownUpstream
-	w.remark("", "the document does not say where the service is: set upstream.url in uimgate.yaml")
+	w.remark("", "the document has no usable address of the service: set upstream.url in uimgate.yaml")
 }
 
 const maxServer = 1000

@@ -19,7 +19,7 @@ func (i *Import) config(prices charges) []byte {
 	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
 	b.WriteString("  answers: lenient # what a description promises is not always kept; strict: an answer without it is an error\n  upstream:\n")
 	if i.UpstreamGuessed {
-		b.WriteString("    # The document does not say where the service is: set this.\n")
+		b.WriteString("    # The document has no usable address of the service: set this.\n")
 	}
 	fmt.Fprintf(&b, "    url: %s\n", strconv.Quote(i.base.origin))
 	if i.IdempotencyHeader != "" {
@@ -49,7 +49,7 @@ func (i *Import) config(prices charges) []byte {
 	}
 	if len(i.Givens) > 0 {
 		b.WriteString("  # What the service wants of you, and not of agents: set the variables (or write ${file:/path}), and take the # away.\n" +
-			"  # Agents then neither see nor give it. Leave out what is theirs to say.\n  # fixed:\n")
+			"  # Agents then neither see nor give it. Leave out what agents should choose.\n  # fixed:\n")
 	}
 	for _, g := range i.Givens {
 		b.WriteString(g.config())
@@ -107,7 +107,7 @@ func (i *Import) readme() []byte {
 		"Offered as intents: %s. Hidden: %d. Impossible to offer: %d.\n\n",
 		problem.Counted(len(i.Intents), "operation"), i.Hidden, len(i.Unmapped))
 	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
-		"| `openapi.curation.yaml` | which operations are offered, under which names, texts and prices: " +
+		"| `openapi.curation.yaml` | the offered operations, with their names, texts and prices: " +
 		"edit it and run `uimgate init` again |\n" +
 		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
 		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
@@ -119,7 +119,7 @@ func (i *Import) readme() []byte {
 		fmt.Fprintf(&b, "%d. %s\n", step, fmt.Sprintf(format, args...))
 	}
 	if i.UpstreamGuessed {
-		next("Say where the service is: `upstream.url` in `uimgate.yaml`.")
+		next("Set the address of the service: `upstream.url` in `uimgate.yaml`.")
 	}
 	for _, c := range i.Credentials {
 		if c.Setting != "" {
@@ -144,7 +144,7 @@ func (i *Import) readme() []byte {
 	}
 	next("Choose what agents may do in `openapi.curation.yaml`: at first what only reads is offered. `uimgate init --review` prints a table " +
 		"of all operations, `--pick FILE` offers those that a file lists, and no others.")
-	next("Read `agents.json`: say in each description when to use it. What you edit here or in the curation file stays.")
+	next("Read `agents.json`: describe for each intent when to use it. What you edit here or in the curation file stays.")
 	next("Set your terms in `policy.json`: limits, prices, who may.")
 	next("`uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
 	next("When the document changes, run `uimgate init` again: what you edited stays.")

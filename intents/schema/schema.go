@@ -69,7 +69,7 @@ func (w *walker) parameter(m strictjson.Object, at string, skip []string) map[st
 		}
 	}
 	out, _ := w.normalize(own, "", at, 0).(map[string]any)
-	constraints := w.List.Object(at, m, "constraints")
+	constraints := w.Object(at, m, "constraints")
 	if len(constraints) == 0 {
 		return out
 	}

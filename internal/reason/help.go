@@ -69,7 +69,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	PolicyRequiresPayment: "The policy charges for the call, and the charge is more than the agent's credit or balance has left. Nothing " +
 		"was done or charged. Where details name the deadline of a duty, the time to pay is past, and no payment helps.",
 
-	PolicyConflict: "Two rules contradict each other for this very call, and the policy does not say which one wins. The gateway " +
+	PolicyConflict: "Two rules contradict each other for this very call, and the policy does not decide between them. The gateway " +
 		"denies then.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is one that is free for " +
 		"your key.",
@@ -122,7 +122,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 		"would be done twice.",
 
 	MalformedRequest: "The body is not JSON, names a member twice, has a member that is not known here, or lacks one. An execute body " +
-		"is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or line and column, say where.",
+		"is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or line and column, is the place.",
 	BodyTooLarge:         "details.max_bytes is the most that is read here, in bytes.",
 	UnsupportedMediaType: "Bodies are JSON in UTF-8, not compressed, and labelled so: Content-Type: application/json.",
 	MethodNotAllowed:     "The path exists; the method does not. Calls and agreements are POST, documents GET.",

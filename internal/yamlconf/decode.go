@@ -128,7 +128,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 func (d *Document) resolve(path string, node ast.Node) (ast.Node, bool) {
 	if d.nodes++; d.nodes > maxNodes {
 		if d.nodes == maxNodes+1 {
-			d.Errorf(path, "the aliases up to here stand for too many values")
+			d.Errorf(path, "the aliases up to here expand to too many values")
 		}
 		return nil, false
 	}

@@ -227,7 +227,7 @@ func used(c *model.Constraint) string {
 	if !model.DecimalForm().MatchString(n) {
 		n = model.Quote(n)
 	}
-	return ", of which " + n + " are used already"
+	return ", " + n + " of them used already"
 }
 
 // event words when something is done by an event.

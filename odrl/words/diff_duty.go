@@ -107,7 +107,7 @@ func pricesOf(a *model.Atom) []*model.Constraint {
 
 func priceWords(r phrasing, list []*model.Constraint) string {
 	if len(list) == 0 {
-		return "not said"
+		return "not stated"
 	}
 	words := make([]string, 0, len(list))
 	for _, c := range list {

@@ -28,10 +28,10 @@ func (c *comparer) rule(o, n *model.Atom) {
 	}
 	r.children(o, n)
 	if !slices.Equal(c.old.roles(aloneOf(o)), c.new.roles(aloneOf(n))) {
-		r.note(Same, "What is said beside it: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
+		r.note(Same, "Its other roles: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
 	}
 	if o.Node.Notice != n.Node.Notice {
-		r.note(Same, "What is said with it is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
+		r.note(Same, "Its notice is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
 	}
 }
 

@@ -140,7 +140,7 @@ func TestCompare(t *testing.T) {
 			worse > Where one rule permits what another forbids, it is forbidden. Before: Where one rule permits what another forbids, it is permitted.`,
 		},
 		"others are paid": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
-			same /permission/0>/permission/0 What is said beside it: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},
+			same /permission/0>/permission/0 Its other roles: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},
 	} {
 		c := words.Compare(lenient(t, policy(test.old)), lenient(t, policy(test.new)))
 		verdict := words.Same

@@ -24,7 +24,7 @@ func values(c *model.Constraint) []string {
 		list = append(list, worded(c, s))
 	}
 	for _, ref := range c.RightRef {
-		list = append(list, "the value that stands at "+model.Quote(ref.IRI))
+		list = append(list, "the value found at "+model.Quote(ref.IRI))
 	}
 	return list
 }

@@ -57,7 +57,7 @@ var Checks = []Check{
 		"mcp-tools", (*Doors).mcpToolSchemas,
 	},
 	{"mcp-intents", "uim-mcp", point.Should, "every intent is a tool, and every tool an intent", "mcp-tools", (*Doors).mcpIntents},
-	{"mcp-call", "uim-mcp", point.Must, "a tool answers what the outputs of the intent say", "mcp-intents", (*Doors).mcpCall},
+	{"mcp-call", "uim-mcp", point.Must, "the answer of a tool fits the outputs of the intent", "mcp-intents", (*Doors).mcpCall},
 	{"mcp-limits", "uim-mcp", point.Should, "its calls count under the limits of the others", "mcp-call", (*Doors).mcpLimits},
 	{
 		"mcp-refused", "MCP 2026-07-28 tools", point.Should, "a refused parameter is isError, with the reason that HTTP gives",
@@ -89,7 +89,7 @@ var Checks = []Check{
 		"a2a-version", "A2A 1.0 3.6.2", point.Must, "a version it does not speak is VersionNotSupportedError",
 		"a2a-task-unknown", (*Doors).a2aVersion,
 	},
-	{"a2a-call", "uim-a2a", point.Must, "a task answers what the outputs of the intent say", "a2a-task-unknown", (*Doors).a2aCall},
+	{"a2a-call", "uim-a2a", point.Must, "the answer of a task fits the outputs of the intent", "a2a-task-unknown", (*Doors).a2aCall},
 	{"a2a-limits", "uim-a2a", point.Should, "its calls count under the limits of the others", "a2a-call", (*Doors).a2aLimits},
 	{
 		"a2a-refused", "uim-a2a", point.Should, "a refused parameter is not a task that is done, and has the reason that HTTP gives",

@@ -46,7 +46,7 @@ func (d *Doors) uagentsURL(context.Context) point.Finding {
 	d.uagents.address = address
 	var f point.Finding
 	if d.uagents.url, f = d.named("uim-uagents-endpoint"); d.uagents.url == "" && f.Outcome == point.Skipped {
-		return point.Skipped.Because("agents.json names no uim-uagents-endpoint: rules or an Almanac say where envelopes go")
+		return point.Skipped.Because("agents.json names no uim-uagents-endpoint: rules or an Almanac have the endpoints")
 	}
 	return f
 }

@@ -60,7 +60,7 @@ func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	case version != "" || swagger != "":
 		return nil, fmt.Errorf("%w: its version is %.20q; OpenAPI 3.0 and 3.1 and Swagger 2.0 are read", ErrDocument, version+swagger)
 	default:
-		return nil, fmt.Errorf("%w: it has neither openapi nor swagger at its top, which say what it is", ErrDocument)
+		return nil, fmt.Errorf("%w: it has neither openapi nor swagger at its top, which name its format", ErrDocument)
 	}
 }
 

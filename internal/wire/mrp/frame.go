@@ -75,7 +75,7 @@ func (o *object) inner() (Send, *Error) {
 func ReadAuthFrame(document []byte) (Auth, *Error) {
 	o, err := readObject(document)
 	if err != nil || o.members.Text("type") != FrameAuth {
-		return Auth{}, refuse(Unauthorized, "the first frame has to be of type auth, with public_key, timestamp and signature")
+		return Auth{}, refuse(Unauthorized, "the first frame must be of type auth, with public_key, timestamp and signature")
 	}
 	return NewAuth(o.members.Text("public_key"), o.members.Text("timestamp"), o.members.Text("signature"))
 }

@@ -52,7 +52,7 @@ func readObject(document []byte) (*object, *Error) {
 	if err == nil {
 		err = errors.New("it is not accepted")
 	}
-	return nil, refuse(BadRequest, "the body has to be a JSON object: "+err.Error())
+	return nil, refuse(BadRequest, "the body must be a JSON object: "+err.Error())
 }
 
 // maxMember bounds one member of a request but for those of asItIs, in bytes: twenty capabilities with their schemas.
@@ -81,7 +81,7 @@ func (o *object) text(name string, most int) string {
 	s, ok := o.members[name].(string)
 	switch {
 	case !ok:
-		o.fail(BadRequest, name, "has to be a text")
+		o.fail(BadRequest, name, "must be a text")
 	case utf8.RuneCountInString(s) > most:
 		o.fail(BadRequest, name, fmt.Sprintf("has to have at most %d characters", most))
 	}
@@ -117,7 +117,7 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	number, ok := o.members[name].(json.Number)
 	n, err := number.Int64()
 	if !ok || err != nil || n < from || n > to {
-		o.fail(BadRequest, name, fmt.Sprintf("has to be a whole number from %d to %d", from, to))
+		o.fail(BadRequest, name, fmt.Sprintf("must be a whole number from %d to %d", from, to))
 	}
 	return n
 }
@@ -129,7 +129,7 @@ func (o *object) object(name string, most int) json.RawMessage {
 	}
 	v, ok := strictjson.AsObject(o.members[name])
 	if !ok {
-		o.fail(BadRequest, name, "has to be an object")
+		o.fail(BadRequest, name, "must be an object")
 		return nil
 	}
 	text, err := strictjson.Append(nil, map[string]any(v))
@@ -146,7 +146,7 @@ func (o *object) asSent(name string, most int) []byte {
 	case raw == nil || string(raw) == "null":
 		return nil
 	case raw[0] != '{':
-		o.fail(BadRequest, name, "has to be an object")
+		o.fail(BadRequest, name, "must be an object")
 	case len(raw) > most:
 		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d bytes", most))
 	}
@@ -161,7 +161,7 @@ func (o *object) list(name string, most int) []any {
 	l, ok := o.members[name].([]any)
 	switch {
 	case !ok:
-		o.fail(BadRequest, name, "has to be a list")
+		o.fail(BadRequest, name, "must be a list")
 	case len(l) > most:
 		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d items", most))
 	}
@@ -181,6 +181,6 @@ func oneOf[T ~string](o *object, name string, words ...T) (word T) {
 		}
 		all = append(all, string(w))
 	}
-	o.fail(BadRequest, name, "has to be one of "+strings.Join(all, ", "))
+	o.fail(BadRequest, name, "must be one of "+strings.Join(all, ", "))
 	return ""
 }

@@ -45,7 +45,7 @@ func TestWhatMayNotBeSent(t *testing.T) {
 		"no recipient":              {`{"body":1}`, "bad_request", "recipient_key is missing"},
 		"a recipient without case":  {`{"Recipient_Key":"` + keyB + `","body":1}`, "bad_request", "recipient_key is missing"},
 		"an alias":                  {`{"recipient_key":"` + alias + `","body":1}`, "bad_request", "recipient_key is not a key"},
-		"a number as recipient":     {`{"recipient_key":1,"body":1}`, "bad_request", "recipient_key has to be a text"},
+		"a number as recipient":     {`{"recipient_key":1,"body":1}`, "bad_request", "recipient_key must be a text"},
 		"neither":                   {send(""), "unprocessable_entity", "body is missing"},
 		"no attachment":             {send(`,"attachments":[]`), "unprocessable_entity", "body is missing"},
 		"one byte more than 1 MiB":  {send(`,"body":"` + strings.Repeat("x", wire.MaxBody-1) + `"`), "payload_too_large", "1048576"},

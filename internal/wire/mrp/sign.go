@@ -43,7 +43,7 @@ type Auth struct {
 // NewAuth reads the three texts. The error is of code unauthorized.
 func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 	if key == "" || timestamp == "" || signature == "" {
-		return Auth{}, refuse(Unauthorized, "the request has to be signed: "+HeaderKey+", "+HeaderTimestamp+" and "+HeaderSignature)
+		return Auth{}, refuse(Unauthorized, "the request must be signed: "+HeaderKey+", "+HeaderTimestamp+" and "+HeaderSignature)
 	}
 	a := Auth{Timestamp: timestamp}
 	var err error
@@ -54,11 +54,11 @@ func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 		return Auth{}, refuse(Unauthorized, "the public key: "+err.Error())
 	}
 	if a.Time, err = readTime(timestamp); err != nil {
-		return Auth{}, refuse(Unauthorized, "the timestamp has to be a time of RFC 3339, such as 2026-03-05T12:00:00Z")
+		return Auth{}, refuse(Unauthorized, "the timestamp must be a time of RFC 3339, such as 2026-03-05T12:00:00Z")
 	}
 	var ok bool
 	if a.Signature, ok = parseSignature(signature); !ok {
-		return Auth{}, refuse(Unauthorized, "the signature has to be 86 characters of base64url without padding, in their only spelling")
+		return Auth{}, refuse(Unauthorized, "the signature must be 86 characters of base64url without padding, in their only spelling")
 	}
 	return a, nil
 }

@@ -43,11 +43,11 @@ func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	address = o.required("url", maxWebhookURL)
 	if u, err := url.Parse(address); o.err == nil && (err != nil || u.Host == "" || u.User != nil || u.Fragment != "" ||
 		u.Scheme != "https" && u.Scheme != "http") {
-		o.fail(BadRequest, "url", "has to be an https URL, without user and fragment")
+		o.fail(BadRequest, "url", "must be an https URL, without user and fragment")
 	}
 	text := o.required("secret", 1024)
 	if n, err := strict.Decode(make([]byte, strict.DecodedLen(len(text))), []byte(text)); o.err == nil && (err != nil || n != SecretSize) {
-		o.fail(BadRequest, "secret", "has to be the base64url of 32 random bytes, without padding")
+		o.fail(BadRequest, "secret", "must be the base64url of 32 random bytes, without padding")
 	}
 	if o.err != nil {
 		return "", secret, o.err

@@ -100,7 +100,7 @@ func (l *Library) Choose(uid string) *Document {
 		if len(list) > most {
 			names = append(names, "…")
 		}
-		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: say by its uid which one is meant, of %s",
+		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: choose one by its uid, of %s",
 			len(list), strings.Join(names, ", "))
 		return nil
 	}

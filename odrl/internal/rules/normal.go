@@ -41,7 +41,7 @@ type Duty struct {
 	Charge money.Amount
 	Keys   []string    // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them will do
 	Elided bool        // of signPayload: the agent's own key
-	when   conjunction // of signPayload: conditions on facts about when it is signed; where one is unknown, a signature is no use
+	when   conjunction // of signPayload: conditions on facts about when it is signed; if one is unknown, a signature does not count
 }
 
 // decides reports whether the rule bears on execute; the others are promises between the parties.

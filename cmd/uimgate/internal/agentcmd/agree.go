@@ -118,7 +118,7 @@ on a terminal, and fails if there is none.`,
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&yes, "yes", false, "sign the policy offered now, whatever it says")
+	f.BoolVar(&yes, "yes", false, "sign the policy offered now without reading it")
 	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
 	f.StringArrayVar(&acceptance.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,

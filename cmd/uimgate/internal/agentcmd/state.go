@@ -76,7 +76,7 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	for _, session := range fits {
 		names = append(names, printable(session.Endpoints.Agents))
 	}
-	return nil, cli.Usage(fmt.Errorf("several agreements fit; say which service is meant: %s", strings.Join(names, ", ")))
+	return nil, cli.Usage(fmt.Errorf("several agreements fit; name the service: %s", strings.Join(names, ", ")))
 }
 
 // unoffered returns the refusal of an intent that the services of its namespace with an agreement do not offer, or no longer: a new

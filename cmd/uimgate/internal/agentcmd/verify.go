@@ -81,7 +81,7 @@ from --params. The exit code is 0 if nothing that is required is missing or wron
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&agree, "allow-agree", false, "sign the policy offered now, whatever it says, to try what comes after")
+	f.BoolVar(&agree, "allow-agree", false, "sign the policy offered now without reading it, to try what comes after")
 	f.StringVar(&issuer, "issuer", "", "agree although the host does not vouch for this issuer")
 	f.DurationVar(&maxTime, "max-time", verify.DefaultMaxTime, "bound on the whole run")
 	f.StringArrayVar(&parameters, "params", nil, "parameters to call a safe intent with, UID={…} (repeat for several)")

@@ -138,7 +138,7 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 	}
 	for _, said := range []string{"A chat", t.policy.Digest, "Your consent never costs anything"} {
 		if !strings.Contains(string(a.Body), said) {
-			return nil, fmt.Errorf("expected the page to say %q", said)
+			return nil, fmt.Errorf("expected the page to contain %q", said)
 		}
 	}
 	t.printf("   it names the digest of the terms, and that consent never costs anything\n")

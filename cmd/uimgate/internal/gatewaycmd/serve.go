@@ -145,7 +145,7 @@ func Check() *cobra.Command {
 	var path string
 	var strict bool
 	c := &cobra.Command{
-		Use: "check", Short: "Say everything that serve would refuse, all at once", Args: cli.Args(cobra.NoArgs),
+		Use: "check", Short: "Report everything that serve would refuse, all at once", Args: cli.Args(cobra.NoArgs),
 		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
 file:line: message. It opens no port. Where there is a store, it is read: state of services that the configuration
 no longer names is an error, and an agent id that allow or parties reserves while another key holds it is a

@@ -136,7 +136,7 @@ func (o *operator) agentsUnblock() *cobra.Command {
 func (o *operator) agentsName() *cobra.Command {
 	var none bool
 	c := &cobra.Command{
-		Use: "name AGENT NAME", Short: "Say who an agent is, such as the customer it acts for", Args: cli.Args(cobra.RangeArgs(1, 2)),
+		Use: "name AGENT NAME", Short: "Name an agent, such as by the customer it acts for", Args: cli.Args(cobra.RangeArgs(1, 2)),
 		Long: `Name sets the name of an agent for lists, statements and invoices, beside its id: at most 200 characters, without
 control characters. Agents never see it, and it decides nothing. --clear removes it.`,
 		Example: "  uimgate agents name agent-1 \"Corner Shop Ltd\"\n  uimgate agents name agent-1 --clear",
@@ -254,7 +254,7 @@ func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, err
 		return string(agent.AgentID), nil
 	}
 	if approves, err := cli.Ask(c, "Approve it?"); !approves || err != nil {
-		return "", cmp.Or(err, errors.New("not approved: say y, or give --yes or the agent's id"))
+		return "", cmp.Or(err, errors.New("not approved: answer y, or give --yes or the agent's id"))
 	}
 	return string(agent.AgentID), nil
 }

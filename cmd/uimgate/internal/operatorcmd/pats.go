@@ -134,7 +134,7 @@ func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
 
 func (o *operator) patsIntrospect() *cobra.Command {
 	return &cobra.Command{
-		Use: "introspect [FILE]", Short: "Say what a PAT is worth", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Use: "introspect [FILE]", Short: "Report whether a PAT is valid, and what for", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: `Introspect reads a PAT from FILE, or from standard input, and prints whether it is valid, and its claims. It does
 not accept a PAT on the command line, which others on the machine can read.`,
 		Example: "  uimgate pats introspect < pat.txt",

@@ -170,8 +170,8 @@ var doorColumns = []cli.Column[serviceDoor]{
 func Doors() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
-		Use: "doors", Short: "Show where agents of other protocols come in", Args: cli.Args(cobra.NoArgs),
-		Long: `Doors shows the protocols by which agents can call the services of a running gateway, beside UIM over HTTP, with
+		Use: "doors", Short: "List the doors for agents of other protocols", Args: cli.Args(cobra.NoArgs),
+		Long: `Doors lists the protocols that agents can call the services of a running gateway through, beside UIM over HTTP, with
 the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
 		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
 		RunE: func(c *cobra.Command, _ []string) error {

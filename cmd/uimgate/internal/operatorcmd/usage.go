@@ -165,7 +165,7 @@ func (o *operator) usageResolve() *cobra.Command {
 	var many admin.NotSent
 	var before string
 	c := &cobra.Command{
-		Use: "resolve EXECUTION captured|released", Short: "Say how calls of unknown outcome ended",
+		Use: "resolve EXECUTION captured|released", Short: "Settle calls of unknown outcome",
 		Args: cli.Args(func(c *cobra.Command, args []string) error {
 			if before != "" {
 				return cobra.NoArgs(c, args)
@@ -236,7 +236,7 @@ func (o *operator) usageTopUp() *cobra.Command {
 	c := &cobra.Command{
 		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in, or take back", Args: cli.Args(cobra.RangeArgs(2, 3)),
 		Long: `Top-up enters into the ledger what an agent paid in. Under a --reference, such as the number of the payment, it is
-made once, however often the command is repeated; without one the command makes a reference of its own and tells it
+made once, however often the command is repeated; without one the command makes a reference of its own and prints it
 where no answer came. With --reverse the amount is taken back: never more than was topped up, though the agent may
 have spent it and owes it then.`,
 		Example: `  uimgate usage top-up agent-1 25.00 EUR --reference invoice-2026-117

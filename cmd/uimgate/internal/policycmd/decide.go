@@ -22,9 +22,9 @@ func policyDecideCommand() *cobra.Command {
 	var policy, request, world, dutyMode, output string
 	var lenient, batched bool
 	c := &cobra.Command{
-		Use: "decide --policy FILE --request FILE", Short: "Decide one request under a policy, and say why",
-		Long: `Decide prints whether a policy permits a request, by which rule, under which limits, at what charge and
-with which duties, and reports on every rule of the policy.
+		Use: "decide --policy FILE --request FILE", Short: "Decide one request under a policy, with the reasons",
+		Long: `Decide prints whether a policy permits a request, the rule that permits it, its limits, its charge and
+its duties, and reports on every rule of the policy.
 
 The request is {"party", "action", "target", "context": {left operand: value}}, or an ODRL document of
 type Request with one permission. The world is {"currentTime", "partOf": [{"member", "collection"}],

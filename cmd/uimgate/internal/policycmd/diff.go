@@ -26,7 +26,7 @@ func policyDiffCommand() *cobra.Command {
 	var output string
 	var lenient bool
 	c := &cobra.Command{
-		Use: "diff OLD NEW", Short: "Say what changes for agents from one policy to another",
+		Use: "diff OLD NEW", Short: "Show what changes for agents from one policy to another",
 		Long: `Diff compares two policies by meaning, not by spelling, and reports what changes for the agents under
 them: rules that come and go, limits, prices, conditions and duties that get tighter or looser, and
 whether each change is better or worse for the agent. Then it decides the same requests under both

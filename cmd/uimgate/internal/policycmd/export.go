@@ -20,7 +20,7 @@ func policyBundleCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "bundle --policy FILE -o FILE", Short: "Write a policy as an OPA bundle, for decisions by plain OPA",
 		Long: `Bundle writes a policy with the rules that give ODRL its meaning as a bundle for the Open Policy Agent. With a
-request, it also writes the input under which OPA reproduces what uimgate finds:
+request, it also writes the input with which OPA reproduces the decision of uimgate:
 
   opa eval --bundle bundle.tar.gz --input input.json data.uimgate.odrl.evaluation
 

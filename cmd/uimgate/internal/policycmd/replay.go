@@ -58,7 +58,7 @@ followed, but not decided again. The exit code is 1 if a decision differs.`,
 				r.decided, r.differ, r.withheld, r.others)
 			switch {
 			case r.differ > 0:
-				return errors.New("the policy does not say what the gateway decided")
+				return errors.New("the policy decides otherwise than the gateway did")
 			case r.broken > 0:
 				return fmt.Errorf("%d lines are not audit records that can be read", r.broken)
 			default:

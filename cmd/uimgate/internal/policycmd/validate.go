@@ -23,7 +23,7 @@ func policyValidateCommand() *cobra.Command {
 	var output string
 	var lenient, strict, batched bool
 	c := &cobra.Command{
-		Use: "validate FILE", Short: "Say everything that is wrong with a policy",
+		Use: "validate FILE", Short: "Report everything that is wrong with a policy",
 		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the known profiles, and reports
 every problem: errors, which make it invalid, and warnings about doubtful parts, such as rules that
 contradict each other or can never apply. FILE is - for stdin. The exit code is 1 if the policy is

@@ -17,7 +17,7 @@ func policyExplainCommand() *cobra.Command {
 	var output string
 	var lenient bool
 	c := &cobra.Command{
-		Use: "explain FILE", Short: "Say in plain words what a policy means",
+		Use: "explain FILE", Short: "Explain in plain words what a policy means",
 		Long: `Explain prints in plain English what a policy means: who may do what, how often, at what price, when and
 where; what is forbidden; what is owed, and what follows if it is not done; how the rules work together;
 and what is doubtful about it. Each sentence names the rule it comes from, by its uid or its

@@ -163,8 +163,8 @@ type message struct {
 
 func (o *operator) messages() *cobra.Command {
 	c := &cobra.Command{
-		Use: "messages [KEY]", Short: "List messages of a relay, without what they say (for its operator)", Args: o.atMostOne,
-		Long:    `Messages lists the messages that a relay keeps, or those of one agent, oldest first. What they say is not shown.`,
+		Use: "messages [KEY]", Short: "List messages of a relay, without their content (for its operator)", Args: o.atMostOne,
+		Long:    `Messages lists the messages that a relay keeps, or those of one agent, oldest first. Their content is not shown.`,
 		Example: "  uimgate mrp messages --data ./relay\n  uimgate mrp messages -c uimgate.yaml A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {

@@ -103,7 +103,7 @@ func (d Description) wrong() string {
 		case !known:
 			return "a value that the model does not have, or that comes twice"
 		case a.Type != v.Value.Type():
-			return "a value of another type than the model says"
+			return "a value of another type than in the model"
 		}
 		delete(missing, v.Key)
 	}

@@ -70,7 +70,7 @@ func Parse(text []byte) (Message, error) {
 			said = append(said, item.Text("text"))
 		case "start-session", "end-session":
 			if len(item) != 1 {
-				return Message{}, fmt.Errorf("%w: an item that starts or ends a session says more", ErrMessage)
+				return Message{}, fmt.Errorf("%w: an item that starts or ends a session has other members", ErrMessage)
 			}
 			m.Starts, m.Ends = m.Starts || item.Text("type") == "start-session", m.Ends || item.Text("type") == "end-session"
 		case "resource", "metadata", "start-stream", "end-stream":

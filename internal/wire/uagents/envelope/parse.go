@@ -65,7 +65,7 @@ func Parse(raw []byte) (Envelope, error) {
 		Signature:      optional(&m, "signature", identity.ParseSignature),
 	}
 	if e.Nonce != nil && e.Expires == nil {
-		m.fault("nonce", errors.New("want expires beside it: the signature does not tell the one from the other"))
+		m.fault("nonce", errors.New("want expires beside it: the signature covers both alike"))
 	}
 	if m.err != nil {
 		return Envelope{}, m.err
