@@ -56,8 +56,8 @@ func TestRefusalsInWords(t *testing.T) {
 			reason.InvalidParameter.Refusal("No.").With("pointer", "/scope"), "No. At /scope. Correct what the message names.", "No. At /scope.",
 		},
 		"the words of the service": {
-			rejected, `The service rejected the call. The service says: "sold out". The service itself refused the call; its message has the reason.`,
-			`The service rejected the call. The service says: "sold out".`,
+			rejected, `The service rejected the call. Message of the service: "sold out". The service itself refused the call; its message has the reason.`,
+			`The service rejected the call. Message of the service: "sold out".`,
 		},
 		"an outcome": {
 			reason.UpstreamError.Refusal("").With("outcome", "unknown"),
