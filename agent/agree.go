@@ -24,7 +24,7 @@ type Acceptance struct {
 	Issuer string
 	// Declared are the facts that the agent declares about itself under its signature, such as its purpose, where the
 	// policy asks for them. Only a fresh agreement carries them. Nil: none.
-	Declared pat.Declared
+	Declared pat.Declaration
 }
 
 // An Agreement is what the service has accepted.
@@ -33,9 +33,9 @@ type Agreement struct {
 	PolicyUID    string
 	PolicyDigest string
 	Form         Form
-	ExpiresAt    time.Time     // of the PAT; zero: not stated by the service
-	Scope        []string      // granted; nil: not stated by the service
-	ScopeOmitted []pat.Omitted // asked for and not granted
+	ExpiresAt    time.Time          // of the PAT; zero: not stated by the service
+	Scope        []string           // granted; nil: not stated by the service
+	ScopeOmitted []pat.OmittedEntry // asked for and not granted
 }
 
 // Agree signs the policy that the service offers now, if and only if it is the one that the caller accepts, and keeps the

@@ -45,7 +45,7 @@ func TestTheWholeWay(t *testing.T) {
 			want := agent.Agreement{
 				ID: "agreement-1", PolicyUID: agenttest.PolicyUID, PolicyDigest: policy.Digest, Form: agent.FormFresh,
 				ExpiresAt: shop.Clock.Now().Add(time.Hour), Scope: []string{agenttest.Search + ":execute", agenttest.Order + ":execute"},
-				ScopeOmitted: []pat.Omitted{{Entry: "shop.example:refund:v1:execute", Reason: "POLICY_VIOLATION"}},
+				ScopeOmitted: []pat.OmittedEntry{{Entry: "shop.example:refund:v1:execute", Reason: "POLICY_VIOLATION"}},
 			}
 			if diff := cmp.Diff(want, a); diff != "" {
 				t.Error(diff)

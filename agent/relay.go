@@ -79,7 +79,7 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	send := wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: text, ExpiresIn: int64(answerWithin / time.Second)}
-	m, err := s.client.relay.Call(ctx, send, mrp.Asking{Encrypt: s.client.o.Relay.Encrypt, Bound: true})
+	m, err := s.client.relay.Call(ctx, send, mrp.AskOptions{Encrypt: s.client.o.Relay.Encrypt, Bound: true})
 	if err != nil {
 		return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, s.lost(err))
 	}

@@ -26,9 +26,9 @@ type Session struct {
 	AgreementID    string // given by the service; may be empty
 	Form           Form   // how the policy was signed
 	Scope          []string
-	ScopeOmitted   []pat.Omitted
+	ScopeOmitted   []pat.OmittedEntry
 	Requested      []string // the scope asked for; nil: all that the policy permits
-	Declared       pat.Declared
+	Declared       pat.Declaration
 	ExpiresAt      time.Time   // zero: not stated by the service
 	IssuedAt       time.Time   // by our clock
 	AcceptedIssuer string      // accepted by the caller although the host does not vouch for it

@@ -13,30 +13,30 @@ import (
 
 // A sessionFile is the form of a Session in a file.
 type sessionFile struct {
-	Version      int             `json:"version"`
-	Endpoints    Endpoints       `json:"endpoints"`
-	Issuer       string          `json:"issuer"`
-	Accepted     string          `json:"accepted_issuer,omitempty"`
-	Asked        string          `json:"asked"`
-	Dialect      intents.Dialect `json:"dialect"`
-	AgentID      pat.AgentID     `json:"agent_id"`
-	KeyID        keys.ID         `json:"key_id"`
-	PolicyUID    string          `json:"policy_uid,omitempty"`
-	PolicyDigest string          `json:"policy_digest,omitempty"`
-	AgreementID  string          `json:"agreement_id,omitempty"`
-	Form         Form            `json:"form,omitempty"`
-	Scope        []string        `json:"scope,omitempty"`
-	Omitted      []pat.Omitted   `json:"scope_omitted,omitempty"`
-	Requested    []string        `json:"requested,omitempty"`
-	Declared     pat.Declared    `json:"declared,omitempty"`
-	ExpiresAt    time.Time       `json:"expires_at,omitzero"`
-	IssuedAt     time.Time       `json:"issued_at,omitzero"`
-	TokenID      pat.TokenID     `json:"token_id,omitempty"`
-	Token        string          `json:"uim-pat,omitempty"`
-	Pending      string          `json:"pending,omitempty"`
-	PendingFor   string          `json:"pending_digest,omitempty"`
-	PendingUID   string          `json:"pending_uid,omitempty"`
-	PendingForm  Form            `json:"pending_form,omitempty"`
+	Version      int                `json:"version"`
+	Endpoints    Endpoints          `json:"endpoints"`
+	Issuer       string             `json:"issuer"`
+	Accepted     string             `json:"accepted_issuer,omitempty"`
+	Asked        string             `json:"asked"`
+	Dialect      intents.Dialect    `json:"dialect"`
+	AgentID      pat.AgentID        `json:"agent_id"`
+	KeyID        keys.ID            `json:"key_id"`
+	PolicyUID    string             `json:"policy_uid,omitempty"`
+	PolicyDigest string             `json:"policy_digest,omitempty"`
+	AgreementID  string             `json:"agreement_id,omitempty"`
+	Form         Form               `json:"form,omitempty"`
+	Scope        []string           `json:"scope,omitempty"`
+	Omitted      []pat.OmittedEntry `json:"scope_omitted,omitempty"`
+	Requested    []string           `json:"requested,omitempty"`
+	Declared     pat.Declaration    `json:"declared,omitempty"`
+	ExpiresAt    time.Time          `json:"expires_at,omitzero"`
+	IssuedAt     time.Time          `json:"issued_at,omitzero"`
+	TokenID      pat.TokenID        `json:"token_id,omitempty"`
+	Token        string             `json:"uim-pat,omitempty"`
+	Pending      string             `json:"pending,omitempty"`
+	PendingFor   string             `json:"pending_digest,omitempty"`
+	PendingUID   string             `json:"pending_uid,omitempty"`
+	PendingForm  Form               `json:"pending_form,omitempty"`
 }
 
 const (

@@ -113,14 +113,14 @@ func stringList(v any) []string {
 	return nil
 }
 
-func scopeOmitted(v any) []pat.Omitted {
+func scopeOmitted(v any) []pat.OmittedEntry {
 	list, _ := v.([]any)
-	var out []pat.Omitted
+	var out []pat.OmittedEntry
 	for _, item := range list[:min(len(list), maxScope)] {
 		m, _ := item.(map[string]any)
 		entry, _ := m["entry"].(string)
 		if entry != "" {
-			out = append(out, pat.Omitted{Entry: clean(entry), Reason: reason.Reason(codeName(m["reason"]))})
+			out = append(out, pat.OmittedEntry{Entry: clean(entry), Reason: reason.Reason(codeName(m["reason"]))})
 		}
 	}
 	return out

@@ -52,7 +52,7 @@ func TestAnAgentOfEnvelopes(t *testing.T) {
 		new(*agent.PolicyChangedError)) {
 		t.Errorf("another policy: %v", err)
 	}
-	declaring := agent.Acceptance{Digest: digest, Declared: pat.Declared{"purpose": {"x"}}}
+	declaring := agent.Acceptance{Digest: digest, Declared: pat.Declaration{"purpose": {"x"}}}
 	if _, err := s.Agree(t.Context(), declaring); !errors.Is(err, agent.ErrOptions) {
 		t.Errorf("declaring: %v", err)
 	}

@@ -38,7 +38,7 @@ func byRelay(g *gatetest.Gate) (token string, w way) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(g.Context()))
 	var listening sync.WaitGroup
 	listening.Go(func() {
-		if err := a.Listen(ctx, client.Listening{}, func(context.Context, wire.Message) error { return nil }); err != nil {
+		if err := a.Listen(ctx, client.ListenOptions{}, func(context.Context, wire.Message) error { return nil }); err != nil {
 			g.Error(err)
 		}
 	})
@@ -46,7 +46,7 @@ func byRelay(g *gatetest.Gate) (token string, w way) {
 	body := fmt.Appendf(nil, `{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"lamp"},"pat":%q}}`,
 		gatetest.Searching, token)
 	return token, way{done: `"output":{"lamps":1}`, asked: func(number int64) []byte {
-		m, err := a.Call(ctx, wire.Send{Recipient: a.To, ContentType: wire.TypeRequest, Body: body}, client.Asking{Encrypt: number%4 == 0})
+		m, err := a.Call(ctx, wire.Send{Recipient: a.To, ContentType: wire.TypeRequest, Body: body}, client.AskOptions{Encrypt: number%4 == 0})
 		if err != nil {
 			g.Error(err)
 		}

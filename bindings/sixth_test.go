@@ -94,7 +94,7 @@ func lineID(key keys.Key) pat.AgentID { return pat.AgentID("line:" + string(key.
 // A lineAgreement is signed text: the issuer, the digest of the policy, a nonce and a time, with a space between them.
 type lineAgreement struct{ SPKI, Text, Signature []byte }
 
-func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer, a pat.Accepted, err error) {
+func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer, a pat.Acceptance, err error) {
 	key, err := keys.ParseSPKI(e.SPKI)
 	said := strings.Fields(string(e.Text))
 	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(said) != 4 || said[0] != issuer || said[1] != offer.Digest ||
@@ -102,7 +102,7 @@ func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer
 		return signer, a, pat.ErrBadSignature
 	}
 	until, err := time.Parse(time.RFC3339, said[3])
-	return pat.Signer{ID: lineID(key), Key: key}, pat.Accepted{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: said[2], Expires: until}, err
+	return pat.Signer{ID: lineID(key), Key: key}, pat.Acceptance{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: said[2], Expires: until}, err
 }
 
 // serve answers the lines of one connection.
@@ -122,7 +122,7 @@ func (d *lineDoor) serve(ctx context.Context, c net.Conn) {
 		switch {
 		case err != nil:
 		case q.Agreement != nil:
-			var issued pat.Issued
+			var issued pat.Issuance
 			issued, err = d.Host.Agree(ctx, from, pat.IssueRequest{Evidence: q.Agreement})
 			answer = issued.Token
 		default:

@@ -96,7 +96,7 @@ func (d *door) execute(r *http.Request, served func() *service.Service, q doorRe
 	}, nil
 }
 
-func issued(i pat.Issued, err error) (any, error) {
+func issued(i pat.Issuance, err error) (any, error) {
 	return map[string]any{"pat": i.Token, "agreement": i.AgreementID, "state": i.State, "omitted": i.Omitted}, err
 }
 

@@ -17,8 +17,8 @@ import (
 // worthZipping is the size of the smallest answer that is compressed, in bytes.
 const worthZipping = 1 << 10
 
-// zipped is a document's compressed body, made when it is first asked for.
-type zipped struct {
+// gzipBody is a document's compressed body, made when it is first asked for.
+type gzipBody struct {
 	once sync.Once
 	body []byte // nil: it is not smaller
 }

@@ -19,11 +19,11 @@ type document struct {
 	body      []byte
 	mediaType string
 	etag      string
-	zipped    *zipped
+	zipped    *gzipBody
 }
 
 func newDocument(body []byte, mediaType string) document {
-	return document{body, mediaType, wire.ETag(body), &zipped{}}
+	return document{body, mediaType, wire.ETag(body), &gzipBody{}}
 }
 
 // cacheFor is short, since a policy may change and agreements under the old one end at once.
@@ -75,7 +75,7 @@ type publication struct {
 
 func newPublication(s *service.Definition) *publication {
 	offer := s.Offer()
-	return &publication{service: s, policy: document{offer.Bytes, "application/ld+json", `"` + offer.Digest + `"`, &zipped{}}}
+	return &publication{service: s, policy: document{offer.Bytes, "application/ld+json", `"` + offer.Digest + `"`, &gzipBody{}}}
 }
 
 type agentsFile struct {

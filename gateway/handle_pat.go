@@ -127,7 +127,7 @@ func readRenewal(r *http.Request, maxBody int64) (pat.RenewRequest, error) {
 	return renewal, m.Done()
 }
 
-func (s *Server) answerPAT(c echo.Context, issued pat.Issued) error {
+func (s *Server) answerPAT(c echo.Context, issued pat.Issuance) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("Pragma", "no-cache") // RFC 6749 5.1

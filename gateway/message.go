@@ -33,7 +33,7 @@ func (s *Server) Policy(ctx context.Context, from door.Origin) error {
 }
 
 // Agree implements door.Host.
-func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest) (issued pat.Issued, err error) {
+func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest) (issued pat.Issuance, err error) {
 	err = s.message(ctx, &from, http.MethodPost, "/api/pat/issue", func(x *exchange) error { //nolint:contextcheck // the exchange has it
 		if err := x.confidential(); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest
 }
 
 // Renew implements door.Host.
-func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest) (issued pat.Issued, err error) {
+func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest) (issued pat.Issuance, err error) {
 	err = s.message(ctx, &from, http.MethodPost, "/api/pat/renew", func(x *exchange) error { //nolint:contextcheck // the exchange has it
 		if err := x.confidential(); err != nil {
 			return err

@@ -125,8 +125,8 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 	return tree, raw, nil
 }
 
-// A reading is one intent, or the problems found in it.
-type reading struct {
+// A readResult is one intent, or the problems found in it.
+type readResult struct {
 	intent *Intent
 	list   problem.List
 	broken bool // its text is not JSON that is accepted
@@ -162,8 +162,8 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 }
 
 // readAll reads the pieces on all processors, in chunks that keep the order.
-func readAll(pieces [][]byte, opts Options) []reading {
-	readings := make([]reading, len(pieces))
+func readAll(pieces [][]byte, opts Options) []readResult {
+	readings := make([]readResult, len(pieces))
 	workers := min(runtime.GOMAXPROCS(0), len(pieces))
 	const chunk = 64
 	next := make(chan int)
@@ -185,7 +185,7 @@ func readAll(pieces [][]byte, opts Options) []reading {
 	return readings
 }
 
-func read(n int, piece []byte, opts Options) reading {
+func read(n int, piece []byte, opts Options) readResult {
 	at := "/intents/" + strconv.Itoa(n)
 	b := &builder{reader{finding.List{Strict: opts.Strict}}}
 	v, err := strictjson.Decode(piece)
@@ -196,12 +196,12 @@ func read(n int, piece []byte, opts Options) reading {
 			at += located.Pointer
 		}
 		b.Hard("json", at, "%s", reason)
-		return reading{list: named(b, fmt.Sprintf("intent %d", n)), broken: true}
+		return readResult{list: named(b, fmt.Sprintf("intent %d", n)), broken: true}
 	}
 	m, ok := strictjson.AsObject(v)
 	if !ok {
 		b.Hard("wrong-type", at, "an intent must be an object, not %s", finding.Article(strictjson.Kind(v)))
-		return reading{list: named(b, fmt.Sprintf("intent %d", n))}
+		return readResult{list: named(b, fmt.Sprintf("intent %d", n))}
 	}
 	intent := b.intent(at, m, piece)
 	if opts.Hidden != nil {
@@ -214,9 +214,9 @@ func read(n int, piece []byte, opts Options) reading {
 	}
 	list := named(b, "intent "+name)
 	if b.Unusable {
-		return reading{list: list}
+		return readResult{list: list}
 	}
-	return reading{intent: intent, list: list}
+	return readResult{intent: intent, list: list}
 }
 
 // named adds the name of the intent to its findings.

@@ -11,7 +11,7 @@ import (
 // values as they are, in the order of the answer, except for the conversions of Fit. If out is empty and the output is a part of the
 // answer, as is usual, it returns that part and copies nothing; without outputs it returns the whole answer. Rewrite returns false if it
 // cannot decide, or if the answer does not fit: then use Fit for the result or the error.
-func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclared, ok bool) {
+func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared UndeclaredMembers, ok bool) {
 	c := strictjson.Begin(answer)
 	defer c.End()
 	if len(i.Outputs) == 0 {
@@ -34,7 +34,7 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 		fits = w.output(i.places.members[i.Outputs[0].Name])
 	}
 	if !fits || !c.Complete() || c.Long() || w.Exhausted() || w.required < i.requiredOutputs {
-		return out, Undeclared{}, false
+		return out, UndeclaredMembers{}, false
 	}
 	w.Write('}')
 	slices.Sort(undeclared.Names)
@@ -51,7 +51,7 @@ type rewriter struct {
 }
 
 // members reads an object that outputs are members of; it adds other members to undeclared, unless that is nil.
-func (w *rewriter) members(at *place, undeclared *Undeclared) bool {
+func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 	for w.cursor.Open('{'); w.cursor.Member(); {
 		next := at.members[string(w.cursor.Name())]
 		var fits bool

@@ -32,17 +32,17 @@ func (e *ResponseError) Error() string {
 // Is makes errors.Is(err, ErrResponse) hold.
 func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 
-// A Fitted is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
-type Fitted struct {
+// A FitResult is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
+type FitResult struct {
 	Output     any
 	Missing    []MissingOutput
 	Dropped    []schema.Violation // optional ones that did not fit
-	Undeclared Undeclared
+	Undeclared UndeclaredMembers
 }
 
-// Undeclared are members of an answer that no output is found at: Count of them, and the names of at most MaxUndeclared,
+// UndeclaredMembers are members of an answer that no output is found at: Count of them, and the names of at most MaxUndeclared,
 // in order and cut to 128 bytes.
-type Undeclared struct {
+type UndeclaredMembers struct {
 	Names []string
 	Count int
 }
@@ -69,14 +69,14 @@ const MaxUndeclared = 16
 //     left out as well, and among Missing.
 //
 // The error is a *ResponseError. The body is not changed; the result shares its values.
-func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
+func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	if len(i.Outputs) == 0 {
-		return Fitted{Output: body}, nil
+		return FitResult{Output: body}, nil
 	}
-	f := Fitted{}
+	f := FitResult{}
 	object, isObject := strictjson.AsObject(body)
 	if !isObject && len(i.Outputs) != 1 {
-		return Fitted{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", finding.Article(strictjson.Kind(body)),
+		return FitResult{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs", finding.Article(strictjson.Kind(body)),
 			len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
@@ -86,7 +86,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		v, at, found := p.source(body, isObject)
 		if !found {
 			if p.Required && !lenient {
-				return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
+				return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
 			}
 			if p.Required {
 				f.Missing = append(f.Missing, MissingOutput{p.Name, "is absent"})
@@ -96,7 +96,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		v = p.compiled.Convert(v)
 		first := p.compiled.First(v, steps)
 		if steps.Exhausted() {
-			return Fitted{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
+			return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
 		}
 		if first == nil {
 			shaped[p.Name] = v
@@ -107,7 +107,7 @@ func (i *Intent) Fit(body any, lenient bool) (Fitted, error) {
 		case p.Required && lenient:
 			f.Missing = append(f.Missing, MissingOutput{p.Name, first.Message})
 		case p.Required:
-			return Fitted{}, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
+			return FitResult{}, &ResponseError{Output: p.Name, Pointer: first.Pointer, Message: first.Message}
 		default:
 			f.Dropped = append(f.Dropped, *first)
 		}
@@ -186,7 +186,7 @@ func declaredMembers(outputs []Parameter) map[string]bool {
 	return declared
 }
 
-func note[T string | []byte](u *Undeclared, name T) {
+func note[T string | []byte](u *UndeclaredMembers, name T) {
 	if u.Count++; u.Count <= MaxUndeclared {
 		u.Names = append(u.Names, string(name[:min(len(name), maxParamName)]))
 	}

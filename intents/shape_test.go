@@ -113,11 +113,11 @@ func TestFitLeavesOutWhatIsMissing(t *testing.T) {
 		{"name": "c", "type": "integer", "required": true}, {"name": "d", "type": "boolean"}]`)).Intents()[0]
 	body := tree(t, `{"a":"many","in/side":{"b":"x","e":1},"d":[],"z":1,"y":"secret"}`)
 	f, err := i.Fit(body, true)
-	want := intents.Fitted{
-		Output: map[string]any{"b": "x"}, Undeclared: intents.Undeclared{Names: []string{"y", "z"}, Count: 2},
+	want := intents.FitResult{
+		Output: map[string]any{"b": "x"}, Undeclared: intents.UndeclaredMembers{Names: []string{"y", "z"}, Count: 2},
 		Missing: []intents.MissingOutput{{Name: "a", Message: `must be of type "integer"`}, {Name: "c", Message: "is absent"}},
 	}
-	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(intents.Fitted{}, "Dropped")); err != nil || diff != "" || len(f.Dropped) != 1 {
+	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(intents.FitResult{}, "Dropped")); err != nil || diff != "" || len(f.Dropped) != 1 {
 		t.Errorf("%v %s %v", err, diff, f.Dropped)
 	}
 	if _, err := i.Fit(body, false); !errors.Is(err, intents.ErrResponse) {

@@ -82,7 +82,7 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 			world := odrl.WorldState{Now: req.Now}
 			if r.IntN(2) == 0 {
 				req.ProofKey = req.AgentKey
-				world.Done = []odrl.Performed{{Party: "agent-1", Action: "signPayload", At: req.Now}}
+				world.Done = []odrl.Act{{Party: "agent-1", Action: "signPayload", At: req.Now}}
 			}
 			d, err := p.Decide(t.Context(), req)
 			if err != nil {

@@ -68,7 +68,7 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	}
 	wanting := false
 	d, err := p.assemble(made.Answer(f, "outcome"), func() (ast.Object, error) {
-		p.memo.put(f.Key(false), remembered{wanting: true})
+		p.memo.put(f.Key(false), memoEntry{wanting: true})
 		wanting = true
 		f.Run(in.Reasons)
 		return made.Answer(f, "reasons"), nil
@@ -77,7 +77,7 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 		return nil, false
 	}
 	d.Engine = EnginePlan
-	p.memo.put(f.Key(wanting), remembered{decision: d})
+	p.memo.put(f.Key(wanting), memoEntry{decision: d})
 	return d, true
 }
 

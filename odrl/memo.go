@@ -13,28 +13,28 @@ const maxDecisions = 256
 // decisions remembers the Decision for each set of elements that a plan found. Reading takes no lock.
 type decisions struct {
 	mu    sync.Mutex
-	known atomic.Pointer[map[string]remembered]
+	known atomic.Pointer[map[string]memoEntry]
 }
 
 // What is remembered of a set: its decision, or that the reasons are wanted too before there is one.
-type remembered struct {
+type memoEntry struct {
 	decision *Decision
 	wanting  bool
 }
 
-func (d *decisions) get(key []byte) (remembered, bool) {
+func (d *decisions) get(key []byte) (memoEntry, bool) {
 	m := d.known.Load()
 	if m == nil {
-		return remembered{}, false
+		return memoEntry{}, false
 	}
 	r, ok := (*m)[string(key)]
 	return r, ok
 }
 
-func (d *decisions) put(key []byte, r remembered) {
+func (d *decisions) put(key []byte, r memoEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := map[string]remembered{}
+	next := map[string]memoEntry{}
 	if m := d.known.Load(); m != nil && len(*m) < maxDecisions {
 		next = maps.Clone(*m)
 	}

@@ -95,7 +95,7 @@ func TestDecisionsAreRememberedByAllThatTheyDependOn(t *testing.T) {
 func TestWhatAPolicyRemembersIsBounded(t *testing.T) {
 	var d decisions
 	for i := range 5 * maxDecisions {
-		d.put([]byte(strconv.Itoa(i)), remembered{decision: &Decision{Rule: strconv.Itoa(i)}})
+		d.put([]byte(strconv.Itoa(i)), memoEntry{decision: &Decision{Rule: strconv.Itoa(i)}})
 		if r, ok := d.get([]byte(strconv.Itoa(i))); !ok || r.decision.Rule != strconv.Itoa(i) {
 			t.Fatalf("%d is forgotten", i)
 		}

@@ -86,7 +86,7 @@ func TestStatesOfTheWorld(t *testing.T) {
 	}
 	want := odrl.WorldState{
 		Now: time.Date(2026, 6, 15, 10, 0, 0, 0, time.UTC), PartOf: []odrl.Membership{{Member: "a", Collection: "b"}},
-		Done: []odrl.Performed{{
+		Done: []odrl.Act{{
 			Party: "a", Action: "inform", Target: "x", At: time.Date(2026, 6, 15, 11, 0, 0, 0, time.UTC),
 			Context: map[string]any{"media": "letter"},
 		}, {Action: "read"}},

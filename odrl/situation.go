@@ -27,7 +27,7 @@ func (s *situation) counted(e *rules.Evaluable, c *model.Constraint) bool {
 // so unknown.
 func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation {
 	e := p.evaluation.rules()
-	x := &situating{e: e, partOf: map[string][]string{}}
+	x := &situationBuilder{e: e, partOf: map[string][]string{}}
 	if p.program != nil {
 		x.intents, x.agents = p.program.Targets, p.program.Agents
 	}
@@ -84,7 +84,7 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 	return s
 }
 
-type situating struct {
+type situationBuilder struct {
 	e       *rules.Evaluable
 	intents map[string][]string          // UID → targets; none: the policy is from Load
 	agents  map[string][]rules.AgentName // by agent id
@@ -92,11 +92,11 @@ type situating struct {
 }
 
 // close lists what the parts of a question go by.
-func (x *situating) close(party, action, target string) map[string][]string {
+func (x *situationBuilder) close(party, action, target string) map[string][]string {
 	return map[string][]string{"party": x.parties(party), "action": x.actions(action), "target": x.targets(target)}
 }
 
-func (x *situating) is(names map[string][]string) map[string]any {
+func (x *situationBuilder) is(names map[string][]string) map[string]any {
 	m := map[string]any{}
 	for part, list := range names {
 		m[part] = model.Anys(list)
@@ -104,9 +104,9 @@ func (x *situating) is(names map[string][]string) map[string]any {
 	return m
 }
 
-func (x *situating) party(s string) string { return x.e.Expand(s) }
+func (x *situationBuilder) party(s string) string { return x.e.Expand(s) }
 
-func (x *situating) parties(s string) []string {
+func (x *situationBuilder) parties(s string) []string {
 	if s == "" {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (x *situating) parties(s string) []string {
 }
 
 // actionName is the canonical name of an action; deprecated spellings mean what they are an alias of.
-func (x *situating) actionName(s string) string {
+func (x *situationBuilder) actionName(s string) string {
 	name, ok := x.e.Local(s, x.e.Namespaces)
 	if !ok {
 		return x.e.Expand(s)
@@ -131,7 +131,7 @@ func (x *situating) actionName(s string) string {
 	return name
 }
 
-func (x *situating) actions(s string) []string {
+func (x *situationBuilder) actions(s string) []string {
 	if s == "" {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (x *situating) actions(s string) []string {
 }
 
 // implied are the actions that permitting this one implies, and those they are included in.
-func (x *situating) implied(s string) []string {
+func (x *situationBuilder) implied(s string) []string {
 	var list []string
 	for _, a := range x.e.Form.Facts.Implied(x.actionName(s)) {
 		list = append(list, x.e.Form.Facts.Broader(a)...)
@@ -147,7 +147,7 @@ func (x *situating) implied(s string) []string {
 	return list
 }
 
-func (x *situating) targets(s string) []string {
+func (x *situationBuilder) targets(s string) []string {
 	if s == "" {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (x *situating) targets(s string) []string {
 }
 
 // intent is the UID of the intent that a target of the gateway's names.
-func (x *situating) intent(s string) string {
+func (x *situationBuilder) intent(s string) string {
 	if _, ok := x.intents[s]; ok {
 		return s
 	}
@@ -176,7 +176,7 @@ func (x *situating) intent(s string) string {
 }
 
 // context are facts by the names of the policy's operands.
-func (x *situating) context(c map[string]any) map[string]any {
+func (x *situationBuilder) context(c map[string]any) map[string]any {
 	m := make(map[string]any, len(c))
 	for _, k := range model.SortedKeys(c) {
 		name, ok := x.e.Local(k, x.e.Namespaces)
@@ -194,7 +194,7 @@ func (x *situating) context(c map[string]any) map[string]any {
 }
 
 // facts reads a context for every slot of the policy.
-func (x *situating) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
+func (x *situationBuilder) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
 	m := map[string]any{}
 	for _, key := range model.SortedKeys(x.e.Slots) {
 		l := x.e.Slots[key]
@@ -217,7 +217,7 @@ func (x *situating) facts(context map[string]any, now time.Time) (facts map[stri
 }
 
 // within are the classes that the values among the facts belong to.
-func (x *situating) within(facts map[string]any) map[string]any {
+func (x *situationBuilder) within(facts map[string]any) map[string]any {
 	m := map[string]any{}
 	for _, list := range facts {
 		values, _ := list.([]any)
@@ -235,7 +235,7 @@ func (x *situating) within(facts map[string]any) map[string]any {
 }
 
 // place records what a value is part of by the world, the document and the vocabularies; nothing if none of them has it.
-func (x *situating) place(m map[string]any, v any) {
+func (x *situationBuilder) place(m map[string]any, v any) {
 	s, ok := v.(string)
 	if !ok || m[s] != nil {
 		return
@@ -253,7 +253,7 @@ func (x *situating) place(m map[string]any, v any) {
 	}
 }
 
-func (x *situating) acts(done []Performed, question map[string]any) []any {
+func (x *situationBuilder) acts(done []Act, question map[string]any) []any {
 	list := make([]any, 0, len(done))
 	for _, d := range done {
 		facts, given := x.facts(x.context(d.Context), d.At)
@@ -270,7 +270,7 @@ func (x *situating) acts(done []Performed, question map[string]any) []any {
 }
 
 // proof returns the key that signed the call: that of the fact publicKey, or any, if the party is reported to have signed. UIM core 4.3.
-func (x *situating) proof(context map[string]any, q Question, w WorldState) (string, bool) {
+func (x *situationBuilder) proof(context map[string]any, q Question, w WorldState) (string, bool) {
 	if values, ok := rules.FactList(context["publicKey"]); ok && len(values) == 1 {
 		if s, isText := model.Unwrap(values[0]).(string); isText {
 			if der, good := rules.ParseKey(s); good {
@@ -287,7 +287,7 @@ func (x *situating) proof(context map[string]any, q Question, w WorldState) (str
 }
 
 // reports are the states that are reported of duties, each once: the worst of them.
-func (x *situating) reports(told []DutyReport) map[string]any {
+func (x *situationBuilder) reports(told []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}
 	for _, r := range told {

@@ -21,7 +21,7 @@ const (
 type WorldState struct {
 	Now     time.Time
 	PartOf  []Membership
-	Done    []Performed
+	Done    []Act
 	Reports []DutyReport
 }
 
@@ -31,8 +31,8 @@ type Membership struct {
 	Collection string `json:"collection"`
 }
 
-// A Performed is one action that a party did.
-type Performed struct {
+// An Act is one action that a party did.
+type Act struct {
 	Party, Action, Target string
 	At                    time.Time // zero: at a time not known
 	// Context holds the values of left operands for this act, as in a Question. Where it is nil, nothing
@@ -149,8 +149,8 @@ func members(m map[string]any, texts map[string]*string, others []string) error 
 	return nil
 }
 
-func readPerformed(m map[string]any) (Performed, error) {
-	var one Performed
+func readPerformed(m map[string]any) (Act, error) {
+	var one Act
 	err := members(m, map[string]*string{"party": &one.Party, "action": &one.Action, "target": &one.Target}, []string{"time", "context"})
 	if err == nil && one.Action == "" {
 		err = errors.New("something performed has an action")

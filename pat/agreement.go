@@ -26,15 +26,15 @@ const (
 	formDetached     = "detached"
 )
 
-// Presented is an agreement as an agent sends it. Nothing in it is verified yet.
-type Presented struct {
+// Presentation is an agreement as an agent sends it. Nothing in it is verified yet.
+type Presentation struct {
 	AgentID AgentID
 	Signed  string // signed_policy: a compact JWS, or a detached signature as text
 	Key     keys.Key
 }
 
-// Accepted is an agreement that was verified.
-type Accepted struct {
+// Acceptance is an agreement that was verified.
+type Acceptance struct {
 	Assurance Assurance
 	Form      string    // see Agreement.Form
 	Signed    []byte    // see Agreement.Signed
@@ -55,21 +55,21 @@ type Accepted struct {
 //
 // Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected, ErrAgreementStale or
 // ErrPolicyMismatch.
-func VerifyAgreement(p Presented, to Recipient, current Offer, past []Offer, now time.Time) (Accepted, error) {
+func VerifyAgreement(p Presentation, to Recipient, current Offer, past []Offer, now time.Time) (Acceptance, error) {
 	if _, err := ParseAgentID(string(p.AgentID)); err != nil {
-		return Accepted{}, err
+		return Acceptance{}, err
 	}
 	accepted, err := verifyPresented(p, to, current, past)
 	if err != nil {
-		return Accepted{}, err
+		return Acceptance{}, err
 	}
 	if accepted.stale(now) {
-		return Accepted{}, ErrAgreementStale
+		return Acceptance{}, ErrAgreementStale
 	}
 	return accepted, nil
 }
 
-func (a Accepted) stale(now time.Time) bool {
+func (a Acceptance) stale(now time.Time) bool {
 	if !a.Expires.IsZero() {
 		return !now.Before(a.Expires) || a.Expires.Sub(now) > evidenceWindow
 	}
@@ -77,7 +77,7 @@ func (a Accepted) stale(now time.Time) bool {
 }
 
 // nonceUntil returns until when the nonce of an agreement that is made at now has to count as used: it is stale before.
-func (a Accepted) nonceUntil(now time.Time) time.Time {
+func (a Acceptance) nonceUntil(now time.Time) time.Time {
 	if !a.Expires.IsZero() {
 		return a.Expires.Add(agreementWindow)
 	}
@@ -85,20 +85,20 @@ func (a Accepted) nonceUntil(now time.Time) time.Time {
 }
 
 // verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
-func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Accepted, error) {
+func verifyPresented(p Presentation, to Recipient, current Offer, past []Offer) (Acceptance, error) {
 	if p.Key.IsZero() {
-		return Accepted{}, keys.ErrUnsupported
+		return Acceptance{}, keys.ErrUnsupported
 	}
 	if strings.Contains(p.Signed, ".") { // neither hex nor base64 contains a dot
 		return verifyAgreementJWS(p, to, current)
 	}
 	signature, err := keys.ParseSignature(p.Key, p.Signed)
 	if err != nil {
-		return Accepted{}, errorOfKind(ErrBadSignature, "%s", err)
+		return Acceptance{}, errorOfKind(ErrBadSignature, "%s", err)
 	}
 	d := keys.NewDetached(p.Key, signature)
 	if f, scheme, ok := current.signedBy(d); ok {
-		a := Accepted{
+		a := Acceptance{
 			Assurance: Static, Form: formDetached + ":" + f.name + ":" + scheme, Signature: signature,
 			UID: current.UID, Digest: current.Digest,
 		}
@@ -109,46 +109,46 @@ func verifyPresented(p Presented, to Recipient, current Offer, past []Offer) (Ac
 	}
 	for _, old := range past[:min(len(past), MaxPast)] {
 		if _, _, ok := old.signedBy(d); ok {
-			return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
+			return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: old.Digest}
 		}
 	}
-	return Accepted{}, ErrBadSignature
+	return Acceptance{}, ErrBadSignature
 }
 
-func verifyAgreementJWS(p Presented, to Recipient, current Offer) (Accepted, error) {
+func verifyAgreementJWS(p Presentation, to Recipient, current Offer) (Acceptance, error) {
 	text := strings.TrimSpace(p.Signed)
 	j, err := keys.ParseJWS(text, maxSigned)
 	if err != nil {
-		return Accepted{}, errorOfKind(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
+		return Acceptance{}, errorOfKind(ErrBadSignature, "signed_policy is neither a compact JWS nor a detached signature")
 	}
 	if !j.SignedBy(p.Key) {
-		return Accepted{}, ErrBadSignature
+		return Acceptance{}, ErrBadSignature
 	}
 	if j.Typ == TypeAgreement && len(text) > maxFresh {
-		return Accepted{}, &AgreementError{Reason: fmt.Sprintf("it is longer than %d bytes", maxFresh)}
+		return Acceptance{}, &AgreementError{Reason: fmt.Sprintf("it is longer than %d bytes", maxFresh)}
 	}
 	if j.Typ == TypeAgreement {
 		a, err := freshAgreement(j, p, to, current)
 		if err != nil {
-			return Accepted{}, err
+			return Acceptance{}, err
 		}
 		a.Signature = []byte(text)
 		return a, nil
 	}
 	if strings.HasPrefix(j.Typ, "uim-") { // a PAT or a proof is never accepted as an agreement
-		return Accepted{}, errorOfKind(ErrBadSignature, "a JWS of this typ is not an agreement")
+		return Acceptance{}, errorOfKind(ErrBadSignature, "a JWS of this typ is not an agreement")
 	}
 	if resemblesAgreement(j.Payload) {
-		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.Typ)}
+		return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, Member: "typ", Reason: wantedType(j.Typ)}
 	}
 	if !current.mayBe(j.Payload) {
-		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest}
+		return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest}
 	}
 	digest, err := PolicyDigest(j.Payload)
 	if err != nil || digest != current.Digest {
-		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: digest}
+		return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: digest}
 	}
-	return Accepted{
+	return Acceptance{
 		Assurance: Static, Form: formJWSPolicy, Signature: []byte(text), UID: current.UID, Digest: current.Digest,
 	}, nil
 }
@@ -172,36 +172,36 @@ func wantedType(sent string) string {
 }
 
 // freshAgreement reads the payload of a JWS whose signature has verified.
-func freshAgreement(j keys.JWS, p Presented, to Recipient, current Offer) (Accepted, error) {
+func freshAgreement(j keys.JWS, p Presentation, to Recipient, current Offer) (Acceptance, error) {
 	if j.JWK != nil {
 		jwk, isObject := j.PublicKey()
 		if !isObject {
-			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not an object")
+			return Acceptance{}, errorOfKind(ErrBadSignature, "the header's jwk is not an object")
 		}
 		if key, err := keys.FromJWK(jwk); err != nil || key.Thumbprint() != p.Key.Thumbprint() {
-			return Accepted{}, errorOfKind(ErrBadSignature, "the header's jwk is not agent_public_key")
+			return Acceptance{}, errorOfKind(ErrBadSignature, "the header's jwk is not agent_public_key")
 		}
 	}
 	c, err := readAgreement(j.Payload)
 	if err != nil {
-		return Accepted{}, err
+		return Acceptance{}, err
 	}
 	switch {
 	case c.AgentID != p.AgentID:
-		return Accepted{}, &AgreementError{"iss", "want the agent_id that is sent with it"}
+		return Acceptance{}, &AgreementError{"iss", "want the agent_id that is sent with it"}
 	case c.Audience != to.Issuer:
-		return Accepted{}, &AgreementError{"aud", "want this service's issuer, " + to.Issuer}
+		return Acceptance{}, &AgreementError{"aud", "want this service's issuer, " + to.Issuer}
 	case !to.at(c.URL):
-		return Accepted{}, &MisdirectedError{"htu", to.URLs[0]}
+		return Acceptance{}, &MisdirectedError{"htu", to.URLs[0]}
 	case c.PolicyDigest == current.Digest && c.PolicyUID != current.UID:
-		return Accepted{}, &PolicyMismatchError{
+		return Acceptance{}, &PolicyMismatchError{
 			UID: current.UID, Digest: current.Digest, SignedDigest: current.Digest,
 			Member: "policy.uid", Reason: fmt.Sprintf("want %q; the digest is right", current.UID),
 		}
 	case c.PolicyDigest != current.Digest:
-		return Accepted{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(c.PolicyDigest)}
+		return Acceptance{}, &PolicyMismatchError{UID: current.UID, Digest: current.Digest, SignedDigest: bounded(c.PolicyDigest)}
 	}
-	return Accepted{
+	return Acceptance{
 		Assurance: Fresh, Form: formJWSAgreement, Nonce: c.Nonce, IssuedAt: c.IssuedAt, Scope: c.Scope,
 		UID: c.PolicyUID, Digest: c.PolicyDigest,
 	}, nil
@@ -216,8 +216,8 @@ type AgreementClaims struct {
 	Nonce        string // jti, 16 to 128 visible ASCII characters
 	PolicyUID    string
 	PolicyDigest string
-	Scope        []string // nil: whatever the policy permits
-	Declared     Declared // nil: nothing
+	Scope        []string    // nil: whatever the policy permits
+	Declared     Declaration // nil: nothing
 }
 
 // agreementMembers are all that the payload of a fresh agreement may have; nonce is what some agents call jti.

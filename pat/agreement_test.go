@@ -69,7 +69,7 @@ func TestDetachedSignaturesInEveryForm(t *testing.T) {
 		for form, text := range texts {
 			for scheme, signature := range signatures(t, signer, text) {
 				for encoding, encode := range encodings {
-					a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, recipient,
+					a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, recipient,
 						offer, nil, noon)
 					if err != nil || a.Form != "detached:"+form+":"+scheme {
 						t.Errorf("%s, %s, %s: %q, %v", form, scheme, encoding, a.Form, err)
@@ -97,14 +97,14 @@ func TestPolicyAsJWS(t *testing.T) {
 		for _, typ := range []any{"JWT", "JOSE", nil, "odrl+jwt"} {
 			header := map[string]any{"alg": alg, "typ": typ, "kid": "../../etc/passwd"}
 			text := jws(t, header, other, sign)
-			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
+			a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
 			if err != nil || a.Form != "jws-policy" || a.Assurance != pat.Static || string(a.Signature) != text || a.Signed != nil {
 				t.Errorf("%s %v: %+v, %v", alg, typ, a, err)
 			}
 		}
 		for _, typ := range []string{"uim-proof+jwt", "uim-pat+jwt", "application/UIM-proof+jwt"} {
 			text := jws(t, map[string]any{"alg": alg, "typ": typ}, other, sign)
-			p := pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}
+			p := pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}
 			if _, err := pat.VerifyAgreement(p, recipient, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
 				t.Errorf("%s as %s: %v", alg, typ, err)
 			}
@@ -118,7 +118,7 @@ func TestPolicyAsJWSIsNotPadded(t *testing.T) {
 	for pad, want := range map[int]error{len(policyV1) / 2: nil, 20 * len(policyV1): pat.ErrPolicyMismatch} {
 		padded := append(bytes.Repeat([]byte(" "), pad), policyV1...)
 		text := jws(t, map[string]any{"alg": "EdDSA"}, padded, edSign(edKey()))
-		_, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
+		_, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
 		if !errors.Is(err, want) {
 			t.Errorf("with %d spaces: %v, want %v", pad, err, want)
 		}
@@ -136,7 +136,7 @@ func TestFreshAgreement(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
+			a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}, recipient, offer, nil, noon)
 			if err != nil || a.Assurance != pat.Fresh || a.Form != "jws-agreement" || len(a.Nonce) < 16 || !a.IssuedAt.Equal(noon.Add(-age)) {
 				t.Errorf("%T: %+v, %v", signer, a, err)
 			}
@@ -228,7 +228,7 @@ func TestFreshAgreementsThatAreRefused(t *testing.T) {
 			}
 		}
 		text := jws(t, header, payload, edSign(edKey()))
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
+		a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, edKey())}, recipient, offer, nil, noon)
 		if !errors.Is(err, tt.want) || (err != nil) != (a.Form == "") {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
 		}
@@ -305,7 +305,7 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 		},
 		"JWS with other bits unset": {"a", goodJWS[:len(goodJWS)-1] + otherDigit(goodJWS[len(goodJWS)-1]), ed, pat.ErrBadSignature},
 	} {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, recipient,
+		a, err := pat.VerifyAgreement(pat.Presentation{AgentID: pat.AgentID(tt.agent), Signed: tt.signed, Key: tt.key}, recipient,
 			current, []pat.Offer{old}, noon)
 		if !errors.Is(err, tt.want) || a.Form != "" {
 			t.Errorf("%s: %+v, %v; want %v", name, a, err, tt.want)
@@ -318,7 +318,7 @@ func TestAgreementsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v does not say what was signed", name, err)
 		}
 	}
-	if _, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: goodJWS, Key: ed}, recipient, current, nil, noon); err != nil {
+	if _, err := pat.VerifyAgreement(pat.Presentation{AgentID: "a", Signed: goodJWS, Key: ed}, recipient, current, nil, noon); err != nil {
 		t.Errorf("the good one: %v", err)
 	}
 }
@@ -342,7 +342,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 	}
 	raw := string(must(hex.DecodeString(detached)))
 	f.Fuzz(func(t *testing.T, signed string) {
-		a, err := pat.VerifyAgreement(pat.Presented{AgentID: "a", Signed: signed, Key: key}, recipient, offer, []pat.Offer{old}, noon)
+		a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "a", Signed: signed, Key: key}, recipient, offer, []pat.Offer{old}, noon)
 		if err != nil {
 			if a.Form != "" {
 				t.Fatalf("%+v, %v", a, err)

@@ -37,7 +37,7 @@ type Claims struct {
 	KeyID        keys.ID     // cnf.jkt: thumbprint of the agent's key; empty under consent. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    AgreementID // agr
 	Assurance    Assurance
-	Declared     Declared // declared: what the agent declared in its agreement
+	Declared     Declaration // declared: what the agent declared in its agreement
 }
 
 // A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 has no end. UIM core 4.1.2.

@@ -180,43 +180,43 @@ func consentID(once string) string {
 // it. While the agreement is pending there is none yet. Errors:
 // ErrRevoked where the consent has ended or is unknown, a *PolicyChangedError, those of ConsentScope, ErrBlocked, and the
 // store's own.
-func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource string, requested []string) (Issued, error) {
+func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource string, requested []string) (Issuance, error) {
 	a, err := i.store.Agreement(ctx, i.rules.Service, id)
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && (a.Assurance != Consent || a.State == AgreementRevoked):
-		return Issued{}, ErrRevoked
+		return Issuance{}, ErrRevoked
 	case err != nil:
-		return Issued{}, fmt.Errorf("looking up the consent: %w", err)
+		return Issuance{}, fmt.Errorf("looking up the consent: %w", err)
 	case a.State == AgreementPending:
-		return Issued{State: AgreementPending, AgreementID: id}, nil
+		return Issuance{State: AgreementPending, AgreementID: id}, nil
 	}
 	if offered := i.terms.Offer().Digest; a.PolicyDigest != offered {
-		return Issued{}, &PolicyChangedError{Agreed: a.PolicyDigest, Offered: offered}
+		return Issuance{}, &PolicyChangedError{Agreed: a.PolicyDigest, Offered: offered}
 	}
 	if i.rules.Freshness == FreshnessRequired {
-		return Issued{}, ErrFreshRequired
+		return Issuance{}, ErrFreshRequired
 	}
 	if err := i.stillAdmitted(ctx, a); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if len(requested) == 0 {
 		requested = nil
 	}
 	if requested, err = normalScope(requested); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	covered, uncovered := narrowScope(a.Scope, requested)
 	scope, err := i.scope(ctx, a, covered, uncovered)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	t := i.token(a, scope, covered, i.now())
 	t.Resource = resource
 	token, claims, err := i.issue(ctx, t)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
-	return Issued{State: AgreementActive, AgreementID: id, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
+	return Issuance{State: AgreementActive, AgreementID: id, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
 // stillAdmitted holds a consent against the admission of now: without open admission, the operator has to have let its agent in.

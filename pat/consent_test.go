@@ -39,7 +39,7 @@ func (w *world) consented(tb testing.TB, change ...func(*pat.ConsentRequest)) pa
 	return a
 }
 
-func (w *world) consentedToken(tb testing.TB, id pat.AgreementID) pat.Issued {
+func (w *world) consentedToken(tb testing.TB, id pat.AgreementID) pat.Issuance {
 	tb.Helper()
 	issued, err := w.issuer.ConsentedToken(tb.Context(), id, resource, nil)
 	if err != nil {
@@ -140,36 +140,36 @@ func TestWhatAConsentCannotDo(t *testing.T) {
 var errTooMany = errors.New("too many")
 
 func TestWhatEndsAConsent(t *testing.T) {
-	revoke := func(kind pat.RevocationKind, subject func(pat.Issued) string) func(*testing.T, *world, pat.Issued) {
-		return func(t *testing.T, w *world, i pat.Issued) {
+	revoke := func(kind pat.RevocationKind, subject func(pat.Issuance) string) func(*testing.T, *world, pat.Issuance) {
+		return func(t *testing.T, w *world, i pat.Issuance) {
 			t.Helper()
 			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: kind, Subject: subject(i), Reason: "test"}))
 		}
 	}
 	for name, tt := range map[string]struct {
-		end   func(*testing.T, *world, pat.Issued)
+		end   func(*testing.T, *world, pat.Issuance)
 		token error // of the PAT there is
 		next  error // of a further one
 	}{
-		"its bearer": {func(t *testing.T, w *world, i pat.Issued) {
+		"its bearer": {func(t *testing.T, w *world, i pat.Issuance) {
 			t.Helper()
 			noError(t, w.issuer.RevokeToken(t.Context(), i.Token))
 		}, pat.ErrRevoked, pat.ErrRevoked},
 		"the operator, by one PAT": {
-			revoke(pat.RevokedToken, func(i pat.Issued) string { return string(i.Claims.ID) }), pat.ErrRevoked, pat.ErrRevoked,
+			revoke(pat.RevokedToken, func(i pat.Issuance) string { return string(i.Claims.ID) }), pat.ErrRevoked, pat.ErrRevoked,
 		},
 		"the operator, by the agreement": {
-			revoke(pat.RevokedAgreement, func(i pat.Issued) string { return string(i.AgreementID) }), pat.ErrRevoked, pat.ErrRevoked,
+			revoke(pat.RevokedAgreement, func(i pat.Issuance) string { return string(i.AgreementID) }), pat.ErrRevoked, pat.ErrRevoked,
 		},
 		"the operator, by the agent": {
-			revoke(pat.RevokedAgent, func(i pat.Issued) string { return string(i.Claims.Subject) }), pat.ErrBlocked, pat.ErrBlocked,
+			revoke(pat.RevokedAgent, func(i pat.Issuance) string { return string(i.Claims.Subject) }), pat.ErrBlocked, pat.ErrBlocked,
 		},
-		"another policy": {func(t *testing.T, w *world, _ pat.Issued) {
+		"another policy": {func(t *testing.T, w *world, _ pat.Issuance) {
 			t.Helper()
 			w.terms = &terms{offer: offerOf(t, policyV2), limit: w.terms.limit}
 			w.reissue(t)
 		}, nil, pat.ErrPolicyChanged}, // the PAT is refused by Claims.Agreed
-		"admission of known agents": {func(t *testing.T, w *world, _ pat.Issued) {
+		"admission of known agents": {func(t *testing.T, w *world, _ pat.Issuance) {
 			t.Helper()
 			w.rules.Admission = pat.AdmitAllowlist
 			w.reissue(t)
@@ -180,7 +180,7 @@ func TestWhatEndsAConsent(t *testing.T) {
 			a := w.consented(t)
 			first, second := w.consentedToken(t, a.ID), w.consentedToken(t, a.ID)
 			tt.end(t, w, first)
-			for _, i := range []pat.Issued{first, second} {
+			for _, i := range []pat.Issuance{first, second} {
 				if _, err := w.verify(t, i.Token); !errors.Is(err, tt.token) {
 					t.Errorf("a PAT: %v, want %v", err, tt.token)
 				}

@@ -34,7 +34,7 @@ func TestTheCurrentPATOfAnAgent(t *testing.T) {
 		}
 		return claims.ID
 	}
-	agreed := func() pat.Issued {
+	agreed := func() pat.Issuance {
 		t.Helper()
 		w.advance(t, time.Second)
 		issued, err := w.issueEnvelope(t, w.envelope(t, alice))

@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Declared is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a
+// Declaration is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a
 // member of a fresh agreement's payload, and a claim of every PAT issued under that agreement. So a decision of the
 // policy that depends on it holds for each call and can be proved later.
-type Declared map[string][]string
+type Declaration map[string][]string
 
 // The bounds of Declared. All of it goes into each PAT.
 const (
@@ -29,7 +29,7 @@ var declaredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
 // Check returns an error that names the first fault of d, or nil. Accepted are at most 16 names of letters, digits and
 // _ . -, each with 1 to 16 texts of at most 200 bytes, 2 KiB in all.
-func (d Declared) Check() error {
+func (d Declaration) Check() error {
 	if len(d) > maxDeclared {
 		return fmt.Errorf("has %d names: at most %d", len(d), maxDeclared)
 	}
@@ -65,7 +65,7 @@ func containsUnprintable(s string) bool {
 }
 
 // readDeclared reads the member or claim: an object whose members are a text or a list of texts. A missing one is nil.
-func readDeclared(v any, present bool) (Declared, error) {
+func readDeclared(v any, present bool) (Declaration, error) {
 	if !present {
 		return nil, nil //nolint:nilnil // nothing was declared
 	}
@@ -73,7 +73,7 @@ func readDeclared(v any, present bool) (Declared, error) {
 	if !ok {
 		return nil, errors.New("want an object")
 	}
-	d := make(Declared, len(tree))
+	d := make(Declaration, len(tree))
 	for name, value := range tree {
 		if text, ok := value.(string); ok {
 			d[name] = []string{text}
@@ -91,9 +91,9 @@ func readDeclared(v any, present bool) (Declared, error) {
 	return d, nil
 }
 
-// Declared is what the agent declared when it agreed. It is read from the signed payload, so the record has no field
+// Declaration is what the agent declared when it agreed. It is read from the signed payload, so the record has no field
 // for it.
-func (a Agreement) Declared() Declared {
+func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {
 		return nil
 	}

@@ -21,7 +21,7 @@ func BenchmarkADetachedSignatureOfNobody(b *testing.B) {
 		b.Fatal(err)
 	}
 	past := []Offer{offer, offer, offer, offer, offer, offer, offer, offer}
-	p := Presented{AgentID: "agent", Key: key, Signed: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x55}, 4096/8))}
+	p := Presentation{AgentID: "agent", Key: key, Signed: base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{0x55}, 4096/8))}
 	for b.Loop() {
 		if _, err := verifyPresented(p, Recipient{Issuer: "shop.example"}, offer, past); err == nil {
 			b.Fatal("it verified")

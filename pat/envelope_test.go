@@ -67,7 +67,7 @@ func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*envelo
 	return must(json.Marshal(e.envelope.Sign(e.key)))
 }
 
-func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issued, error) {
+func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issuance, error) {
 	tb.Helper()
 	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: string(target(tb))}})
 }

@@ -161,7 +161,7 @@ func (e *ScopeFormError) Error() string { return e.Reason }
 func (e *ScopeFormError) Unwrap() error { return ErrBadScope }
 
 // A ScopeError carries the reasons why nothing was granted.
-type ScopeError struct{ Omitted []Omitted }
+type ScopeError struct{ Omitted []OmittedEntry }
 
 func (e *ScopeError) Error() string { return ErrNothingGranted.Error() }
 

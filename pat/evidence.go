@@ -29,7 +29,7 @@ type Evidence interface {
 	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not check the time:
 	// Accepted.Expires is the end of the time in which the agreement is valid. Errors are of kind ErrBadSignature, ErrBadAgreement,
 	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
-	Verify(issuer string, offer Offer) (Signer, Accepted, error)
+	Verify(issuer string, offer Offer) (Signer, Acceptance, error)
 }
 
 // A Signer is who signed.
@@ -40,19 +40,19 @@ type Signer struct {
 
 // presentedEvidence is an agreement in one of the forms of this package.
 type presentedEvidence struct {
-	Presented
+	Presentation
 	to   Recipient
 	past []Offer
 }
 
 // Verify implements Evidence.
-func (p presentedEvidence) Verify(_ string, offer Offer) (Signer, Accepted, error) {
-	accepted, err := verifyPresented(p.Presented, p.to, offer, p.past)
+func (p presentedEvidence) Verify(_ string, offer Offer) (Signer, Acceptance, error) {
+	accepted, err := verifyPresented(p.Presentation, p.to, offer, p.past)
 	return Signer{p.AgentID, p.Key}, accepted, err
 }
 
 // verifyEvidenceOf verifies Evidence, but for its time.
-func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Accepted, error) {
+func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Acceptance, error) {
 	if own, ok := e.(presentedEvidence); ok {
 		return own.Verify(issuer, offer)
 	}
@@ -60,16 +60,16 @@ func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Accepted,
 }
 
 // verifyForm verifies Evidence in a Form, but for its time.
-func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Accepted, error) {
+func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, error) {
 	signer, accepted, err := e.Verify(issuer, offer)
 	if err != nil {
 		if mismatch, ok := errors.AsType[*PolicyMismatchError](err); ok {
 			mismatch.SignedDigest = bounded(mismatch.SignedDigest)
 		}
-		return Signer{}, Accepted{}, err
+		return Signer{}, Acceptance{}, err
 	}
 	if accepted.Scope, err = normalScope(accepted.Scope); err != nil {
-		return Signer{}, Accepted{}, &AgreementError{"scope", err.Error()}
+		return Signer{}, Acceptance{}, &AgreementError{"scope", err.Error()}
 	}
 	accepted.Assurance, accepted.UID, accepted.Digest = Fresh, offer.UID, offer.Digest
 	return signer, accepted, nil

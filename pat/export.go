@@ -21,8 +21,8 @@ const (
 	MaxExport = 6 << 20
 )
 
-// An Exported agreement is one whose bundle verified.
-type Exported struct {
+// An ExportedAgreement agreement is one whose bundle verified.
+type ExportedAgreement struct {
 	Agreement Agreement
 	Policy    PolicyDocument
 }
@@ -89,18 +89,18 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 // policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is the gateway's: it proves
 // what the gateway saw, and nothing about anyone else. The id, the state and the times (but for the five minutes around a fresh
 // agreement) are claims of the exporter only. The error is of kind ErrBadExport.
-func VerifyExport(raw []byte, forms []Form) (Exported, error) {
+func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
-		return Exported{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
 	}
 	tree, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Exported{}, errorOfKind(ErrBadExport, "the bundle: %v", err)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle: %v", err)
 	}
 	top := exportReader{tree: tree}
 	ra, rp := exportReader{tree: top.object("agreement")}, exportReader{tree: top.object("policy")}
 	if top.text("type") != exportType || top.text("version") != exportVersion {
-		return Exported{}, errorOfKind(ErrBadExport, "that is not a %s of version %s", exportType, exportVersion)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "that is not a %s of version %s", exportType, exportVersion)
 	}
 	assurance, keyed := Assurance(ra.text("assurance")), "agent_public_key"
 	var keyID keys.ID
@@ -109,7 +109,7 @@ func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 	} else {
 		keyID = keys.ID(ra.text("jkt"))
 	}
-	e := Exported{Agreement{
+	e := ExportedAgreement{Agreement{
 		ID: AgreementID(ra.text("id")), Service: ra.text("service"), Issuer: ra.text("issuer"), AgentID: AgentID(ra.text("agent_id")),
 		PublicKey: ra.bytes(keyed), KeyID: keyID, PolicyUID: ra.text("policy_uid"), PolicyDigest: ra.text("policy_digest"),
 		Assurance: assurance, Form: ra.text("form"), Signed: ra.bytes("signed"), Signature: ra.bytes("signature"),
@@ -119,10 +119,10 @@ func VerifyExport(raw []byte, forms []Form) (Exported, error) {
 		FirstOffered: rp.time("first_offered"),
 	}}
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
-		return Exported{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
 	}
 	if err := verifyEvidence(e.Agreement, e.Policy, forms); err != nil {
-		return Exported{}, err
+		return ExportedAgreement{}, err
 	}
 	return e, nil
 }
@@ -149,7 +149,7 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 	if a.Signed != nil {
 		return errorOfKind(ErrBadExport, "a JWS holds what it signs; the bundle holds something beside it")
 	}
-	presented := Presented{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}
+	presented := Presentation{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}
 	accepted, err := verifyAgreementJWS(presented, Recipient{Issuer: a.Issuer}, offer)
 	switch {
 	case err != nil:

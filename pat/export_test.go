@@ -18,7 +18,7 @@ func exports(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	w := newWorld(tb)
 	out := map[string][]byte{}
-	stored := func(name string, issued pat.Issued) {
+	stored := func(name string, issued pat.Issuance) {
 		tb.Helper()
 		a, err := w.store.Agreement(tb.Context(), service, issued.AgreementID)
 		if err != nil {

@@ -134,7 +134,7 @@ func DigestOf(data []byte) string {
 }
 
 // signedBy tries the byte forms of the policy and returns the one that a detached signature verifies over.
-func (o Offer) signedBy(d keys.Detached) (f form, scheme string, ok bool) {
+func (o Offer) signedBy(d keys.DetachedSignature) (f form, scheme string, ok bool) {
 	for _, f := range o.forms {
 		if scheme, ok := d.Verify(f.text, f.sum, ""); ok {
 			return f, scheme, true

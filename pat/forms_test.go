@@ -51,7 +51,7 @@ func read(tb testing.TB, name string) []byte {
 // verifiedForm returns the form of the offer over which a detached signature over text verifies.
 func verifiedForm(tb testing.TB, o pat.Offer, text []byte) (string, error) {
 	tb.Helper()
-	a, err := pat.VerifyAgreement(pat.Presented{
+	a, err := pat.VerifyAgreement(pat.Presentation{
 		AgentID: "a", Signed: hex.EncodeToString(ed25519.Sign(edKey(), text)), Key: keyOf(tb, edKey()),
 	}, recipient, o, nil, noon)
 	return a.Form, err

@@ -149,9 +149,9 @@ func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) 
 	for _, e := range requested {
 		switch uid := strings.TrimSuffix(e, ":execute"); {
 		case !slices.Contains(offered, uid):
-			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: "INTENT_NOT_FOUND"})
+			s.Omitted = append(s.Omitted, pat.OmittedEntry{Entry: e, Reason: "INTENT_NOT_FOUND"})
 		case uid == buy && r.Assurance != pat.Fresh:
-			s.Omitted = append(s.Omitted, pat.Omitted{Entry: e, Reason: reason.FreshAgreementRequired})
+			s.Omitted = append(s.Omitted, pat.OmittedEntry{Entry: e, Reason: reason.FreshAgreementRequired})
 		default:
 			s.Entries = append(s.Entries, e)
 		}
@@ -257,7 +257,7 @@ func (w *world) static(tb testing.TB, agentID string, key ed25519.PrivateKey) pa
 	}
 }
 
-func (w *world) issue(tb testing.TB, r pat.IssueRequest) pat.Issued {
+func (w *world) issue(tb testing.TB, r pat.IssueRequest) pat.Issuance {
 	tb.Helper()
 	issued, err := w.issuer.Issue(tb.Context(), r)
 	if err != nil {

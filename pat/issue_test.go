@@ -84,7 +84,7 @@ func TestStaticAgreementIsContained(t *testing.T) {
 	if err != nil || c.Assurance != pat.Static || !slices.Equal(c.Scope, []string{search + ":execute"}) {
 		t.Fatalf("%+v, %v", c, err)
 	}
-	if want := []pat.Omitted{{Entry: buy + ":execute", Reason: "FRESH_AGREEMENT_REQUIRED"}}; !slices.Equal(issued.Omitted, want) {
+	if want := []pat.OmittedEntry{{Entry: buy + ":execute", Reason: "FRESH_AGREEMENT_REQUIRED"}}; !slices.Equal(issued.Omitted, want) {
 		t.Errorf("omitted %v", issued.Omitted)
 	}
 	if again := w.issue(t, r); again.AgreementID != issued.AgreementID || again.Claims.ID == issued.Claims.ID {
@@ -273,7 +273,7 @@ func TestOnePATForAnAgreementThatWasPending(t *testing.T) {
 
 func TestScope(t *testing.T) {
 	w := newWorld(t)
-	entries := func(r pat.IssueRequest) ([]string, []pat.Omitted) {
+	entries := func(r pat.IssueRequest) ([]string, []pat.OmittedEntry) {
 		t.Helper()
 		i := w.issue(t, r)
 		return i.Claims.Scope, i.Omitted
@@ -282,7 +282,7 @@ func TestScope(t *testing.T) {
 	r.Scope = []string{search, search + ":execute", "shop.example:nothing:v1"}
 	got, omitted := entries(r)
 	if !slices.Equal(got, []string{search + ":execute"}) ||
-		!slices.Equal(omitted, []pat.Omitted{{Entry: "shop.example:nothing:v1:execute", Reason: "INTENT_NOT_FOUND"}}) {
+		!slices.Equal(omitted, []pat.OmittedEntry{{Entry: "shop.example:nothing:v1:execute", Reason: "INTENT_NOT_FOUND"}}) {
 		t.Errorf("%v, omitted %v", got, omitted)
 	}
 	signed := func(c *pat.AgreementClaims) { c.Scope = []string{search} }
@@ -292,7 +292,7 @@ func TestScope(t *testing.T) {
 	r = w.fresh(t, "c", newEd(), signed)
 	r.Scope = []string{buy, search}
 	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) ||
-		!slices.Equal(omitted, []pat.Omitted{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
+		!slices.Equal(omitted, []pat.OmittedEntry{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
 		t.Errorf("beyond the agreement: %v, %v", got, omitted)
 	}
 	r = w.fresh(t, "d", newEd(), signed)

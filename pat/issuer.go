@@ -97,80 +97,80 @@ func IssueRequestOf(agreement string) (IssueRequest, error) {
 	return IssueRequest{AgentID: agentID, SignedPolicy: agreement, PublicKey: jwk}, nil
 }
 
-// Issued is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
+// Issuance is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
 // first.
-type Issued struct {
+type Issuance struct {
 	State       AgreementState // active, or pending: then there is no PAT yet
 	AgreementID AgreementID
 	Token       string // the PAT: a secret
 	Claims      *Claims
-	Omitted     []Omitted
+	Omitted     []OmittedEntry
 }
 
 // Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported,
 // keys.ErrWeak, those of VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
-func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issued, error) {
+func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {
 		key, err := keys.ParseValue(r.PublicKey)
 		if err != nil {
-			return Issued{}, err
+			return Issuance{}, err
 		}
 		agentID, err := ParseAgentID(r.AgentID)
 		if err != nil {
-			return Issued{}, err
+			return Issuance{}, err
 		}
-		e = presentedEvidence{Presented{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.recipient(), i.terms.Past()}
+		e = presentedEvidence{Presentation{AgentID: agentID, Signed: r.SignedPolicy, Key: key}, i.rules.recipient(), i.terms.Past()}
 	}
 	requested, err := normalScope(r.Scope)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
-	v := verified{offer: i.terms.Offer()}
+	v := verifiedAgreement{offer: i.terms.Offer()}
 	err = verifying.inTurn(ctx, func() (err error) {
 		v.Signer, v.accepted, err = verifyEvidenceOf(e, i.rules.Issuer, v.offer)
 		return err
 	})
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	return i.keep(ctx, v, requested, r.Admit)
 }
 
-// A verified agreement is one whose signature is good, under the policy offered; its time is not yet held.
-type verified struct {
+// A verifiedAgreement agreement is one whose signature is good, under the policy offered; its time is not yet held.
+type verifiedAgreement struct {
 	Signer
 
-	accepted Accepted
+	accepted Acceptance
 	offer    Offer
 }
 
 // keep admits the agent of a verified agreement, keeps the agreement, and issues the PAT for it.
-func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit func() error) (Issued, error) {
+func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []string, admit func() error) (Issuance, error) {
 	agentID, key, accepted, offer := v.ID, v.Key, v.accepted, v.offer
 	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
-		return Issued{}, ErrFreshRequired
+		return Issuance{}, ErrFreshRequired
 	}
 	now := i.now()
 	agreement := i.agreement(agentID, key, accepted, now)
 	if accepted.stale(now) && !i.wasPending(ctx, agreement) {
-		return Issued{}, ErrAgreementStale
+		return Issuance{}, ErrAgreementStale
 	}
 	if err := admitted(admit); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if err := i.mayHold(ctx, agentID, key); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	approved, listed, err := i.admit(ctx, agentID, key.Thumbprint(), accepted.Assurance)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	covered, uncovered := narrowScope(accepted.Scope, requested)
 	scope, err := i.scope(ctx, agreement, covered, uncovered)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if !approved {
 		agreement.State = AgreementPending
@@ -180,10 +180,10 @@ func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit
 		Agreement: agreement, Policy: document, Approved: listed, NonceUntil: accepted.nonceUntil(now), Reserved: i.reserved(agentID, key),
 	})
 	if err != nil {
-		return Issued{}, i.refuseAgreement(err, agentID, key.Thumbprint())
+		return Issuance{}, i.refuseAgreement(err, agentID, key.Thumbprint())
 	}
 	if agreement.State != AgreementActive {
-		return Issued{State: AgreementPending, AgreementID: agreement.ID}, nil
+		return Issuance{State: AgreementPending, AgreementID: agreement.ID}, nil
 	}
 	record := i.token(agreement, scope, covered, now)
 	if agreement.Assurance == Fresh && agreement.CreatedAt.Before(now) { // it was pending
@@ -192,9 +192,9 @@ func (i *Issuer) keep(ctx context.Context, v verified, requested []string, admit
 	}
 	token, claims, err := i.issue(ctx, record)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
-	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
+	return Issuance{State: AgreementActive, AgreementID: agreement.ID, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
 func admitted(admit func() error) error {
@@ -217,7 +217,7 @@ func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID keys.ID) erro
 	}
 }
 
-func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Accepted, now time.Time) Agreement {
+func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Acceptance, now time.Time) Agreement {
 	return Agreement{
 		ID: agreementID(i.rules.Service, key.Thumbprint(), a, now), Service: i.rules.Service, Issuer: i.rules.Issuer, AgentID: agentID,
 		KeyID: key.Thumbprint(), PublicKey: key.SPKI(), PolicyUID: a.UID, PolicyDigest: a.Digest,
@@ -228,7 +228,7 @@ func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Accepted, now time.T
 
 // agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent
 // which waits for approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
-func agreementID(service string, key keys.ID, a Accepted, now time.Time) AgreementID {
+func agreementID(service string, key keys.ID, a Acceptance, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {
 			return AgreementID(id.String())
@@ -286,7 +286,7 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 
 // scope returns what the terms grant to the agent. Entries that the agreement itself leaves out are among the omitted
 // ones.
-func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []Omitted) (Scope, error) {
+func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
 	}

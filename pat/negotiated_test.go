@@ -33,7 +33,7 @@ type negotiating struct {
 	Admit func() error
 }
 
-func (w *world) issueNegotiated(tb testing.TB, r negotiating) (pat.Issued, error) {
+func (w *world) issueNegotiated(tb testing.TB, r negotiating) (pat.Issuance, error) {
 	tb.Helper()
 	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: r.Evidence, Scope: r.Scope, Admit: r.Admit})
 }

@@ -92,8 +92,8 @@ type Token struct {
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
-	Declared     Declared // of the agreement, where it is stored; a Store does not store it here
-	Resource     string   // see Claims.Resource; a Store does not store it
+	Declared     Declaration // of the agreement, where it is stored; a Store does not store it here
+	Resource     string      // see Claims.Resource; a Store does not store it
 	SigningKeyID keys.ID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time

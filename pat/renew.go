@@ -27,60 +27,60 @@ type RenewRequest struct {
 // accepted and the policy charges nothing, and only within a day of the agreement. Errors: those of
 // Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired, ErrProofReplayed, ErrNotAdmitted,
 // ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
-func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issued, error) {
+func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	now := i.now()
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if r.SenderKey != "" && r.SenderKey != claims.KeyID {
-		return Issued{}, errorOfKind(ErrInvalid, "the PAT is another key's than the sender's")
+		return Issuance{}, errorOfKind(ErrInvalid, "the PAT is another key's than the sender's")
 	}
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if claims.Assurance == Consent { // its successors come of ConsentedToken
-		return Issued{}, ErrProofRequired
+		return Issuance{}, ErrProofRequired
 	}
 	if err := admitted(r.Admit); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	old, agreement, err := i.renewable(ctx, claims, now)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	proof, err := i.renewalProof(r, claims, agreement, now)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if approved, _, err := i.admit(ctx, claims.Subject, claims.KeyID, claims.Assurance); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	} else if !approved {
-		return Issued{}, ErrNotAdmitted
+		return Issuance{}, ErrNotAdmitted
 	}
 	scope, err := i.scope(ctx, agreement, claims.Scope, nil)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	next := i.token(agreement, scope, claims.Scope, now)
 	next.Family = old.Family
 	if proof == nil {
 		if err := i.renewWithoutProof(&next, scope, agreement); err != nil {
-			return Issued{}, err
+			return Issuance{}, err
 		}
 	}
 	if _, _, err := i.sign(ctx, &next); err != nil { // what cannot be signed must not be recorded
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	if next, err = i.succeed(ctx, old, next, proof, r.Proved != nil, claims); err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
 	next.Declared = agreement.Declared()
 	text, renewed, err := i.sign(ctx, &next)
 	if err != nil {
-		return Issued{}, err
+		return Issuance{}, err
 	}
-	return Issued{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
+	return Issuance{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
 }
 
 // renewable returns the records of a PAT that may have a successor. A PAT that was renewed more than a minute ago may

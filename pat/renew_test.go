@@ -11,7 +11,7 @@ import (
 )
 
 // provedRenewal returns a renewal of a PAT with a proof by the key.
-func (w *world) renewalWithProof(tb testing.TB, i pat.Issued, key ed25519.PrivateKey) pat.RenewRequest {
+func (w *world) renewalWithProof(tb testing.TB, i pat.Issuance, key ed25519.PrivateKey) pat.RenewRequest {
 	tb.Helper()
 	proof, err := pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.RenewDigest(i.Claims.ID))},
 		w.now())
@@ -21,7 +21,7 @@ func (w *world) renewalWithProof(tb testing.TB, i pat.Issued, key ed25519.Privat
 	return pat.RenewRequest{Token: i.Token, Proof: proof}
 }
 
-func (w *world) renew(tb testing.TB, r pat.RenewRequest) pat.Issued {
+func (w *world) renew(tb testing.TB, r pat.RenewRequest) pat.Issuance {
 	tb.Helper()
 	i, err := w.issuer.Renew(tb.Context(), r)
 	if err != nil {
@@ -99,83 +99,83 @@ func TestRenewalInTheGrace(t *testing.T) {
 func TestRenewalsThatAreRefused(t *testing.T) {
 	key := newEd()
 	for name, tt := range map[string]struct {
-		spoil func(*testing.T, *world, pat.Issued, *pat.RenewRequest)
+		spoil func(*testing.T, *world, pat.Issuance, *pat.RenewRequest)
 		want  error
 	}{
-		"as it should be": {func(*testing.T, *world, pat.Issued, *pat.RenewRequest) {}, nil},
-		"without proof, nothing charged": {func(_ *testing.T, _ *world, _ pat.Issued, r *pat.RenewRequest) {
+		"as it should be": {func(*testing.T, *world, pat.Issuance, *pat.RenewRequest) {}, nil},
+		"without proof, nothing charged": {func(_ *testing.T, _ *world, _ pat.Issuance, r *pat.RenewRequest) {
 			r.Proof = ""
 		}, nil},
-		"without proof, something charged": {func(_ *testing.T, w *world, _ pat.Issued, r *pat.RenewRequest) {
+		"without proof, something charged": {func(_ *testing.T, w *world, _ pat.Issuance, r *pat.RenewRequest) {
 			r.Proof, w.terms.charges = "", true
 		}, pat.ErrProofRequired},
-		"without proof, freshness required": {func(t *testing.T, w *world, _ pat.Issued, r *pat.RenewRequest) {
+		"without proof, freshness required": {func(t *testing.T, w *world, _ pat.Issuance, r *pat.RenewRequest) {
 			t.Helper()
 			r.Proof, w.rules.Freshness = "", pat.FreshnessRequired
 			w.reissue(t)
 		}, pat.ErrProofRequired},
-		"proof by another key": {func(t *testing.T, w *world, i pat.Issued, r *pat.RenewRequest) {
+		"proof by another key": {func(t *testing.T, w *world, i pat.Issuance, r *pat.RenewRequest) {
 			t.Helper()
 			*r = w.renewalWithProof(t, i, newEd())
 		}, pat.ErrBadSignature},
-		"proof of a call": {func(_ *testing.T, w *world, i pat.Issued, r *pat.RenewRequest) {
+		"proof of a call": {func(_ *testing.T, w *world, i pat.Issuance, r *pat.RenewRequest) {
 			r.Proof = must(pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.ExecuteDigest(search, nil))},
 				w.now()))
 		}, pat.ErrBadProof},
-		"old proof": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"old proof": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.advance(t, 6*time.Minute)
 		}, pat.ErrBadProof},
-		"no PAT": {func(_ *testing.T, _ *world, _ pat.Issued, r *pat.RenewRequest) { r.Token = "" }, pat.ErrMissing},
-		"revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
+		"no PAT": {func(_ *testing.T, _ *world, _ pat.Issuance, r *pat.RenewRequest) { r.Token = "" }, pat.ErrMissing},
+		"revoked": {func(t *testing.T, w *world, i pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(i.Claims.ID)}))
 		}, pat.ErrRevoked},
-		"agreement revoked": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
+		"agreement revoked": {func(t *testing.T, w *world, i pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(i.AgreementID)}))
 		}, pat.ErrRevoked},
-		"agreement revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
+		"agreement revoked by another process": {func(t *testing.T, w *world, i pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.store.Revoke(t.Context(), pat.Revocation{
 				Service: service, Kind: pat.RevokedAgreement, Subject: string(i.AgreementID),
 				At: w.now(), Until: w.now().Add(time.Hour),
 			}))
 		}, pat.ErrRevoked},
-		"revoked by another process": {func(t *testing.T, w *world, i pat.Issued, _ *pat.RenewRequest) {
+		"revoked by another process": {func(t *testing.T, w *world, i pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.store.Revoke(t.Context(),
 				pat.Revocation{Service: service, Kind: pat.RevokedToken, Subject: string(i.Claims.ID), At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrRevoked},
-		"agent blocked": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"agent blocked": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent", Reason: "abuse"}))
 		}, pat.ErrBlocked},
-		"agent blocked by another process": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"agent blocked by another process": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			noError(t, w.store.Revoke(t.Context(),
 				pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "agent", At: w.now(), Until: w.now().Add(time.Hour)}))
 		}, pat.ErrBlocked},
-		"policy changed": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"policy changed": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.terms.offer = offerOf(t, policyV2)
 		}, pat.ErrPolicyChanged},
-		"no longer admitted": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"no longer admitted": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.rules.Admission = pat.AdmitAllowlist
 			w.reissue(t)
 		}, pat.ErrNotAdmitted},
-		"approval withdrawn": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"approval withdrawn": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.rules.Admission = pat.AdmitApproval
 			w.reissue(t)
 		}, pat.ErrNotAdmitted},
-		"id reserved since": {func(t *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) {
+		"id reserved since": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.rules.Allow = []pat.Known{{AgentID: "agent", KeyID: keyOf(t, edKey()).Thumbprint()}}
 			w.reissue(t)
 		}, pat.ErrAgentIDTaken},
-		"an old view": {func(_ *testing.T, w *world, _ pat.Issued, _ *pat.RenewRequest) { w.add(1100 * time.Millisecond) }, pat.ErrUnavailable},
+		"an old view": {func(_ *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) { w.add(1100 * time.Millisecond) }, pat.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -248,15 +248,15 @@ func TestNoAgreementIsRenewedBeyondADayWithoutProof(t *testing.T) {
 
 // A stolen PAT is renewed by the thief: whoever ends it ends what came of it as well.
 func TestRevokingAPATEndsWhatCameOfIt(t *testing.T) {
-	for name, revoke := range map[string]func(w *world, first, second, third pat.Issued) error{
-		"the first, by the operator": func(w *world, first, _, _ pat.Issued) error {
+	for name, revoke := range map[string]func(w *world, first, second, third pat.Issuance) error{
+		"the first, by the operator": func(w *world, first, _, _ pat.Issuance) error {
 			return w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(first.Claims.ID), Reason: "stolen"})
 		},
-		"the first, by its bearer": func(w *world, first, _, _ pat.Issued) error { return w.issuer.RevokeToken(t.Context(), first.Token) },
-		"the second, by its bearer": func(w *world, _, second, _ pat.Issued) error {
+		"the first, by its bearer": func(w *world, first, _, _ pat.Issuance) error { return w.issuer.RevokeToken(t.Context(), first.Token) },
+		"the second, by its bearer": func(w *world, _, second, _ pat.Issuance) error {
 			return w.issuer.RevokeToken(t.Context(), second.Token)
 		},
-		"the last, by the operator": func(w *world, _, _, third pat.Issued) error {
+		"the last, by the operator": func(w *world, _, _, third pat.Issuance) error {
 			return w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(third.Claims.ID), Reason: "stolen"})
 		},
 	} {

@@ -22,7 +22,7 @@ func TestRevocation(t *testing.T) {
 			hit := w.issue(t, w.fresh(t, "agent", key))
 			second := w.issue(t, w.fresh(t, "agent", key))
 			third := w.issue(t, w.fresh(t, "bystander", bystander))
-			for _, i := range []pat.Issued{hit, second, third} { // into the cache
+			for _, i := range []pat.Issuance{hit, second, third} { // into the cache
 				if _, err := w.verify(t, i.Token); err != nil {
 					t.Fatal(err)
 				}
@@ -38,7 +38,7 @@ func TestRevocation(t *testing.T) {
 			if kind == pat.RevokedAgent {
 				want = pat.ErrBlocked
 			}
-			check := func(when string, i pat.Issued, want error) {
+			check := func(when string, i pat.Issuance, want error) {
 				t.Helper()
 				if _, err := w.verify(t, i.Token); !errors.Is(err, want) {
 					t.Errorf("%s: %v, want %v", when, err, want)
@@ -104,7 +104,7 @@ func TestRevocationByPossession(t *testing.T) {
 	}
 }
 
-func issuedPayload(tb testing.TB, i pat.Issued) []byte {
+func issuedPayload(tb testing.TB, i pat.Issuance) []byte {
 	tb.Helper()
 	parts := slices.Collect(func(yield func(string) bool) {
 		start := 0

@@ -47,13 +47,13 @@ type ScopeRequest struct {
 // A Scope is what an agent may have.
 type Scope struct {
 	Entries []string // granted: <intent_uid>:execute (or <namespace>:*:*:execute), without duplicates
-	Omitted []Omitted
+	Omitted []OmittedEntry
 	Limit   limit.Rate // the claim lmt
 	Charges bool       // the policy charges for something; then renewal needs a proof of key
 }
 
-// An Omitted entry of a scope was requested (or offered) but not granted, for the Reason.
-type Omitted struct {
+// An OmittedEntry entry of a scope was requested (or offered) but not granted, for the Reason.
+type OmittedEntry struct {
 	Entry  string        `json:"entry"`
 	Reason reason.Reason `json:"reason"`
 }
@@ -108,7 +108,7 @@ func scopeClaim(granted, requested []string) []string {
 
 // narrowScope splits requested into what the signed scope covers and what it does not. A nil signed scope covers everything; an empty
 // requested scope means all that was signed.
-func narrowScope(signed, requested []string) (covered []string, omitted []Omitted) {
+func narrowScope(signed, requested []string) (covered []string, omitted []OmittedEntry) {
 	if signed == nil {
 		return requested, nil
 	}
@@ -119,7 +119,7 @@ func narrowScope(signed, requested []string) (covered []string, omitted []Omitte
 		if permits(signed, strings.TrimSuffix(e, operation)) || slices.Contains(signed, e) {
 			covered = append(covered, e)
 		} else {
-			omitted = append(omitted, Omitted{e, reason.ScopeExceeded})
+			omitted = append(omitted, OmittedEntry{e, reason.ScopeExceeded})
 		}
 	}
 	return covered, omitted

@@ -70,7 +70,7 @@ type Admission struct {
 	Expires time.Duration
 	// Standing has the state of the limit of each in Taken, in the same order; with Replay, the present state of the limits that the call
 	// took when it was made.
-	Standing []limit.Standing
+	Standing []limit.Status
 	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
 	Replay *Execution
 }

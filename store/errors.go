@@ -49,7 +49,7 @@ var (
 
 // A LimitError rejects a call because a limit is used up.
 type LimitError struct {
-	limit.Standing
+	limit.Status
 	Principal  pat.Principal // empty: a counter that all agents share
 	RetryAfter time.Duration // until one more call can be admitted; 0 for a lifetime limit: never
 }

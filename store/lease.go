@@ -33,7 +33,7 @@ type Lease struct {
 	Slot  int64 // that the units are counted in; for one counter it never moves back
 	Units int64 // counted as used from now on; 0 where any of the demands was refused
 	// Standing has in Left what remains beside the units. For a refusal it is the standing of the refused limit.
-	limit.Standing
+	limit.Status
 	Ends    time.Duration // until the store's slot ends: from then on no call may be admitted with the units
 	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the last slot for dispatch
 	Refusal *LimitError   // nil, or: the limit is used up

@@ -18,8 +18,8 @@ import (
 // written it.
 var ErrPlain = errors.New("the answer is not encrypted, as the question was")
 
-// Asking configures a message that expects an answer.
-type Asking struct {
+// AskOptions configures a message that expects an answer.
+type AskOptions struct {
 	Encrypt  bool                // so that the relay reads neither the message nor the answer
 	Bound    bool                // with Encrypt: an answer that does not name the message is refused, as services of UIM name it
 	Progress func(wire.Progress) // receives the progress of the other agent; may be nil
@@ -27,7 +27,7 @@ type Asking struct {
 
 // Call sends a message, and returns the message that answers it, decrypted. It waits until ctx ends, with Listen or without it: other
 // messages stay for who listens. The error is one of Send or Poll, ErrPlain, or one of package e2e.
-func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message, error) {
+func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Message, error) {
 	digest := ""
 	if o.Encrypt {
 		var err error
@@ -44,7 +44,7 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message,
 		sent(nil)
 		return wire.Message{}, err
 	}
-	w := &waiting{
+	w := &replyWait{
 		id: receipt.MessageID, digest: digest, from: s.Recipient, came: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c,
 	}
 	sent(w)
@@ -53,7 +53,7 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o Asking) (wire.Message,
 }
 
 // Ask is Call for a request, and reads the response, whose Status reports whether the request succeeded.
-func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o Asking) (wire.Response, error) {
+func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o AskOptions) (wire.Response, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return wire.Response{}, fmt.Errorf("%w: the parameters are not JSON", ErrOptions)
@@ -106,7 +106,7 @@ type calls struct {
 	sync.Mutex
 	listening atomic.Int32 // calls of Listen, which bring answers too
 	open      map[wire.Key]*sends
-	waiting   map[string]*waiting // by the id of the message that was sent
+	waiting   map[string]*replyWait // by the id of the message that was sent
 }
 
 // sends are messages to one agent whose ids at the relay are not known yet.
@@ -116,11 +116,11 @@ type sends struct {
 }
 
 // sending begins a send that expects an answer. The function ends it; w is nil if nothing was sent.
-func (c *calls) sending(to wire.Key) func(w *waiting) {
+func (c *calls) sending(to wire.Key) func(w *replyWait) {
 	c.Lock()
 	defer c.Unlock()
 	if c.open == nil {
-		c.open, c.waiting = map[wire.Key]*sends{}, map[string]*waiting{}
+		c.open, c.waiting = map[wire.Key]*sends{}, map[string]*replyWait{}
 	}
 	s := c.open[to]
 	if s == nil {
@@ -128,7 +128,7 @@ func (c *calls) sending(to wire.Key) func(w *waiting) {
 		c.open[to] = s
 	}
 	s.n++
-	return func(w *waiting) {
+	return func(w *replyWait) {
 		c.Lock()
 		defer c.Unlock()
 		if w != nil {
@@ -141,7 +141,7 @@ func (c *calls) sending(to wire.Key) func(w *waiting) {
 	}
 }
 
-func (c *calls) drop(w *waiting) {
+func (c *calls) drop(w *replyWait) {
 	c.Lock()
 	defer c.Unlock()
 	delete(c.waiting, w.id)
@@ -178,18 +178,18 @@ func (c *calls) take(ctx context.Context, m wire.Message) bool {
 // answers bounds how many messages wait to be processed, such as progress reports.
 const answers = 64
 
-// waiting is for the answer to one message.
-type waiting struct {
+// replyWait is for the answer to one message.
+type replyWait struct {
 	id     string
 	digest string // of the body that was sent encrypted
 	from   wire.Key
 	came   chan wire.Message // by Listen
 	had    map[string]bool   // ids
-	o      Asking
+	o      AskOptions
 	c      *Client
 }
 
-func (w *waiting) wait(ctx context.Context) (wire.Message, error) {
+func (w *replyWait) wait(ctx context.Context) (wire.Message, error) {
 	pause := w.c.o.Reconnect
 	for round := 0; ; round++ {
 		asked := w.c.o.Now()
@@ -218,7 +218,7 @@ func (w *waiting) wait(ctx context.Context) (wire.Message, error) {
 }
 
 // poll asks for answers. Each second time it asks for those too that the relay has delivered, to a connection that is lost.
-func (w *waiting) poll(ctx context.Context, round int) (wire.Message, bool, error) {
+func (w *replyWait) poll(ctx context.Context, round int) (wire.Message, bool, error) {
 	f := Filter{InReplyTo: w.id, Sender: &w.from, Wait: pollWait}
 	if round%2 == 1 {
 		f.Status, f.Wait = wire.Delivered, 0
@@ -236,7 +236,7 @@ func (w *waiting) poll(ctx context.Context, round int) (wire.Message, bool, erro
 }
 
 // look reports whether a message is the answer.
-func (w *waiting) look(m wire.Message) (wire.Message, bool, error) {
+func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 	if m.Sender != w.from || m.Recipient != w.c.key || m.InReplyTo != w.id || w.had[m.ID] {
 		return wire.Message{}, false, nil
 	}

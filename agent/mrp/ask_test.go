@@ -61,7 +61,7 @@ func TestAsking(t *testing.T) {
 	var progress []wire.Progress
 	r, err := client(t, s).Ask(t.Context(), keyB, wire.Request{
 		Action: "text:translate", Params: map[string]any{"n": json.Number("12345678901234567890")},
-	}, mrp.Asking{Progress: func(p wire.Progress) { progress = append(progress, p) }})
+	}, mrp.AskOptions{Progress: func(p wire.Progress) { progress = append(progress, p) }})
 	result, _ := r.Result.(map[string]any)
 	if err != nil || r.Status != wire.ResponseOK || result["n"] != json.Number("12345678901234567890") {
 		t.Errorf("%+v, %v", r, err)
@@ -95,7 +95,7 @@ func TestAskingEncrypted(t *testing.T) {
 			}
 			return []string{answer("msg_1", c.contentType, c.body)}
 		})
-		r, err := client(t, s).Ask(t.Context(), keyB, wire.Request{Action: "x"}, mrp.Asking{Encrypt: true})
+		r, err := client(t, s).Ask(t.Context(), keyB, wire.Request{Action: "x"}, mrp.AskOptions{Encrypt: true})
 		if !errors.Is(err, c.want) || err == nil && (r.Fault == nil || r.Fault.Code != "no_such" || r.Fault.Message != "a ") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
@@ -125,7 +125,7 @@ func TestAskingWhileListening(t *testing.T) {
 	c := client(t, s)
 	var group sync.WaitGroup
 	group.Go(func() {
-		err := c.Listen(ctx, mrp.Listening{State: func(err error) {
+		err := c.Listen(ctx, mrp.ListenOptions{State: func(err error) {
 			if err == nil {
 				close(listening)
 			}
@@ -140,7 +140,7 @@ func TestAskingWhileListening(t *testing.T) {
 		}
 	})
 	<-listening
-	r, err := c.Ask(ctx, keyB, wire.Request{Action: "x"}, mrp.Asking{})
+	r, err := c.Ask(ctx, keyB, wire.Request{Action: "x"}, mrp.AskOptions{})
 	if err != nil || r.Result != json.Number("1") {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -15,8 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Listening is how messages are listened for. Its functions are called from several goroutines.
-type Listening struct {
+// ListenOptions is how messages are listened for. Its functions are called from several goroutines.
+type ListenOptions struct {
 	Seen     Seen // what is done with; nil: Remember()
 	Parallel int  // how many messages are in work at once; 0: 1
 	// PollOnly never makes a WebSocket. A relay may permit an agent only two.
@@ -47,7 +47,7 @@ const (
 //
 // The relay counts a message as delivered when the handler has processed it, but half a minute after it was written at the latest, and as
 // soon as it is polled.
-func (c *Client) Listen(ctx context.Context, o Listening, handle Handler) error {
+func (c *Client) Listen(ctx context.Context, o ListenOptions, handle Handler) error {
 	if o.Seen == nil {
 		o.Seen = Remember()
 	}
@@ -90,7 +90,7 @@ func final(err error) bool {
 
 type listener struct {
 	c      *Client
-	o      Listening
+	o      ListenOptions
 	handle Handler
 	busy   *busy
 	room   *semaphore.Weighted // bytes

@@ -90,7 +90,7 @@ func TestListening(t *testing.T) {
 	})})
 	var mu sync.Mutex
 	var handled []string
-	err := client(t, s).Listen(ctx, mrp.Listening{}, func(_ context.Context, m wire.Message) error {
+	err := client(t, s).Listen(ctx, mrp.ListenOptions{}, func(_ context.Context, m wire.Message) error {
 		mu.Lock()
 		defer mu.Unlock()
 		handled = append(handled, m.ID)
@@ -123,7 +123,7 @@ func TestHandlersThatFail(t *testing.T) {
 		acks(ctx, conn, 1)
 	})})
 	var attempts, failed atomic.Int32
-	err := client(t, s).Listen(ctx, mrp.Listening{Failed: func(m wire.Message, err error) {
+	err := client(t, s).Listen(ctx, mrp.ListenOptions{Failed: func(m wire.Message, err error) {
 		if m.ID != "msg_1" || err == nil {
 			t.Errorf("%s: %v", m.ID, err)
 		}
@@ -160,7 +160,7 @@ func TestListeningAtARelayWithoutWebSocket(t *testing.T) {
 	}})
 	var mu sync.Mutex
 	var handled []string
-	err := client(t, s).Listen(ctx, mrp.Listening{Again: true, Parallel: 3}, func(_ context.Context, m wire.Message) error {
+	err := client(t, s).Listen(ctx, mrp.ListenOptions{Again: true, Parallel: 3}, func(_ context.Context, m wire.Message) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if handled = append(handled, m.ID); m.ID == "msg_2" {
@@ -195,7 +195,7 @@ func TestRelaysThatRefuseTheAgent(t *testing.T) {
 				}
 				put(r.Context(), conn, `{"type":"auth_result","status":"error","error":{"code":"`+string(code)+`","message":"no"}}`)
 			}})
-			err := client(t, s).Listen(ctx, mrp.Listening{}, func(context.Context, wire.Message) error { return nil })
+			err := client(t, s).Listen(ctx, mrp.ListenOptions{}, func(context.Context, wire.Message) error { return nil })
 			refused, ok := errors.AsType[*wire.Error](err)
 			if final && (!ok || refused.Code != code || asked.Load() != 1) || !final && (err != nil || asked.Load() < 3) {
 				t.Errorf("%v after %d", err, asked.Load())
@@ -229,7 +229,7 @@ func TestRelaysThatMisspeak(t *testing.T) {
 				}
 				acks(r.Context(), conn, 1)
 			}})
-			err := client(t, s).Listen(ctx, mrp.Listening{}, func(_ context.Context, m wire.Message) error {
+			err := client(t, s).Listen(ctx, mrp.ListenOptions{}, func(_ context.Context, m wire.Message) error {
 				t.Errorf("handled %s", m.ID)
 				return nil
 			})

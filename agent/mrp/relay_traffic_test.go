@@ -28,14 +28,14 @@ func TestAtARelayAgentsAskEachOther(t *testing.T) {
 			defer group.Wait()
 			defer cancel()
 			group.Go(func() {
-				err := cb.Listen(ctx, mrp.Listening{Parallel: 4}, func(ctx context.Context, m wire.Message) error { return echo(ctx, cb, m) })
+				err := cb.Listen(ctx, mrp.ListenOptions{Parallel: 4}, func(ctx context.Context, m wire.Message) error { return echo(ctx, cb, m) })
 				if err != nil {
 					t.Error(err)
 				}
 			})
 			if listens {
 				group.Go(func() {
-					_ = ca.Listen(ctx, mrp.Listening{}, func(_ context.Context, m wire.Message) error {
+					_ = ca.Listen(ctx, mrp.ListenOptions{}, func(_ context.Context, m wire.Message) error {
 						t.Errorf("an answer to nobody: %+v", m)
 						return nil
 					})
@@ -45,7 +45,7 @@ func TestAtARelayAgentsAskEachOther(t *testing.T) {
 			for i := range 12 {
 				asking.Go(func() {
 					told := false
-					got, err := ca.Ask(ctx, keyB, wire.Request{Action: "echo", Params: map[string]any{"n": i}}, mrp.Asking{
+					got, err := ca.Ask(ctx, keyB, wire.Request{Action: "echo", Params: map[string]any{"n": i}}, mrp.AskOptions{
 						Encrypt: i%2 == 0, Progress: func(wire.Progress) { told = true },
 					})
 					if err != nil || got.Status != wire.ResponseOK || fmt.Sprint(got.Result) != fmt.Sprint(i) || !told {
@@ -98,7 +98,7 @@ func TestAtARelayNothingIsLostAndNothingIsDoneTwice(t *testing.T) {
 	done := make(chan string, 10*n)
 	var group sync.WaitGroup
 	group.Go(func() {
-		o := mrp.Listening{Parallel: 3, Done: func(m wire.Message) { done <- m.ID }}
+		o := mrp.ListenOptions{Parallel: 3, Done: func(m wire.Message) { done <- m.ID }}
 		err := ca.Listen(ctx, o, func(_ context.Context, m wire.Message) error {
 			mu.Lock()
 			defer mu.Unlock()

@@ -123,7 +123,7 @@ func (x *exchange) start(m *message) {
 }
 
 // endOf is the task of a call that was begun and has ended.
-func (x *exchange) endOf(call *execute.Started) *task {
+func (x *exchange) endOf(call *execute.StartedCall) *task {
 	result, event, err := call.Ended()
 	x.Event = event
 	if f := refusalOf(err); f != nil {

@@ -36,7 +36,7 @@ type task struct {
 	output        []byte // JSON; nil: there is no artifact
 	refusal       *reason.Refusal
 	charge        *reason.Charge
-	standing      []limit.Standing
+	standing      []limit.Status
 	warnings      []intents.MissingOutput
 	replayed      bool
 	live          bool // the request made the call itself

@@ -69,7 +69,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 
 // Open implements door.Opener. Agents of services with the same settings as before go on.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
-	o := door.Opening[*agent]{
+	o := door.OpenRequest[*agent]{
 		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {
 			return reflect.DeepEqual(SettingsOf(s.Definition), a.settings)
 		},

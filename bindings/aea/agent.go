@@ -95,12 +95,12 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 }
 
 // routing chooses connections for messages that answer none.
-func routing(set *Settings) runtime.Routing {
+func routing(set *Settings) runtime.Router {
 	first := set.DefaultConnection
 	if open := set.connections(); first == "" && len(open) > 0 {
 		first = open[0]
 	}
-	r := runtime.Routing{Default: ids[first], ByProtocol: map[wire.PublicID]wire.PublicID{}}
+	r := runtime.Router{Default: ids[first], ByProtocol: map[wire.PublicID]wire.PublicID{}}
 	for protocol, connection := range set.DefaultRouting {
 		if id, err := wire.ParsePublicID(protocol); err == nil {
 			r.ByProtocol[id] = ids[ConnectionName(connection)]

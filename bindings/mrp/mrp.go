@@ -81,7 +81,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 
 // Open implements door.Opener. Agents of services with the same key at the same relay stay, and send the relay their new profile.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
-	o := door.Opening[*agent]{
+	o := door.OpenRequest[*agent]{
 		New: d.open, Update: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
 		Good: func(a *agent, s *service.Service) bool {
 			own := SettingsOf(s.Definition)

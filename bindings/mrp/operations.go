@@ -102,7 +102,7 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 }
 
 // agreed answers with a PAT, or that the operator has to approve the agent first.
-func (x *exchange) agreed(issued pat.Issued) answer {
+func (x *exchange) agreed(issued pat.Issuance) answer {
 	if issued.State == pat.AgreementPending {
 		return x.refuse(reason.InsufficientPermissions.Refusal(
 			"The agreement is kept; the operator of the service has to approve the agent first.").

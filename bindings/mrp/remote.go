@@ -43,7 +43,7 @@ func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*re
 func (r *remote) Run(ctx context.Context) {
 	defer r.client.Close()
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
-		err := r.client.Listen(ctx, client.Listening{Parallel: atOnce + inLine, State: r.state}, r.hand)
+		err := r.client.Listen(ctx, client.ListenOptions{Parallel: atOnce + inLine, State: r.state}, r.hand)
 		if ctx.Err() != nil {
 			return
 		}

@@ -99,7 +99,7 @@ func TestAnEncryptedAnswerBelongsToItsRequest(t *testing.T) {
 	for name, to := range map[string][]byte{"another request": earlier.Body, "none": nil} {
 		go func() {
 			_, err := a.Call(t.Context(), wire.Send{Recipient: a.To, ContentType: wire.TypeRequest, Body: []byte(`{"action":"x"}`)},
-				client.Asking{Encrypt: true, Bound: true})
+				client.AskOptions{Encrypt: true, Bound: true})
 			ended <- err
 		}()
 		page := client.Page{}

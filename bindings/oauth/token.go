@@ -34,7 +34,7 @@ func (d *Door) token(q *request) {
 			Token: grant.Get("refresh_token"), ClientID: grant.Get("client_id"), Scope: grant.Get("scope"), Resource: grant.Get("resource"),
 		})
 	case jwtGrant:
-		tokens.Issued, err = d.issue(q, grant)
+		tokens.Issuance, err = d.issue(q, grant)
 	default:
 		err = &consent.Error{
 			Code: consent.UnsupportedGrantType, Description: "grant_type must be " + codeGrant + ", " + refreshGrant + " or " + jwtGrant + ".",
@@ -71,9 +71,9 @@ func (q *request) parameters() (url.Values, error) {
 }
 
 // issue takes an agreement that an agent has signed with its own key.
-func (d *Door) issue(q *request, grant url.Values) (pat.Issued, error) {
+func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
-		return pat.Issued{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
+		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
 	}
 	return d.agreements.Issue(q.Context(), q.AgreeCall(), func() (pat.IssueRequest, error) {
 		r, err := pat.IssueRequestOf(grant.Get("assertion"))

@@ -77,18 +77,18 @@ func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 }
 
 // issue takes the envelope as an agreement.
-func (x *exchange) issue() (pat.Issued, error) {
+func (x *exchange) issue() (pat.Issuance, error) {
 	if err := x.known(); err != nil {
-		return pat.Issued{}, err
+		return pat.Issuance{}, err
 	}
 	issued, err := x.d.agreements.Issue(x.r.Context(), x.AgreeCall(), func() (pat.IssueRequest, error) {
 		return pat.IssueRequest{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
 	})
 	if err != nil {
-		return pat.Issued{}, err
+		return pat.Issuance{}, err
 	}
 	if issued.State == pat.AgreementPending {
-		return pat.Issued{}, reason.InsufficientPermissions.Refusal(
+		return pat.Issuance{}, reason.InsufficientPermissions.Refusal(
 			"The agreement is kept; the operator of the service has to approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
@@ -97,7 +97,7 @@ func (x *exchange) issue() (pat.Issued, error) {
 }
 
 // agreed answers with UIMAgreed.
-func (x *exchange) agreed(issued pat.Issued) (envelope.Envelope, error) {
+func (x *exchange) agreed(issued pat.Issuance) (envelope.Envelope, error) {
 	return x.told("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
 		PAT         string          `json:"pat"`

@@ -46,7 +46,7 @@ type outbox struct {
 	almanac *almanac.Client
 	places  *fairqueue.Places // of postponing
 	turns   *fairqueue.Places // of answering
-	queue   chan *postponed
+	queue   chan *laterReply
 	pending sync.WaitGroup // of postponed
 	closing chan struct{}  // closed when the process begins to end
 	cut     chan struct{}  // closed when it does not wait any more
@@ -56,13 +56,13 @@ type outbox struct {
 func newOutbox(now func() time.Time) *outbox {
 	return &outbox{
 		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
-		places: fairqueue.New(postponing), turns: fairqueue.New(answering), queue: make(chan *postponed, postponing.Places),
+		places: fairqueue.New(postponing), turns: fairqueue.New(answering), queue: make(chan *laterReply, postponing.Places),
 		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
 	}
 }
 
-// A postponed exchange is one that is answered later. It holds its place until leave.
-type postponed struct {
+// A laterReply exchange is one that is answered later. It holds its place until leave.
+type laterReply struct {
 	exchange
 	share *membudget.Share
 	party fairqueue.Party
@@ -77,7 +77,7 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	m := &postponed{
+	m := &laterReply{
 		party: fairqueue.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())},
 		share: membudget.Of(x.r.Context()).Beside(),
 	}
@@ -182,7 +182,7 @@ func (d *Door) Drain(ctx context.Context) (left int) {
 }
 
 // answer answers one envelope and delivers the answer.
-func (o *outbox) answer(ctx context.Context, m *postponed) {
+func (o *outbox) answer(ctx context.Context, m *laterReply) {
 	defer o.pending.Done()
 	defer m.leave()
 	became, err := o.answered(ctx, m)
@@ -191,7 +191,7 @@ func (o *outbox) answer(ctx context.Context, m *postponed) {
 }
 
 // answered returns the outcome of the answer to an envelope, and the error if it was not delivered.
-func (o *outbox) answered(ctx context.Context, m *postponed) (became string, err error) {
+func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, err error) {
 	body := o.body(ctx, m)
 	m.share.Close()
 	if m.early != nil {
@@ -229,7 +229,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 }
 
 // lost returns the outcome of an answer that was not delivered.
-func (m *postponed) lost(err error) (became string, _ error) {
+func (m *laterReply) lost(err error) (became string, _ error) {
 	if failed, ok := errors.AsType[*delivery.Error](err); ok {
 		return string(failed.Cause), err
 	}
@@ -237,7 +237,7 @@ func (m *postponed) lost(err error) (became string, _ error) {
 }
 
 // sendAhead delivers an envelope while the exchange goes on. What comes after it waits for that.
-func (o *outbox) sendAhead(ctx context.Context, m *postponed, e envelope.Envelope) {
+func (o *outbox) sendAhead(ctx context.Context, m *laterReply, e envelope.Envelope) {
 	m.early = make(chan error, 1)
 	go func() {
 		body, err := json.Marshal(e)
@@ -249,7 +249,7 @@ func (o *outbox) sendAhead(ctx context.Context, m *postponed, e envelope.Envelop
 }
 
 // body is the answer to an envelope as it is posted; empty: there is none that could be.
-func (o *outbox) body(ctx context.Context, m *postponed) (body []byte) {
+func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.Refusal, body = refusal.Panic(p), nil

@@ -92,7 +92,7 @@ const moved = "The service is not here any more."
 
 // current has the exchange answered by the service as it is served now: its policy and its rules may be others than those with which
 // the envelope came. false: it is not this service to which envelopes to the target are.
-func (m *postponed) current() bool {
+func (m *laterReply) current() bool {
 	now := m.Serving()
 	if now == nil {
 		return false

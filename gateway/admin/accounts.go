@@ -28,13 +28,13 @@ func showAccount(a store.Account) Account {
 // An AccountQuery is which accounts of a service are listed.
 type AccountQuery struct {
 	Service string
-	Paging
+	PageRequest
 	AgentID pat.AgentID // empty: of all
 }
 
 func (q *AccountQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 }
 

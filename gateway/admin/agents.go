@@ -40,14 +40,14 @@ func showAgent(a pat.Agent) Agent {
 // An AgentQuery is which agents of a service are listed.
 type AgentQuery struct {
 	Service string
-	Paging
+	PageRequest
 	Status   pat.AgentStatus // active (waiting or not), blocked, or Waiting; empty: all
 	Approved string          // true or false; empty: all
 }
 
 func (q *AgentQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.oneOf("status", (*string)(&q.Status), string(pat.AgentActive), string(Waiting), string(pat.AgentBlocked))
 	p.oneOf("approved", &q.Approved, "true", "false")
 }

@@ -26,11 +26,11 @@ type Agreement struct {
 	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked
 	CreatedAt    time.Time          `json:"created_at"`
-	Consent      *Consented         `json:"consent,omitempty"` // of a person; nil: the agent signed
+	Consent      *ConsentInfo       `json:"consent,omitempty"` // of a person; nil: the agent signed
 }
 
-// Consented is what the gateway saw of a consent. All of it but the invitation is the word of the client.
-type Consented struct {
+// ConsentInfo is what the gateway saw of a consent. All of it but the invitation is the word of the client.
+type ConsentInfo struct {
 	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
 	ClientName   string `json:"client_name"`
 	RedirectHost string `json:"redirect_host"`        // to which the person was sent back
@@ -44,7 +44,7 @@ func AgreementOf(a pat.Agreement) Agreement {
 		Assurance: a.Assurance, Form: a.Form, Scope: a.Scope, State: a.State, CreatedAt: a.CreatedAt.UTC(),
 	}
 	if r, ok := a.Consent(); ok {
-		out.Consent = &Consented{ClientID: r.ClientID, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Invitation: r.Invitation}
+		out.Consent = &ConsentInfo{ClientID: r.ClientID, ClientName: r.ClientName, RedirectHost: r.RedirectHost, Invitation: r.Invitation}
 	}
 	return out
 }
@@ -52,7 +52,7 @@ func AgreementOf(a pat.Agreement) Agreement {
 // An AgreementQuery is which agreements of a service are listed.
 type AgreementQuery struct {
 	Service string
-	Paging
+	PageRequest
 	AgentID      pat.AgentID        // empty: of all
 	PolicyDigest string             // empty: of all
 	State        pat.AgreementState // empty: all
@@ -60,7 +60,7 @@ type AgreementQuery struct {
 
 func (q *AgreementQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 	p.text("policy_digest", &q.PolicyDigest)
 	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))

@@ -11,15 +11,15 @@ import (
 
 // A NotSent states that no call of unknown outcome that was begun before a time has reached the service behind the gateway.
 type NotSent struct {
-	Service string `json:"-"`
-	Paging  `json:"-"`
-	AgentID pat.AgentID `json:"-"` // empty: of all
-	Before  time.Time   `json:"-"`
+	Service     string `json:"-"`
+	PageRequest `json:"-"`
+	AgentID     pat.AgentID `json:"-"` // empty: of all
+	Before      time.Time   `json:"-"`
 }
 
 func (n *NotSent) parameters(p parameters) {
 	p.service(&n.Service)
-	p.page(&n.Paging)
+	p.page(&n.PageRequest)
 	p.text("agent_id", (*string)(&n.AgentID))
 	p.moment("before", &n.Before)
 }
@@ -30,7 +30,7 @@ func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Executio
 	if n.Before.IsZero() {
 		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")
 	}
-	f, err := o.filter(UsageQuery{Service: n.Service, Paging: n.Paging, AgentID: n.AgentID, State: store.Unresolved})
+	f, err := o.filter(UsageQuery{Service: n.Service, PageRequest: n.PageRequest, AgentID: n.AgentID, State: store.Unresolved})
 	if err != nil {
 		return Page[Execution]{}, err
 	}

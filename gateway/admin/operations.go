@@ -137,7 +137,7 @@ func (c *call) members(request Request) error {
 		}
 	}
 	m := wire.NewMembers(object)
-	if b, ok := request.(bodied); ok {
+	if b, ok := request.(requestBody); ok {
 		return b.members(m)
 	}
 	return m.Done()

@@ -57,7 +57,7 @@ func showPAT(t store.ListedToken, now time.Time) PAT {
 // A PATQuery is which PATs of a service are listed.
 type PATQuery struct {
 	Service string
-	Paging
+	PageRequest
 	AgentID     pat.AgentID     // empty: of all
 	AgreementID pat.AgreementID // empty: of all
 	State       string          // PATActive; empty: all
@@ -65,7 +65,7 @@ type PATQuery struct {
 
 func (q *PATQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 	p.text("agreement_id", (*string)(&q.AgreementID))
 	p.oneOf("state", &q.State, PATActive)

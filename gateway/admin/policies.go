@@ -19,12 +19,12 @@ type Policy struct {
 // A PolicyQuery selects policies of a service. There is no second page.
 type PolicyQuery struct {
 	Service string
-	Paging
+	PageRequest
 }
 
 func (q *PolicyQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 }
 
 // Policies lists the one offered now and those that were offered or agreed to before, the newest first.

@@ -76,7 +76,7 @@ func (q *query) oneOf(name string, value *string, values ...string) {
 	}
 }
 
-func (q *query) page(value *Paging) {
+func (q *query) page(value *PageRequest) {
 	if text := q.take("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxLimit {

@@ -22,8 +22,8 @@ const (
 // A Request is what an operation is asked for. Its query parameters are named in one place, for both sides of HTTP.
 type Request interface{ parameters(p parameters) }
 
-// A bodied request has a JSON object with these members as well.
-type bodied interface{ members(m *wire.Members) error }
+// A requestBody request has a JSON object with these members as well.
+type requestBody interface{ members(m *wire.Members) error }
 
 // parameters takes or gives the parameters of a request.
 type parameters interface {
@@ -35,7 +35,7 @@ type parameters interface {
 	// oneOf is a text that is empty or one of these.
 	oneOf(name string, value *string, values ...string)
 	moment(name string, value *time.Time)
-	page(value *Paging)
+	page(value *PageRequest)
 }
 
 // A Record names one record of a service.
@@ -49,13 +49,13 @@ func (r *Record) parameters(p parameters) {
 	p.record(&r.ID)
 }
 
-// A Paging is which part of a listing is meant.
-type Paging struct {
+// A PageRequest is which part of a listing is meant.
+type PageRequest struct {
 	Limit int    // how many records at most, 1 to 1000; 0: 100
 	After string // Next of the page before; empty: from the start
 }
 
-func (p *Paging) limit() int {
+func (p *PageRequest) limit() int {
 	if p.Limit == 0 {
 		return defaultLimit
 	}
@@ -139,7 +139,7 @@ func (w written) moment(name string, value *time.Time) {
 	}
 }
 
-func (w written) page(value *Paging) {
+func (w written) page(value *PageRequest) {
 	if value.Limit != 0 {
 		url.Values(w).Set("limit", strconv.Itoa(value.Limit))
 	}

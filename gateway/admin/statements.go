@@ -74,7 +74,7 @@ func showPosition(p store.Position) Position {
 // A StatementQuery is which statements of a service are listed, over which period.
 type StatementQuery struct {
 	Service string
-	Paging
+	PageRequest
 	AgentID pat.AgentID // empty: of all
 	From    time.Time   // zero: from the accounts' beginning
 	To      time.Time   // zero: until now
@@ -82,7 +82,7 @@ type StatementQuery struct {
 
 func (q *StatementQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 	p.moment("from", &q.From)
 	p.moment("to", &q.To)

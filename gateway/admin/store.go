@@ -12,7 +12,7 @@ type Store interface {
 	Evidence
 	Listings
 	Usage
-	Bookkeeping
+	Ledger
 	Customers
 	// AddInvitation keeps an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
@@ -52,8 +52,8 @@ type Usage interface {
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 }
 
-// Bookkeeping changes what agents owe, by the operator's word.
-type Bookkeeping interface {
+// Ledger changes what agents owe, by the operator's word.
+type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 }

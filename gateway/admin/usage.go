@@ -15,14 +15,14 @@ import (
 // A UsageQuery is which entries or executions of a service are listed.
 type UsageQuery struct {
 	Service string
-	Paging
+	PageRequest
 	AgentID pat.AgentID // empty: of all
 	State   store.State // that they are in, or in the ledger came to; empty: all
 }
 
 func (q *UsageQuery) parameters(p parameters) {
 	p.service(&q.Service)
-	p.page(&q.Paging)
+	p.page(&q.PageRequest)
 	p.text("agent_id", (*string)(&q.AgentID))
 	p.oneOf("state", (*string)(&q.State), string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved))
 }

@@ -72,11 +72,11 @@ func (d *desk) last() *agree.Event {
 	return d.events[len(d.events)-1]
 }
 
-func (d *desk) issue(r pat.IssueRequest) (pat.Issued, error) {
+func (d *desk) issue(r pat.IssueRequest) (pat.Issuance, error) {
 	return d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return r, nil })
 }
 
-func (d *desk) renew(token, proof string) (pat.Issued, error) {
+func (d *desk) renew(token, proof string) (pat.Issuance, error) {
 	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) {
 		return pat.RenewRequest{Token: token, Proof: proof}, nil
 	})

@@ -58,11 +58,11 @@ type Call struct {
 // Issue verifies a signed agreement and returns a PAT, or an answer that the operator has to approve the agent first. read is called
 // once, after admission, so that callers beyond their limits do not make the gateway read a body. Every error is a *reason.Refusal. UIM
 // core 4.2.
-func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issued, error) {
-	return d.issued(c, Agreement, d.agreements, func() (pat.Issued, error) {
+func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
+	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
 		r, err := read()
 		if err != nil {
-			return pat.Issued{}, err
+			return pat.Issuance{}, err
 		}
 		r.Admit = d.agreements.keep
 		return c.Service.Issuance.Issue(ctx, r)
@@ -71,14 +71,14 @@ func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueReque
 
 // Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
 // *reason.Refusal. UIM core 4.4.
-func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issued, error) {
-	return d.issued(c, Renewal, d.renewals, func() (pat.Issued, error) {
+func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issuance, error) {
+	return d.issued(c, Renewal, d.renewals, func() (pat.Issuance, error) {
 		r, err := read()
 		if err != nil {
-			return pat.Issued{}, err
+			return pat.Issuance{}, err
 		}
 		if r.Token == "" {
-			return pat.Issued{}, pat.ErrMissing
+			return pat.Issuance{}, pat.ErrMissing
 		}
 		r.Admit = d.renewals.keep
 		return c.Service.Issuance.Renew(ctx, r)
@@ -87,9 +87,9 @@ func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewReque
 
 // issued is what issue and renewal share: admission, the policy that is offered beside a refusal that calls for it, and
 // the event.
-func (d *Service) issued(c Call, operation Operation, by *admission, do func() (pat.Issued, error)) (pat.Issued, error) {
+func (d *Service) issued(c Call, operation Operation, by *admission, do func() (pat.Issuance, error)) (pat.Issuance, error) {
 	began := d.now()
-	issued, err := pat.Issued{}, by.ask(c.From)
+	issued, err := pat.Issuance{}, by.ask(c.From)
 	if err == nil {
 		err = caught(func() (err error) { issued, err = do(); return err })
 		by.told(c.From, err)

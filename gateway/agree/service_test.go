@@ -25,7 +25,7 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 	if diff := cmp.Diff([]string{find, buy}, issued.Claims.Scope); diff != "" || issued.State != pat.AgreementActive {
 		t.Errorf("scope (-want +got):\n%s", diff)
 	}
-	wantOmitted := []pat.Omitted{{Entry: "shop.example:secret:v1:execute", Reason: reason.InsufficientPermissions}}
+	wantOmitted := []pat.OmittedEntry{{Entry: "shop.example:secret:v1:execute", Reason: reason.InsufficientPermissions}}
 	if diff := cmp.Diff(wantOmitted, issued.Omitted); diff != "" {
 		t.Errorf("omitted (-want +got):\n%s", diff)
 	}

@@ -154,7 +154,7 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	defer func() {
 		err = errorOf(err)
 		if err != nil || a.State == pat.AgreementPending {
-			d.record(c, agree.Agreement, began, pat.Issued{State: a.State, AgreementID: a.ID}, err)
+			d.record(c, agree.Agreement, began, pat.Issuance{State: a.State, AgreementID: a.ID}, err)
 		}
 	}()
 	if err := d.ask(d.consents, c.From); err != nil {

@@ -216,7 +216,7 @@ func Open(s *service.Definition) bool {
 }
 
 // record passes the outcome of a request to the Recorder and the caller.
-func (d *Service) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issued, err error) {
+func (d *Service) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issuance, err error) {
 	e := &agree.Event{
 		At: began, Service: c.Service.ID, Operation: operation, Took: d.now().Sub(began), AgreementID: issued.AgreementID,
 		Pending: issued.State == pat.AgreementPending,

@@ -55,7 +55,7 @@ func digestOf(secret string) string {
 
 // Tokens are what a client gets.
 type Tokens struct {
-	pat.Issued
+	pat.Issuance
 	Refresh string // a secret
 }
 
@@ -69,7 +69,7 @@ func (d *Service) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 	began := d.now()
 	tokens, err := d.exchange(ctx, c, r, fetch)
 	err = errorOf(err)
-	d.record(c, agree.Agreement, began, tokens.Issued, err)
+	d.record(c, agree.Agreement, began, tokens.Issuance, err)
 	return tokens, err
 }
 
@@ -190,7 +190,7 @@ func (d *Service) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	began := d.now()
 	tokens, err := d.refresh(ctx, c, r)
 	err = errorOf(err)
-	d.record(c, agree.Renewal, began, tokens.Issued, err)
+	d.record(c, agree.Renewal, began, tokens.Issuance, err)
 	return tokens, err
 }
 
@@ -239,7 +239,7 @@ func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine 
 		err = d.end(ctx, c, kept, "by its client")
 	}
 	err = errorOf(err)
-	d.record(c, agree.Revocation, began, pat.Issued{}, err)
+	d.record(c, agree.Revocation, began, pat.Issuance{}, err)
 	return true, err
 }
 

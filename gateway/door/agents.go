@@ -29,8 +29,8 @@ type Agents[A Agent] struct {
 	start   func(*agentRunner[A]) // nil: Run has not been called
 }
 
-// An Opening describes the agents that Open reconciles to.
-type Opening[A Agent] struct {
+// An OpenRequest describes the agents that Open reconciles to.
+type OpenRequest[A Agent] struct {
 	Services []*service.Service // all services that have an agent
 	// Good reports whether the running agent of a service still fits it. Open ends agents that do not fit before it makes others.
 	Good func(a A, s *service.Service) bool
@@ -45,7 +45,7 @@ type Opening[A Agent] struct {
 
 // Open reconciles the agents with the configured services. The agents run at once, or when Run is called. It returns the errors of agents
 // that could not be made or updated; all others are open.
-func (as *Agents[A]) Open(ctx context.Context, o Opening[A]) error {
+func (as *Agents[A]) Open(ctx context.Context, o OpenRequest[A]) error {
 	as.opening.Lock()
 	defer as.opening.Unlock()
 	wanted := make(map[string]*service.Service, len(o.Services))
@@ -65,7 +65,7 @@ func (as *Agents[A]) Open(ctx context.Context, o Opening[A]) error {
 }
 
 // open updates the agent of one service, or makes it.
-func (as *Agents[A]) open(ctx context.Context, o Opening[A], s *service.Service) (err error) {
+func (as *Agents[A]) open(ctx context.Context, o OpenRequest[A], s *service.Service) (err error) {
 	a, known := as.Of(s.ID)
 	if !known {
 		if a, err = o.New(ctx, s); err != nil {

@@ -76,7 +76,7 @@ func (o *office) opens(t *testing.T, names ...string) error {
 		another[id] = id != name
 		services = append(services, &service.Service{Definition: &service.Definition{ID: id}})
 	}
-	return o.Open(t.Context(), door.Opening[*worker]{
+	return o.Open(t.Context(), door.OpenRequest[*worker]{
 		Services: services, Drain: time.Minute,
 		Good: func(w *worker, s *service.Service) bool { return w.service == s.ID && !another[s.ID] },
 		New: func(_ context.Context, s *service.Service) (*worker, error) {

@@ -18,9 +18,9 @@ type Host interface {
 	// Policy counts and logs a request for the policy. The policy itself is service.Offer.
 	Policy(ctx context.Context, from Origin) error
 	// Agree makes an agreement and issues its PAT. UIM core 4.2.
-	Agree(ctx context.Context, from Origin, r pat.IssueRequest) (pat.Issued, error)
+	Agree(ctx context.Context, from Origin, r pat.IssueRequest) (pat.Issuance, error)
 	// Renew issues the successor of a PAT. UIM core 4.4.
-	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issued, error)
+	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issuance, error)
 	// Execute calls an intent. The caller owns the output. UIM core 3.2.
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
 }

@@ -33,8 +33,8 @@ type Module interface {
 	Provision(ctx context.Context, p Process) error
 }
 
-// A Configured is a Module that the configuration is about.
-type Configured interface {
+// A Configurable is a Module that the configuration is about.
+type Configurable interface {
 	// Blocks returns the blocks that the module reads.
 	Blocks() config.Blocks
 }
@@ -110,7 +110,7 @@ type Process struct {
 // Blocks returns those of all modules.
 func Blocks(modules []Module) (all config.Blocks) {
 	for _, m := range modules {
-		if c, ok := m.(Configured); ok {
+		if c, ok := m.(Configurable); ok {
 			b := c.Blocks()
 			all.Doors, all.Beside = append(all.Doors, b.Doors...), append(all.Beside, b.Beside...)
 		}

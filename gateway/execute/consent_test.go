@@ -12,7 +12,7 @@ import (
 )
 
 // consented is a new agent for which a person consented; more are members of its scope beside find.
-func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issued) {
+func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issuance) {
 	w.Helper()
 	s := w.service()
 	agreement, err := s.Issuance.Consent(w.Context(), pat.ConsentRequest{

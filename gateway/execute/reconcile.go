@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Unresolved lists the records of calls of unknown outcome.
-type Unresolved interface {
+// UnresolvedCalls lists the records of calls of unknown outcome.
+type UnresolvedCalls interface {
 	// Executions returns records, the newest first.
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	// Reconcile settles an unresolved record by the word of the service: store.ErrSettled where another has.
@@ -24,7 +24,7 @@ type Unresolved interface {
 // A Reconciler settles calls of unknown outcome by asking the service behind the gateway. It asks after the deadline of a call, when no
 // process can send the call any more.
 type Reconciler struct {
-	records Unresolved
+	records UnresolvedCalls
 	now     func() time.Time
 
 	mu     sync.Mutex
@@ -47,7 +47,7 @@ const (
 )
 
 // NewReconciler makes a Reconciler on records, with the clock of their store.
-func NewReconciler(records Unresolved, now func() time.Time) *Reconciler {
+func NewReconciler(records UnresolvedCalls, now func() time.Time) *Reconciler {
 	return &Reconciler{records: records, now: now, rounds: map[string]round{}}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // answer returns the answer to store under the idempotency key of the call. It is nil without a key.
-func (e *execution) answer(s shaped) *store.Answer {
+func (e *execution) answer(s shapedCall) *store.Answer {
 	if e.call.IdempotencyKey == "" {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (e *execution) answer(s shaped) *store.Answer {
 // A replay is an earlier call under the same idempotency key.
 type replay struct {
 	execution store.Execution
-	standing  []limit.Standing // of its limits, now
+	standing  []limit.Status // of its limits, now
 }
 
 // result returns the answer of the earlier call: the same output or Refusal, with the present state of its limits.

@@ -12,7 +12,7 @@ import (
 type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *reason.Charge
-	Standing []limit.Standing // states of the limits of the call
+	Standing []limit.Status // states of the limits of the call
 	// Attribution has the notices that the policy obliges every user of the output to show.
 	Attribution []string
 	// Warnings are required outputs that the service's answer does not have, where such answers are passed on.

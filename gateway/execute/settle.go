@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A shaped call is one that came back from the upstream: its outcome and what it returns.
-type shaped struct {
+// A shapedCall call is one that came back from the upstream: its outcome and what it returns.
+type shapedCall struct {
 	outcome store.Outcome
 	output  []byte          // JSON; nil where it failed
 	refusal *reason.Refusal // nil where it did not
@@ -46,34 +46,34 @@ type upstreamAnswer struct {
 }
 
 // shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
-func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shaped {
+func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shapedCall {
 	if a.err != nil {
-		return shaped{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
+		return shapedCall{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
 	if a.JSON != nil {
 		if len(e.intent.Outputs) == 0 && e.call.HandedOn && strictjson.Plausible(a.JSON) {
-			return shaped{outcome: a.outcome, output: a.JSON, buffer: a.Buffer}
+			return shapedCall{outcome: a.outcome, output: a.JSON, buffer: a.Buffer}
 		}
 		output, undeclared, ok := e.intent.Rewrite(nil, a.JSON) // mostly one pass over the bytes is enough
 		if ok {
 			e.fitted.Undeclared = undeclared
-			return shaped{outcome: a.outcome, output: output, buffer: a.Buffer}
+			return shapedCall{outcome: a.outcome, output: output, buffer: a.Buffer}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, memoryWait)
 	defer cancel()
 	tree, err := a.Tree(ctx)
 	if err != nil {
-		return shaped{outcome: a.outcome, refusal: refusal.For(err).With("outcome", a.outcome)}
+		return shapedCall{outcome: a.outcome, refusal: refusal.For(err).With("outcome", a.outcome)}
 	}
 	if e.fitted, err = e.intent.Fit(tree, e.intent.Lenient); err != nil {
-		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
+		return shapedCall{outcome: store.Done, refusal: responseInvalid(err)}
 	}
 	body, err := strictjson.Append(nil, e.fitted.Output)
 	if err != nil {
-		return shaped{outcome: store.Done, refusal: responseInvalid(err)}
+		return shapedCall{outcome: store.Done, refusal: responseInvalid(err)}
 	}
-	return shaped{outcome: a.outcome, output: body, missing: e.fitted.Missing}
+	return shapedCall{outcome: a.outcome, output: body, missing: e.fitted.Missing}
 }
 
 // memoryWait is how long an answer waits for the memory that its tree takes.
@@ -90,7 +90,7 @@ func responseInvalid(err error) *reason.Refusal {
 
 // settle stores the end of the call before the answer leaves. If the store does not take it, the charge stays held, the agent receives it
 // as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
-func (x *Executor) settle(ctx context.Context, e *execution, s shaped) (Result, error) {
+func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
 	record, err := x.store.Settle(ctx, *e.admission, ended)
@@ -127,7 +127,7 @@ func (e *execution) notices() []string {
 
 // settledState follows from the outcome of the upstream call: the agent pays when the call was done and the agent gets
 // its answer.
-func settledState(s shaped) store.State {
+func settledState(s shapedCall) store.State {
 	switch {
 	case s.outcome == store.Unknown:
 		return store.Unresolved

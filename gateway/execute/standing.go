@@ -22,7 +22,7 @@ const (
 type standings struct {
 	agents  Agents
 	changes func() uint64
-	known   *otter.Cache[standingKey, standing]
+	known   *otter.Cache[standingKey, approval]
 }
 
 type standingKey struct {
@@ -30,7 +30,7 @@ type standingKey struct {
 	record  pat.AgentID
 }
 
-type standing struct {
+type approval struct {
 	approved bool
 	asOf     uint64 // how many changes of agents had been read before
 }
@@ -41,8 +41,8 @@ const (
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
-	return &standings{a, changes, otter.Must(&otter.Options[standingKey, standing]{
-		MaximumSize: maxStandings, ExpiryCalculator: otter.ExpiryWriting[standingKey, standing](standingsKept),
+	return &standings{a, changes, otter.Must(&otter.Options[standingKey, approval]{
+		MaximumSize: maxStandings, ExpiryCalculator: otter.ExpiryWriting[standingKey, approval](standingsKept),
 	})}
 }
 
@@ -58,7 +58,7 @@ func (s *standings) approved(ctx context.Context, service string, p pat.Principa
 	} else if err != nil {
 		return false, err
 	}
-	s.known.Set(key, standing{agent.Approved, asOf})
+	s.known.Set(key, approval{agent.Approved, asOf})
 	return agent.Approved, nil
 }
 

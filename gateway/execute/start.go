@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A Started call is one that goes on by itself.
-type Started struct {
+// A StartedCall call is one that goes on by itself.
+type StartedCall struct {
 	begun, done chan struct{}
 	reference   Reference
 	result      Result
@@ -17,8 +17,8 @@ type Started struct {
 
 // Start begins a call that goes on in the background: it returns once the call has begun, durably, or has ended. After that it uses only
 // the values of ctx. Call.Observe is not called; Ended returns the Event.
-func (x *Executor) Start(ctx context.Context, call Call) *Started {
-	s := &Started{begun: make(chan struct{}), done: make(chan struct{})}
+func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
+	s := &StartedCall{begun: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {
 		s.reference = r
 		close(s.begun)
@@ -39,7 +39,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *Started {
 }
 
 // Begun returns where the record of the call is found; false where the call ended before it was begun.
-func (s *Started) Begun() (Reference, bool) {
+func (s *StartedCall) Begun() (Reference, bool) {
 	select {
 	case <-s.begun:
 		return s.reference, true
@@ -49,10 +49,10 @@ func (s *Started) Begun() (Reference, bool) {
 }
 
 // Done is closed when the call has ended.
-func (s *Started) Done() <-chan struct{} { return s.done }
+func (s *StartedCall) Done() <-chan struct{} { return s.done }
 
 // Ended returns what Execute returns, and what was observed. It waits for Done.
-func (s *Started) Ended() (Result, *Event, error) {
+func (s *StartedCall) Ended() (Result, *Event, error) {
 	<-s.done
 	return s.result, s.event, s.err
 }

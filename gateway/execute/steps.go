@@ -28,7 +28,7 @@ type execution struct {
 	caller         string // the agent, among those of all services
 	request        Request
 	intent         *service.Intent
-	prepared       *upstream.Prepared
+	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
 	decided        bool
 	question       odrl.Request // what decision answers
@@ -39,9 +39,9 @@ type execution struct {
 	approved       bool              // the agent, by the operator
 	place          func()            // gives back the place among the calls under way; nil: the call has none
 	admission      *store.Admission
-	reference      *Reference     // of the record of the call, or of the earlier call that it repeats; nil: there is no record
-	sendBy         time.Time      // from then on nothing is sent: the record may end
-	fitted         intents.Fitted // the answer, to the outputs
+	reference      *Reference        // of the record of the call, or of the earlier call that it repeats; nil: there is no record
+	sendBy         time.Time         // from then on nothing is sent: the record may end
+	fitted         intents.FitResult // the answer, to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // how long the call to the service took; 0: it was not made
 	exceeded       limit.Period  // of a limit that was used up
@@ -53,7 +53,7 @@ type execution struct {
 
 // A room holds what pointers and slices of an execution lead to, so that a call takes one piece of memory and not many.
 type room struct {
-	detached     detached
+	detached     detachedContext
 	reservations [3]store.Reservation // where those of begin start
 	candidates   [1]store.Candidate   // likewise
 	admission    store.Admission
@@ -61,25 +61,25 @@ type room struct {
 	event        Event   // when the call has ended
 }
 
-// A detached context has the values of another and does not end with it, as that of context.WithoutCancel.
-type detached struct {
+// A detachedContext context has the values of another and does not end with it, as that of context.WithoutCancel.
+type detachedContext struct {
 	context.Context //nolint:containedctx // a context is made of another
 }
 
 // from detaches a context.
-func (d *detached) from(ctx context.Context) context.Context {
+func (d *detachedContext) from(ctx context.Context) context.Context {
 	d.Context = ctx
 	return d
 }
 
 // Deadline implements context.Context.
-func (*detached) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
+func (*detachedContext) Deadline() (deadline time.Time, ok bool) { return time.Time{}, false }
 
 // Done implements context.Context.
-func (*detached) Done() <-chan struct{} { return nil }
+func (*detachedContext) Done() <-chan struct{} { return nil }
 
 // Err implements context.Context.
-func (*detached) Err() error { return nil }
+func (*detachedContext) Err() error { return nil }
 
 // assurance is that of the agreement, or fresh where this very call is proved.
 func (e *execution) assurance() pat.Assurance {

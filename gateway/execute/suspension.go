@@ -85,5 +85,5 @@ func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.Limi
 	case full.Period == limit.Lifetime:
 		f = reason.QuotaExceeded.Refusal("")
 	}
-	return f.With("limit", full.Rate.String()).Standings([]limit.Standing{full.Standing}).Because(errors.Join(full, err))
+	return f.With("limit", full.Rate.String()).Standings([]limit.Status{full.Status}).Because(errors.Join(full, err))
 }

@@ -48,8 +48,8 @@ func Errors(s *service.Definition) ([]byte, error) {
 	return v.html()
 }
 
-// A described is one reason, for programs.
-type described struct {
+// A reasonDoc is one reason, for programs.
+type reasonDoc struct {
 	Reason     reason.Reason `json:"reason"`
 	Code       reason.Code   `json:"code"`
 	Status     int           `json:"status"`
@@ -60,8 +60,8 @@ type described struct {
 	HelpURL    string        `json:"help_url"`
 }
 
-func describedOf(s *service.Definition, r reason.Reason) described {
-	return described{r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(), s.HelpURL(r)}
+func describedOf(s *service.Definition, r reason.Reason) reasonDoc {
+	return reasonDoc{r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(), s.HelpURL(r)}
 }
 
 // ErrorJSON returns the content of Error for one reason, as JSON.
@@ -72,7 +72,7 @@ func ErrorJSON(s *service.Definition, r reason.Reason) ([]byte, error) {
 // ErrorsJSON returns the content of the pages of Errors, as JSON.
 func ErrorsJSON(s *service.Definition) ([]byte, error) {
 	all := struct {
-		Errors []described `json:"errors"`
+		Errors []reasonDoc `json:"errors"`
 	}{}
 	for _, r := range reason.All() {
 		if !r.ForOperators() {

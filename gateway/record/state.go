@@ -31,10 +31,10 @@ const stateFor = time.Second
 
 // Watch has a State read when metrics are gathered, once a second at most.
 func (m *Metrics) Watch(now func() time.Time, read func() State) {
-	m.registry.MustRegister(&watched{now: now, read: read})
+	m.registry.MustRegister(&watchedState{now: now, read: read})
 }
 
-type watched struct {
+type watchedState struct {
 	now  func() time.Time
 	read func() State
 	mu   sync.Mutex
@@ -42,7 +42,7 @@ type watched struct {
 	last State
 }
 
-func (w *watched) state() State {
+func (w *watchedState) state() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if now := w.now(); w.at.IsZero() || now.Sub(w.at).Abs() >= stateFor {
@@ -68,14 +68,14 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (*watched) Describe(out chan<- *prometheus.Desc) {
+func (*watchedState) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{buildInfo, configInfo, certificate, calls, breakers, concealed, waiting, unresolved} {
 		out <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (w *watched) Collect(out chan<- prometheus.Metric) {
+func (w *watchedState) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}

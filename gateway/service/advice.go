@@ -18,7 +18,7 @@ const (
 )
 
 // advise warns of what can be served and is hardly meant.
-func (l *loading) advise(s *Definition, at int) {
+func (l *loadState) advise(s *Definition, at int) {
 	warn := func(key, format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, key), format, args...))
 	}
@@ -76,7 +76,7 @@ func (l *loading) advise(s *Definition, at int) {
 }
 
 // adviseCredentials warns of credentials that are too short to be found in the answers of the service.
-func (l *loading) adviseCredentials(at int, warn func(key, format string, args ...any)) {
+func (l *loadState) adviseCredentials(at int, warn func(key, format string, args ...any)) {
 	c := &l.config.Services[at]
 	check := func(key, value string) {
 		if value != "" && !upstream.Recognizable(value) {

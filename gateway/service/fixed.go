@@ -15,9 +15,9 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A fixing is what the fixed values of a configuration are to one intent.
-type fixing struct {
-	values   upstream.Fixed
+// A fixedInputs is what the fixed values of a configuration are to one intent.
+type fixedInputs struct {
+	values   upstream.FixedValues
 	hidden   []string // names of inputs that have a value
 	applied  []string // paths of the whole service's that have a place here
 	problems []fixingProblem
@@ -41,8 +41,8 @@ type chosen struct {
 // fix finds the places of the fixed values in an intent. The intent's own must have theirs, those of the whole service apply
 // where they do; where both have one for the same place, the intent's own is sent, and either before that of
 // upstream.auth. in may have been hidden from or not.
-func fix(in *intents.Intent, c *config.Service) *fixing {
-	f := &fixing{}
+func fix(in *intents.Intent, c *config.Service) *fixedInputs {
+	f := &fixedInputs{}
 	at := map[config.Place]chosen{}
 	for _, l := range append(wideLayers(c), layer{true, fixedValues(c.Intents[in.UID.String()].Fixed)}) {
 		for _, v := range l.values {
@@ -63,8 +63,8 @@ func fix(in *intents.Intent, c *config.Service) *fixing {
 }
 
 // arrange puts the chosen values where the upstream expects them.
-func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
-	f.values = upstream.Fixed{
+func (f *fixedInputs) arrange(in *intents.Intent, at map[config.Place]chosen) {
+	f.values = upstream.FixedValues{
 		Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}, Body: strictjson.Object{},
 	}
 	places := slices.SortedFunc(maps.Keys(at), func(a, b config.Place) int { return strings.Compare(a.Name, b.Name) })
@@ -79,7 +79,7 @@ func (f *fixing) arrange(in *intents.Intent, at map[config.Place]chosen) {
 	}
 }
 
-func (f *fixing) put(in *intents.Intent, place config.Place, value any) (why string) {
+func (f *fixedInputs) put(in *intents.Intent, place config.Place, value any) (why string) {
 	switch place.Kind {
 	case config.InHeader:
 		f.values.Header[place.Name], _ = strictjson.ScalarText(value) // config has checked it

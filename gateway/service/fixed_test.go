@@ -37,7 +37,7 @@ const problemPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": 
   "profile": "http://example.com/profile/odrl-uim", "permission": [{"target": "https://shop.example/api/intents", "action": "execute"}]}`
 
 // load reads a configuration whose service has these further keys, and returns what is wrong with it.
-func load(t *testing.T, keys string) (*service.Loaded, string) {
+func load(t *testing.T, keys string) (*service.LoadedConfig, string) {
 	t.Helper()
 	dir := t.TempDir()
 	text := "services:\n- agents_file: agents.json\n  policy_file: policy.json\n" + keys
@@ -50,7 +50,7 @@ func load(t *testing.T, keys string) (*service.Loaded, string) {
 		}
 	}
 	cfg, problems := config.Load(filepath.Join(dir, "uimgate.yaml"), config.Overrides{Env: func(string) (string, bool) { return "", false }})
-	var loaded *service.Loaded
+	var loaded *service.LoadedConfig
 	if cfg != nil {
 		loaded, problems = service.Load(t.Context(), cfg, time.Now)
 	}

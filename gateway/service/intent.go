@@ -87,7 +87,7 @@ func (d *Definition) Offered() []*Intent {
 }
 
 // routeFor makes the way to the upstream of one intent.
-func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixing, refusal upstream.ErrorWhen) (*upstream.Route, error) {
+func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
 	}

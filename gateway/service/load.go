@@ -22,16 +22,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Loaded configuration has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
+// A LoadedConfig configuration has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
 // state and no connections yet.
-type Loaded struct {
+type LoadedConfig struct {
 	definitions []*Definition
 	server      Settings
 	hash        string
 }
 
 // Definitions returns the services that were read, in the order of the configuration.
-func (l *Loaded) Definitions() []*Definition { return l.definitions }
+func (l *LoadedConfig) Definitions() []*Definition { return l.definitions }
 
 // settleTime is how long after its upstream's timeout a call may still be settled by itself.
 const settleTime = 30 * time.Second
@@ -45,10 +45,10 @@ const (
 
 // Load checks and compiles everything that a configuration names. The Loaded is nil if and only if a
 // problem is an error.
-func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded, config.Problems) {
-	l := &loading{ctx: ctx, config: c, now: now}
+func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedConfig, config.Problems) {
+	l := &loadState{ctx: ctx, config: c, now: now}
 	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}
-	out := &Loaded{server: settings, hash: configHash(c)}
+	out := &LoadedConfig{server: settings, hash: configHash(c)}
 	for i := range c.Services {
 		if s := l.service(i); s != nil {
 			out.definitions = append(out.definitions, s)
@@ -63,7 +63,7 @@ func Load(ctx context.Context, c *config.Config, now func() time.Time) (*Loaded,
 }
 
 // certificate warns of a certificate that clients reject because of its times.
-func (l *loading) certificate() {
+func (l *loadState) certificate() {
 	pair := l.config.Server.TLS.Certificate()
 	if pair == nil {
 		return
@@ -73,7 +73,7 @@ func (l *loading) certificate() {
 	}
 }
 
-type loading struct {
+type loadState struct {
 	ctx      context.Context //nolint:containedctx // lives as long as one Load
 	config   *config.Config
 	now      func() time.Time
@@ -81,7 +81,7 @@ type loading struct {
 }
 
 // found adds the problems of one document, each with its line.
-func (l *loading) found(f config.File, problems problem.List) (failed bool) {
+func (l *loadState) found(f config.File, problems problem.List) (failed bool) {
 	for _, p := range problems {
 		find := strictjson.Position
 		if p.Code == "json" {
@@ -98,11 +98,11 @@ func (l *loading) found(f config.File, problems problem.List) (failed bool) {
 }
 
 // wrong adds a problem of the configuration itself, at one key of one service.
-func (l *loading) wrong(service int, key, format string, args ...any) {
+func (l *loadState) wrong(service int, key, format string, args ...any) {
 	l.problems = append(l.problems, l.config.Problemf(problem.Error, fmt.Sprintf("services[%d].%s", service, key), format, args...))
 }
 
-func (l *loading) service(at int) *Definition {
+func (l *loadState) service(at int) *Definition {
 	c := &l.config.Services[at]
 	catalog, problems := intents.Parse(c.AgentsFile.Data, intents.Options{
 		Strict: true, Hidden: func(in *intents.Intent) []string { return fix(in, c).hidden },
@@ -136,7 +136,7 @@ func (l *loading) service(at int) *Definition {
 	return s
 }
 
-func (l *loading) upstream(s *Definition, at int) bool {
+func (l *loadState) upstream(s *Definition, at int) bool {
 	c := &l.config.Services[at]
 	hosts := slices.Clone(c.Hosts)
 	if u, err := url.Parse(s.Catalog.Service.URL); err == nil && u.Host != "" {
@@ -166,7 +166,7 @@ func (l *loading) upstream(s *Definition, at int) bool {
 	return true
 }
 
-func (l *loading) offerIntents(s *Definition, at int) bool {
+func (l *loadState) offerIntents(s *Definition, at int) bool {
 	c := &l.config.Services[at]
 	ok := true
 	uids := make([]string, 0, len(s.Catalog.Intents()))
@@ -237,7 +237,7 @@ func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 }
 
 // fixedProblems reports what is wrong with the fixed values of an intent.
-func (l *loading) fixedProblems(at int, uid string, f *fixing) (ok bool) {
+func (l *loadState) fixedProblems(at int, uid string, f *fixedInputs) (ok bool) {
 	for _, p := range f.problems {
 		if p.own {
 			l.wrong(at, fmt.Sprintf("intents[%q].%s", uid, p.path), "%s", p.message)
@@ -256,7 +256,7 @@ func didYouMean(near string) string {
 }
 
 // issuers refuses two services that would take each other's PATs.
-func (l *loading) issuers(services []*Definition) {
+func (l *loadState) issuers(services []*Definition) {
 	seen := map[string]string{}
 	for i, s := range services {
 		if other, taken := seen[s.Issuer]; taken {

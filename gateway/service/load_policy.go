@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func (l *loading) policy(s *Definition, at int) bool {
+func (l *loadState) policy(s *Definition, at int) bool {
 	c := &l.config.Services[at]
 	world := l.world(s, c)
 	known, ok := l.vocabularies(at)
@@ -65,7 +65,7 @@ func (l *loading) policy(s *Definition, at int) bool {
 }
 
 // facts configures the sources of facts, and warns of those that no policy reads.
-func (l *loading) facts(s *Definition, at int, asked []string) bool {
+func (l *loadState) facts(s *Definition, at int, asked []string) bool {
 	c, ok := &l.config.Services[at], true
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
 		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
@@ -83,7 +83,7 @@ func (l *loading) facts(s *Definition, at int, asked []string) bool {
 }
 
 // vocabularies reads those of the profiles that the policy uses.
-func (l *loading) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
+func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	ok = true
 	for i, f := range l.config.Services[at].Profiles {
 		v := odrl.ShippedVocabulary(f.Path)
@@ -108,7 +108,7 @@ func (l *loading) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 }
 
 // rego compiles the operator's own Rego, where there is any.
-func (l *loading) rego(s *Definition, c *config.Service) bool {
+func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	if c.PolicyRego.Path == "" {
 		return true
 	}
@@ -124,7 +124,7 @@ func (l *loading) rego(s *Definition, c *config.Service) bool {
 }
 
 // payable holds the policy's charges against what agents can owe.
-func (l *loading) payable(s *Definition, at int, currencies []string) bool {
+func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
 	if s.Credit.Prepaid {
 		return true
 	}
@@ -143,7 +143,7 @@ func (l *loading) payable(s *Definition, at int, currencies []string) bool {
 }
 
 // world is what the names in the policy can refer to.
-func (l *loading) world(s *Definition, c *config.Service) odrl.World {
+func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	w := odrl.World{Parties: map[string]odrl.Party{}, AnyAssignee: c.Assignee == config.AssigneeAnyone}
 	for iri, p := range c.Parties {
 		w.Parties[iri] = odrl.Party{AgentID: p.AgentID, KeyID: p.Key}

@@ -53,7 +53,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 			return pat.Scope{}, err
 		}
 		if left := omission(in, terms, r.Assurance); left != "" {
-			out.Omitted = append(out.Omitted, pat.Omitted{Entry: entry(in.UID.String()), Reason: left})
+			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: left})
 			continue
 		}
 		granted = append(granted, in)
@@ -90,7 +90,7 @@ func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reas
 }
 
 // requested lists the intents that the entries of a scope name; no entry means all.
-func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omitted) {
+func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.OmittedEntry) {
 	if len(entries) == 0 {
 		for _, in := range t.Catalog.Intents() {
 			if !in.Retired {
@@ -120,7 +120,7 @@ func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omit
 		}
 		in, ok := t.intents[strings.TrimSuffix(e, ":execute")]
 		if !ok || in.Retired {
-			omitted = append(omitted, pat.Omitted{Entry: e, Reason: reason.IntentNotFound})
+			omitted = append(omitted, pat.OmittedEntry{Entry: e, Reason: reason.IntentNotFound})
 			continue
 		}
 		add(in)

@@ -102,7 +102,7 @@ func New(state State) *Directory {
 }
 
 // Open serves what was loaded.
-func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
+func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error) {
 	d := New(state)
 	if err := d.Replace(ctx, l); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func Open(ctx context.Context, state State, l *Loaded) (*Directory, error) {
 func (d *Directory) Current() *Snapshot { return d.current.Load() }
 
 // Replace serves another configuration from the next request on, or, with an error, goes on as before.
-func (d *Directory) Replace(ctx context.Context, l *Loaded) error {
+func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	next, err := d.snapshot(ctx, l)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (d *Directory) Replace(ctx context.Context, l *Loaded) error {
 
 // snapshot joins what was loaded to the state of this process. Policies are noted as offered only when every service
 // can be served.
-func (d *Directory) snapshot(ctx context.Context, l *Loaded) (*Snapshot, error) {
+func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {
 	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
 	var errs []error
 	for _, definition := range l.definitions {

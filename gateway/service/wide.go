@@ -69,8 +69,8 @@ func wideValues(c *config.Service) (paths []string) {
 
 // fixedOfQuestion returns the fixed values of the request that asks for the outcome of a call: headers, members of the query that its
 // address does not have already, and values in its path.
-func fixedOfQuestion(c *config.Service) upstream.Fixed {
-	f := upstream.Fixed{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
+func fixedOfQuestion(c *config.Service) upstream.FixedValues {
+	f := upstream.FixedValues{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")
 	given, _ := url.ParseQuery(query)
 	for _, l := range wideLayers(c) {

@@ -57,7 +57,7 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 // WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit, those of the policy first.
 // r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
 // out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
-func WriteRateLimit(h http.Header, limits []limit.Standing) {
+func WriteRateLimit(h http.Header, limits []limit.Status) {
 	if len(limits) == 0 {
 		return
 	}
@@ -130,7 +130,7 @@ func limitName(l limit.Limit) string {
 }
 
 // Tightest returns the limit with the least left; ok is false if there are no limits.
-func Tightest(limits []limit.Standing) (least limit.Standing, ok bool) {
+func Tightest(limits []limit.Status) (least limit.Status, ok bool) {
 	for i, l := range limits {
 		if i == 0 || l.Left < least.Left {
 			least = l

@@ -57,7 +57,7 @@ type Import struct {
 	Unmapped []Finding // operations that cannot be offered, without those that were excluded
 	Notes    []Finding // what was left out or changed in offered operations
 	Hidden   int       // operations that could be offered, and are not
-	Reviewed []Reviewed
+	Reviewed []ReviewItem
 
 	curation *Curation
 	versions string          // of the document, as it is in UIDs
@@ -65,8 +65,8 @@ type Import struct {
 	base     server          // Upstream in its parts
 }
 
-// A Reviewed is one operation of the document, for people who decide what is offered.
-type Reviewed struct {
+// A ReviewItem is one operation of the document, for people who decide what is offered.
+type ReviewItem struct {
 	Operation, ID string // "GET /things/{id}", operationId
 	UID           string // empty where it cannot be offered
 	Reads         bool   // it changes nothing

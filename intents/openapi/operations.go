@@ -153,7 +153,7 @@ func (w *work) offer(op *operation) {
 		err = c.settle(uid)
 	}
 	w.decide(op, uid.String())
-	review := Reviewed{Operation: op.key, ID: read.Line(op.id, 200), Reads: op.effect.reads, Findings: c.notes}
+	review := ReviewItem{Operation: op.key, ID: read.Line(op.id, 200), Reads: op.effect.reads, Findings: c.notes}
 	if !decided.Price.IsZero() {
 		review.Price = decided.Price.String()
 	}

@@ -14,8 +14,8 @@ import (
 // Review writes a table of all operations by path, for people who choose among them.
 func (i *Import) Review(out io.Writer) error {
 	all := slices.Clone(i.Reviewed)
-	path := func(r Reviewed) string { _, p, _ := strings.Cut(r.Operation, " "); return p }
-	slices.SortStableFunc(all, func(a, b Reviewed) int {
+	path := func(r ReviewItem) string { _, p, _ := strings.Cut(r.Operation, " "); return p }
+	slices.SortStableFunc(all, func(a, b ReviewItem) int {
 		return cmp.Or(cmp.Compare(path(a), path(b)), cmp.Compare(a.Operation, b.Operation))
 	})
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -44,7 +44,7 @@ func (i *Import) Review(out io.Writer) error {
 }
 
 // shortFindings is the reason why an operation cannot be offered, or the first of its findings and their number.
-func shortFindings(r Reviewed) string {
+func shortFindings(r ReviewItem) string {
 	const most = 100
 	switch len(r.Findings) {
 	case 0:

@@ -248,7 +248,7 @@ func (p *process) openKeys(ctx context.Context) (err error) {
 	return p.view.Refresh(ctx)
 }
 
-func (p *process) load(ctx context.Context, c *config.Config) (*service.Loaded, config.Problems) {
+func (p *process) load(ctx context.Context, c *config.Config) (*service.LoadedConfig, config.Problems) {
 	if p.public != nil {
 		c.Bound(p.public.Addr())
 	}

@@ -77,7 +77,7 @@ func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
 func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) {
 	g := factsGate(t, "")
 	a := g.newAgent("agent-1")
-	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"resale"}} }))
+	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"resale"}} }))
 	a.token, _ = got.json(t)["uim-pat"].(string)
 	declared, _ := payload(t, a.token)["declared"].(map[string]any)
 	if len(declared) != 1 {
@@ -88,7 +88,7 @@ func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) 
 		t.Errorf("declared resale, said research: %d %s", got.status, got.body)
 	}
 	b := g.newAgent("agent-2")
-	got = b.issueWith(b.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"research"}} }))
+	got = b.issueWith(b.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"research"}} }))
 	b.token, _ = got.json(t)["uim-pat"].(string)
 	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
 		t.Errorf("declared research: %d %s", got.status, got.body)
@@ -105,7 +105,7 @@ func TestHeadersAreFactsFromTrustedProxiesOnly(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [192.0.2.1], per_address:", 1)
 	g := startGate(t, setup{policy: factsPolicy, config: config + factsConfig})
 	a := g.newAgent("agent-1")
-	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declared{"purpose": {"research"}} }))
+	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"research"}} }))
 	a.token, _ = got.json(t)["uim-pat"].(string)
 	if got := a.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
 		t.Errorf("a header of the agent's own: %d %s", got.status, got.body)

@@ -17,7 +17,7 @@ import (
 )
 
 // servicesOf returns the services of a configuration, for the comparison with those in the store.
-func servicesOf(c *config.Config, l *service.Loaded) store.Services {
+func servicesOf(c *config.Config, l *service.LoadedConfig) store.Services {
 	out := store.Services{Unserved: c.Unserved}
 	for i, d := range l.Definitions() {
 		s := &c.Services[i]
@@ -40,7 +40,7 @@ func serviceProblems(c *config.Config, level problem.Level, found []store.Servic
 }
 
 // compareServices compares the services of a configuration with those in the store, for a reload.
-func (p *process) compareServices(ctx context.Context, c *config.Config, l *service.Loaded) (config.Problems, error) {
+func (p *process) compareServices(ctx context.Context, c *config.Config, l *service.LoadedConfig) (config.Problems, error) {
 	warnings, err := p.store.CompareServices(ctx, servicesOf(c, l))
 	if lost, ok := errors.AsType[store.ServicesError](err); ok {
 		return serviceProblems(c, problem.Error, lost), nil
@@ -66,7 +66,7 @@ func (p *process) renameIdentities() error {
 
 // CheckServices compares the services of a configuration with those in its store, without changing either. A store that cannot be
 // read is a warning; there need not be one yet.
-func (k *Keeper) CheckServices(ctx context.Context, l *service.Loaded) config.Problems {
+func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) config.Problems {
 	place := k.Config.Store.URL.Reveal()
 	if k.Config.Store.Engine == config.SQLite {
 		place = config.StatePath(k.Config.Data)
@@ -95,7 +95,7 @@ func (p storeAt) Holders(ctx context.Context, service string, ids []pat.AgentID)
 
 // heldByOthers warns of agent ids that a configuration reserves and that other keys hold. A store that cannot be read gives no warning:
 // status reads it again.
-func heldByOthers(ctx context.Context, c *config.Config, l *service.Loaded, in admin.Holders) (warnings config.Problems) {
+func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig, in admin.Holders) (warnings config.Problems) {
 	for i, d := range l.Definitions() {
 		held, err := admin.HeldByOthers(ctx, in, d)
 		if err != nil {
@@ -111,7 +111,7 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.Loaded, in a
 }
 
 // reportServices logs what the opening of the store found about the services.
-func (p *process) reportServices(ctx context.Context, l *service.Loaded) {
+func (p *process) reportServices(ctx context.Context, l *service.LoadedConfig) {
 	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// unzipping asks for gzip if a request asks for no coding, and decompresses the answer as it is read. It is below Options.Wrap, which
+// gzipTransport asks for gzip if a request asks for no coding, and decompresses the answer as it is read. It is below Options.Wrap, which
 // sees what the caller gets. net/http could do the same, but never stops reading a body without content.
-type unzipping struct{ next http.RoundTripper }
+type gzipTransport struct{ next http.RoundTripper }
 
-func (u unzipping) RoundTrip(r *http.Request) (*http.Response, error) {
+func (u gzipTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Accept-Encoding") != "" {
 		return u.next.RoundTrip(r)
 	}
@@ -22,21 +22,21 @@ func (u unzipping) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || !strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
 		return response, err
 	}
-	response.Body = &unzipped{from: packed{ReadCloser: response.Body}}
+	response.Body = &gzipBody{from: compressedBody{ReadCloser: response.Body}}
 	response.Header.Del("Content-Encoding")
 	response.Header.Del("Content-Length")
 	response.ContentLength, response.Uncompressed = -1, true
 	return response, nil
 }
 
-// unzipped is a decompressed body.
-type unzipped struct {
-	from packed
+// gzipBody is a decompressed body.
+type gzipBody struct {
+	from compressedBody
 	zip  *gzip.Reader // nil until the first Read
 	err  error
 }
 
-func (b *unzipped) Read(to []byte) (n int, err error) {
+func (b *gzipBody) Read(to []byte) (n int, err error) {
 	if b.err == nil && b.zip == nil {
 		b.zip, b.err = gzip.NewReader(&b.from)
 	}
@@ -48,10 +48,10 @@ func (b *unzipped) Read(to []byte) (n int, err error) {
 	return n, b.err
 }
 
-func (b *unzipped) Close() error { return b.from.Close() }
+func (b *gzipBody) Close() error { return b.from.Close() }
 
-// packed is a compressed body. It reads no more of the body than its content justifies.
-type packed struct {
+// compressedBody is a compressed body. It reads no more of the body than its content justifies.
+type compressedBody struct {
 	io.ReadCloser
 	ahead int // bytes read, less those decompressed
 }
@@ -59,7 +59,7 @@ type packed struct {
 // maxAhead is far above what gzip adds to data that cannot be compressed, 5 bytes in 64 KiB.
 const maxAhead = 64 << 10
 
-func (p *packed) Read(to []byte) (n int, err error) {
+func (p *compressedBody) Read(to []byte) (n int, err error) {
 	if p.ahead > maxAhead {
 		return 0, fmt.Errorf("%w compressed than decompressed", ErrTooLarge)
 	}

@@ -75,7 +75,7 @@ func New(o Options) *Client {
 		MaxResponseHeaderBytes: maxHeader,
 		DisableCompression:     true, // unzipping does it
 	}
-	var transport http.RoundTripper = unzipping{plain}
+	var transport http.RoundTripper = gzipTransport{plain}
 	if o.Wrap != nil {
 		transport = o.Wrap(transport)
 	}

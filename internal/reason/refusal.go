@@ -21,7 +21,7 @@ type Refusal struct { //nolint:errname // a Refusal is an answer, not only an er
 	Details    map[string]any // beside reason, uim_code and suggestion; a suggestion here replaces that of the table
 	RetryAfter time.Duration  // until the same request may succeed; 0: unknown
 	Charge     *Charge        // what the refused call costs or may cost; nil where nothing was charged
-	Standing   []limit.Standing
+	Standing   []limit.Status
 	Shed       Cause // why it is refused although it is right in itself; empty: it is not, or what sheds it counts it
 	Replayed   bool  // sent before under the same idempotency key; nothing was done now
 	cause      error
@@ -153,7 +153,7 @@ func (f *Refusal) Charged(c *Charge) *Refusal {
 }
 
 // Standings sets the state of each limit of the call.
-func (f *Refusal) Standings(limits []limit.Standing) *Refusal {
+func (f *Refusal) Standings(limits []limit.Status) *Refusal {
 	f.Standing = limits
 	return f
 }

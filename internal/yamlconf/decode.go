@@ -237,30 +237,30 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 }
 
 // emptied returns the key, if its value is a mapping and missing.
-func (d *Document) emptied(key string, fields map[string]Value, present map[string]bool) pending {
+func (d *Document) emptied(key string, fields map[string]Value, present map[string]bool) pendingKey {
 	f, known := fields[key]
 	if !known || present[key] {
-		return pending{}
+		return pendingKey{}
 	}
 	t := held(f.Value).Type()
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
 	if t.Kind() != reflect.Struct {
-		return pending{}
+		return pendingKey{}
 	}
-	return pending{key, t}
+	return pendingKey{key, t}
 }
 
-// A pending mapping is a key without a value, and the type of its value.
-type pending struct {
+// A pendingKey mapping is a key without a value, and the type of its value.
+type pendingKey struct {
 	key string
 	t   reflect.Type
 }
 
 // unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name
 // elsewhere. above is the mapping above it that holds nothing. Beside secrets an unknown key may be a secret, and is not shown.
-func (d *Document) unknown(path string, e pair, t reflect.Type, above pending) {
+func (d *Document) unknown(path string, e pair, t reflect.Type, above pendingKey) {
 	keys := d.types.keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
 	near, elsewhere := suggest.Name(e.key, keys), d.types.pathOf(d.root, e.key)

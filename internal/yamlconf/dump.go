@@ -18,14 +18,14 @@ const masked = "***"
 
 // A Dump is a struct as it was read, in the words of its document: secrets, and whatever came out of a ${file:…}, are
 // masked.
-type Dump struct{ fields []dumped }
+type Dump struct{ fields []dumpValue }
 
-// A dumped is one value of a Dump.
-type dumped struct {
+// A dumpValue is one value of a Dump.
+type dumpValue struct {
 	key     string
-	value   any      // of a scalar: text, int or bool; nil: unset
-	comment string   // where a scalar comes from, if not from the document
-	items   []dumped // of a table; or of a list, without keys
+	value   any         // of a scalar: text, int or bool; nil: unset
+	comment string      // where a scalar comes from, if not from the document
+	items   []dumpValue // of a table; or of a list, without keys
 	kind    dumpKind
 }
 
@@ -43,8 +43,8 @@ func (d *Document) Dump(from any) Dump {
 }
 
 // dumpFields leaves out what is not set where terse is set: in entries of mappings.
-func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumped {
-	var out []dumped
+func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumpValue {
+	var out []dumpValue
 	for key, f := range Values(v) {
 		if terse && f.IsZero() {
 			continue
@@ -56,20 +56,20 @@ func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumped
 	return out
 }
 
-func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dumped {
+func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dumpValue {
 	v = held(v)
 	comment := d.whence(path, fallback)
 	scalar, isScalar := d.types.lookup(v.Type())
 	switch {
 	case isScalar:
-		return dumped{value: d.shown(v, path, scalar), comment: comment}
+		return dumpValue{value: d.shown(v, path, scalar), comment: comment}
 	case v.CanInterface() && v.Type().Implements(reflect.TypeFor[fmt.Formatter]()): // a Value, which may be a secret
 		if v.IsZero() {
-			return dumped{comment: comment}
+			return dumpValue{comment: comment}
 		}
-		return dumped{value: masked}
+		return dumpValue{value: masked}
 	case v.Kind() == reflect.Slice:
-		out := dumped{kind: dumpList}
+		out := dumpValue{kind: dumpList}
 		for i := range v.Len() {
 			out.items = append(out.items, d.dump(v.Index(i), fmt.Sprintf("%s[%d]", path, i), "", terse))
 			out.items[i].comment = ""
@@ -79,7 +79,7 @@ func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dump
 		}
 		return out
 	case v.Kind() == reflect.Map:
-		out := dumped{kind: dumpTable}
+		out := dumpValue{kind: dumpTable}
 		for _, key := range slices.SortedFunc(slices.Values(v.MapKeys()), func(a, b reflect.Value) int {
 			return strings.Compare(a.String(), b.String())
 		}) {
@@ -95,7 +95,7 @@ func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dump
 		if short, ok := shortOf(v); ok {
 			return d.dump(short, path, "", terse)
 		}
-		return dumped{kind: dumpTable, items: d.dumpFields(v, path, terse)}
+		return dumpValue{kind: dumpTable, items: d.dumpFields(v, path, terse)}
 	}
 }
 
@@ -182,7 +182,7 @@ func (d Dump) YAML() []byte {
 	return []byte(out.String())
 }
 
-func (n *dumped) write(out *strings.Builder, indent string) {
+func (n *dumpValue) write(out *strings.Builder, indent string) {
 	comment := ""
 	if n.comment != "" {
 		comment = "  # " + n.comment
@@ -200,7 +200,7 @@ func (n *dumped) write(out *strings.Builder, indent string) {
 		for _, item := range n.items {
 			item.write(out, indent+"  ")
 		}
-	case !slices.ContainsFunc(n.items, func(item dumped) bool { return item.kind != dumpScalar }):
+	case !slices.ContainsFunc(n.items, func(item dumpValue) bool { return item.kind != dumpScalar }):
 		var items []string
 		for _, item := range n.items {
 			items = append(items, quoted(item.value))
@@ -241,10 +241,10 @@ func quoted(value any) string {
 
 // MarshalJSON writes the values alone.
 func (d Dump) MarshalJSON() ([]byte, error) {
-	return json.Marshal((&dumped{kind: dumpTable, items: d.fields}).tree())
+	return json.Marshal((&dumpValue{kind: dumpTable, items: d.fields}).tree())
 }
 
-func (n *dumped) tree() any {
+func (n *dumpValue) tree() any {
 	switch n.kind {
 	case dumpScalar:
 		return n.value

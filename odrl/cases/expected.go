@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Expected is what an answer must be; what is not set may be anything.
-type Expected struct {
+// Expectation is what an answer must be; what is not set may be anything.
+type Expectation struct {
 	Decision string           `yaml:"decision" required:"true" enum:"permit,deny" doc:"permit or deny"`
 	Code     yamlconf.Tree    `yaml:"code" doc:"the reason of a denial; null for none"`
 	Rule     yamlconf.Tree    `yaml:"rule" doc:"the rule that decided: its uid, or its JSON pointer; null for none"`
@@ -48,7 +48,7 @@ type ExpectedDuty struct {
 }
 
 // wanted returns what is expected as a JSON value, with only the keys that are set.
-func (e *Expected) wanted() map[string]any {
+func (e *Expectation) wanted() map[string]any {
 	out := map[string]any{"decision": e.Decision}
 	for key, t := range map[string]yamlconf.Tree{"code": e.Code, "rule": e.Rule} {
 		if t.Set {

@@ -39,7 +39,7 @@ type Case struct {
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
 	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty blocks its permission"`
 	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
-	Expect   Expected      `yaml:"expect" required:"true" doc:"what the answer must be"`
+	Expect   Expectation   `yaml:"expect" required:"true" doc:"what the answer must be"`
 
 	// File is the policy's file as it can be opened; empty where Policy holds the policy itself.
 	File string `yaml:"-"`
@@ -116,7 +116,7 @@ func (l *loader) complete(f *Table, i int) {
 	c.Lenient = c.Lenient || f.Defaults.Lenient
 	positions := l.Positions()
 	c.Line, c.Lines = positions.Nearest(at).Line, map[string]int{}
-	for key := range yamlconf.Fields(reflect.TypeFor[Expected]()) {
+	for key := range yamlconf.Fields(reflect.TypeFor[Expectation]()) {
 		c.Lines[key] = positions.Nearest(at + ".expect." + key).Line
 	}
 }

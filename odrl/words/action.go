@@ -54,7 +54,7 @@ var toward = map[string]struct{ function, verb, about string }{
 }
 
 // verb words what an action does to what. An action that no vocabulary has a name for is named as it is written.
-func (r phrasing) verb(action, what string) string {
+func (r phraser) verb(action, what string) string {
 	words := r.Names.WordsOf(action)
 	switch {
 	case words == "":

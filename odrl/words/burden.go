@@ -29,7 +29,7 @@ type difference struct {
 func newBurdens(from, to *model.NormalForm) burdens {
 	b := burdens{
 		words: comparer{
-			old: phrasing{from, ofActs}, new: phrasing{to, ofActs}, of: map[Change][]*model.Atom{},
+			old: phraser{from, ofActs}, new: phraser{to, ofActs}, of: map[Change][]*model.Atom{},
 			canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}},
 		},
 		compared: map[string][]difference{},

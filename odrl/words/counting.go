@@ -11,7 +11,7 @@ import (
 const eachAgent = ", for each agent"
 
 // apart words whose acts a limit of a permission counts together. UIM counts by agent; ODRL itself leaves that open.
-func (r phrasing) apart(node *model.Rule, c *model.Constraint) string {
+func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	if !r.byAgent(node, c) || alone(node.Parties["assignee"]) {
 		return ""
 	}
@@ -19,7 +19,7 @@ func (r phrasing) apart(node *model.Rule, c *model.Constraint) string {
 }
 
 // counted words which acts the limits of a permission count together. Each action and target has a count of its own.
-func (r phrasing) counted(node *model.Rule) []string {
+func (r phraser) counted(node *model.Rule) []string {
 	limits := slices.Clone(node.Constraints)
 	for _, a := range node.Actions {
 		limits = append(limits, a.Refinements...)
@@ -34,12 +34,12 @@ func (r phrasing) counted(node *model.Rule) []string {
 }
 
 // byAgent reports whether the constraint is a limit of a permission that the gateway counts.
-func (r phrasing) byAgent(node *model.Rule, c *model.Constraint) bool {
+func (r phraser) byAgent(node *model.Rule, c *model.Constraint) bool {
 	return node != nil && node.Kind == model.Permission && (r.UIM || c.Left().UIM) && r.limits(c)
 }
 
 // limits reports whether the constraint is a limit of a permission that can be counted.
-func (r phrasing) limits(c *model.Constraint) bool {
+func (r phraser) limits(c *model.Constraint) bool {
 	return counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0
 }
 

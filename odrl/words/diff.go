@@ -71,7 +71,7 @@ func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words fo
 	from, _ := old.Model()
 	to, _ := new.Model()
 	c := comparer{
-		old: phrasing{from, ofActs}, new: phrasing{to, ofActs}, of: map[Change][]*model.Atom{},
+		old: phraser{from, ofActs}, new: phraser{to, ofActs}, of: map[Change][]*model.Atom{},
 		canon: canon{map[*model.Atom]string{}, map[*model.Rule]string{}},
 	}
 	c.policies()
@@ -85,7 +85,7 @@ func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words fo
 
 // A comparer compares two policies.
 type comparer struct {
-	old, new phrasing
+	old, new phraser
 	changes  []Change
 	canon    canon
 	of       map[Change][]*model.Atom // the rules of the new policy that a change is of
@@ -265,28 +265,28 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A gathered is some of the rules that one rule as written was split into, as a rule that means as much.
-type gathered struct {
+// A ruleGroup is some of the rules that one rule as written was split into, as a rule that means as much.
+type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule
 }
 
 // gather puts rules together that were split from one rule, if all of them are in the list; the others remain single. whole is how many
 // rules each was split into.
-func gather(list []*model.Atom, whole map[*model.Rule]int) []gathered {
+func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	parts := map[*model.Rule]int{}
 	for _, a := range list {
 		parts[a.Node]++
 	}
 	done := map[*model.Rule]bool{}
-	var out []gathered
+	var out []ruleGroup
 	for _, a := range list {
 		switch {
 		case parts[a.Node] < whole[a.Node]:
-			out = append(out, gathered{a.Kind, aloneOf(a)})
+			out = append(out, ruleGroup{a.Kind, aloneOf(a)})
 		case !done[a.Node]:
 			done[a.Node] = true
-			out = append(out, gathered{a.Kind, a.Node})
+			out = append(out, ruleGroup{a.Kind, a.Node})
 		}
 	}
 	return out

@@ -105,7 +105,7 @@ func pricesOf(a *model.Atom) []*model.Constraint {
 		func(c *model.Constraint) bool { return !isPrice(c) })
 }
 
-func priceWords(r phrasing, list []*model.Constraint) string {
+func priceWords(r phraser, list []*model.Constraint) string {
 	if len(list) == 0 {
 		return "not stated"
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // owed words a duty: who must do what, by when, and on what condition. who owes it if it names no party.
-func (r phrasing) owed(node *model.Rule, who string) string {
+func (r phraser) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -39,7 +39,7 @@ func (r phrasing) owed(node *model.Rule, who string) string {
 }
 
 // deadline words the deadline of a duty.
-func (r phrasing) deadline(when []*model.Constraint) string {
+func (r phraser) deadline(when []*model.Constraint) string {
 	var parts []string
 	var rest []*model.Constraint
 	for _, c := range when {
@@ -66,7 +66,7 @@ func (r phrasing) deadline(when []*model.Constraint) string {
 }
 
 // dutyAct words one action of a duty; a payment with its amount, and what is done to a party with it.
-func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
+func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
 	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // what is signed or paid, no asset
 		what = ""
@@ -112,7 +112,7 @@ func (r phrasing) dutyAct(node *model.Rule, a model.Action) string {
 }
 
 // perCall reports whether the price of a duty to pay is asked for each call. UIM core 6.2; ODRL itself leaves that open.
-func (r phrasing) perCall(node *model.Rule) bool {
+func (r phraser) perCall(node *model.Rule) bool {
 	return (r.UIM || len(node.Amounts) > 0) && (node.Kind == model.DutyOfPermission || node.Kind == model.Obligation)
 }
 
@@ -124,7 +124,7 @@ func isKey(c *model.Constraint) bool {
 }
 
 // signing words a duty to sign, and the key.
-func (r phrasing) signing(node *model.Rule, a model.Action, what string) string {
+func (r phraser) signing(node *model.Rule, a model.Action, what string) string {
 	s := "sign each call"
 	if what != "" {
 		s += " of " + what

@@ -63,8 +63,8 @@ type group struct {
 	counters  []string // ids of its limits
 }
 
-// A wording words one policy.
-type wording struct {
+// An explainer words one policy.
+type explainer struct {
 	program  *rules.Program
 	warnings problem.List
 	groups   []*group
@@ -72,8 +72,8 @@ type wording struct {
 	asks     bool                // some obligation asks a price of calls
 }
 
-func newWording(p *rules.Program, warnings problem.List) *wording {
-	w := &wording{program: p, warnings: warnings, counting: map[string][]*group{}}
+func newWording(p *rules.Program, warnings problem.List) *explainer {
+	w := &explainer{program: p, warnings: warnings, counting: map[string][]*group{}}
 	byKey := map[string]*group{}
 	for _, n := range slices.Sorted(maps.Keys(p.Rules)) {
 		r := p.Rules[n]
@@ -120,7 +120,7 @@ func rates(r *rules.Rule) string {
 	return strings.Join(list, " ")
 }
 
-func (w *wording) sentence(g *group) Sentence {
+func (w *explainer) sentence(g *group) Sentence {
 	s := Sentence{Topic: Forbidden, Rule: g.Node.Name()}
 	conditions := ofCalls.ifAll(g.Conditions)
 	switch {

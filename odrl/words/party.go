@@ -7,7 +7,7 @@ import (
 )
 
 // who words parties that a rule is about, each by itself.
-func (r phrasing) who(list []model.Reference) string {
+func (r phraser) who(list []model.Reference) string {
 	names := make([]string, 0, len(list))
 	plainly := len(list) > 1
 	for i := range list {
@@ -27,7 +27,7 @@ func (r phrasing) who(list []model.Reference) string {
 	}
 }
 
-func (r phrasing) party(p *model.Reference) string {
+func (r phraser) party(p *model.Reference) string {
 	switch {
 	case p.Name() == "" && len(p.Refinements) > 0:
 		return "each party for which " + r.all(p.Refinements)
@@ -43,7 +43,7 @@ func (r phrasing) party(p *model.Reference) string {
 }
 
 // assets words what a rule is about.
-func (r phrasing) assets(node *model.Rule, conjunction string) string {
+func (r phraser) assets(node *model.Rule, conjunction string) string {
 	list := node.Targets
 	names := make([]string, 0, len(list))
 	for i := range list {
@@ -59,7 +59,7 @@ func (r phrasing) assets(node *model.Rule, conjunction string) string {
 	}
 }
 
-func (r phrasing) oneAsset(a *model.Reference) string {
+func (r phraser) oneAsset(a *model.Reference) string {
 	switch {
 	case a.Name() == "" && len(a.Refinements) > 0:
 		return "each asset for which " + r.all(a.Refinements)
@@ -99,7 +99,7 @@ var roleWords = []struct{ function, words string }{
 }
 
 // roles words the parties of a rule beyond its assignees, and what comes of the act.
-func (r phrasing) roles(node *model.Rule) []string {
+func (r phraser) roles(node *model.Rule) []string {
 	var list []string
 	if by := node.Parties["assigner"]; len(by) > 0 {
 		verb := map[model.RuleKind]string{model.Permission: "granted", model.Prohibition: "forbidden", model.Obligation: "imposed"}[node.Kind]

@@ -8,15 +8,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A phrasing words a policy as it is written: of any action, with the names that it uses.
-type phrasing struct {
+// A phraser words a policy as it is written: of any action, with the names that it uses.
+type phraser struct {
 	*model.NormalForm
 	speech
 }
 
 // sentencesOf words the whole policy, in the order of the topics.
 func sentencesOf(f *model.NormalForm) []Sentence {
-	r := phrasing{f, ofActs}
+	r := phraser{f, ofActs}
 	out := r.nature()
 	nodes := ruleNodes(f)
 	for _, kind := range []model.RuleKind{model.Permission, model.Prohibition, model.Obligation} {
@@ -46,7 +46,7 @@ func ruleNodes(f *model.NormalForm) []*model.Rule {
 var topics = map[model.RuleKind]Topic{model.Permission: Permitted, model.Prohibition: Forbidden, model.Obligation: Owed}
 
 // rule words a permission, a prohibition or an obligation.
-func (r phrasing) rule(node *model.Rule) Sentence {
+func (r phraser) rule(node *model.Rule) Sentence {
 	s := Sentence{Topic: topics[node.Kind], Rule: node.Name(), Text: r.text(node)}
 	who := r.doer(node.Parties["assignee"])
 	switch node.Kind {
@@ -79,7 +79,7 @@ func (r phrasing) rule(node *model.Rule) Sentence {
 }
 
 // text is the first sentence of a rule: who may, may not or must do what.
-func (r phrasing) text(node *model.Rule) string {
+func (r phraser) text(node *model.Rule) string {
 	who := node.Parties["assignee"]
 	var text string
 	switch node.Kind {
@@ -102,7 +102,7 @@ func (r phrasing) text(node *model.Rule) string {
 }
 
 // doer is the party that owes a duty which names none.
-func (r phrasing) doer(who []model.Reference) string {
+func (r phraser) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)
 	}
@@ -110,7 +110,7 @@ func (r phrasing) doer(who []model.Reference) string {
 }
 
 // failing words what follows where a duty is not met, as a sentence behind it.
-func (r phrasing) failing(node *model.Rule, who string) string {
+func (r phraser) failing(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
 	}
@@ -122,7 +122,7 @@ func (r phrasing) failing(node *model.Rule, who string) string {
 }
 
 // only words the conditions of a permission.
-func (r phrasing) only(node *model.Rule) []string {
+func (r phraser) only(node *model.Rule) []string {
 	conditions := node.Constraints
 	list := make([]string, 0, len(conditions)+1)
 	for _, c := range conditions {
@@ -141,7 +141,7 @@ func counts(c *model.Constraint) bool {
 }
 
 // acts words the actions of a rule with its assets.
-func (r phrasing) acts(node *model.Rule, conjunction string) string {
+func (r phraser) acts(node *model.Rule, conjunction string) string {
 	what := r.assets(node, conjunction)
 	list := make([]string, 0, len(node.Actions))
 	for _, a := range node.Actions {
@@ -158,7 +158,7 @@ func (r phrasing) acts(node *model.Rule, conjunction string) string {
 }
 
 // act words one action with its refinements.
-func (r phrasing) act(node *model.Rule, a model.Action, what string) string {
+func (r phraser) act(node *model.Rule, a model.Action, what string) string {
 	s := r.verb(a.Name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
 		s += "," // or the number would seem to belong to the asset
@@ -167,10 +167,10 @@ func (r phrasing) act(node *model.Rule, a model.Action, what string) string {
 }
 
 // soThat words refinements of an action of a duty.
-func (r phrasing) soThat(refinements []*model.Constraint) string { return r.manner(nil, refinements) }
+func (r phraser) soThat(refinements []*model.Constraint) string { return r.manner(nil, refinements) }
 
 // manner words refinements of an action; node is the permission or prohibition whose limits they may be.
-func (r phrasing) manner(node *model.Rule, refinements []*model.Constraint) string {
+func (r phraser) manner(node *model.Rule, refinements []*model.Constraint) string {
 	var often, list []string
 	for _, c := range refinements {
 		if counts(c) {

@@ -36,7 +36,7 @@ type request struct {
 func (r request) world(toSign []string) odrl.WorldState {
 	w := odrl.WorldState{Now: r.now}
 	if r.signed {
-		w.Done = []odrl.Performed{{Party: r.question.Party, Action: "signPayload", Target: r.question.Target, At: r.now}}
+		w.Done = []odrl.Act{{Party: r.question.Party, Action: "signPayload", Target: r.question.Target, At: r.now}}
 		for _, name := range toSign {
 			w.Reports = append(w.Reports, odrl.DutyReport{Rule: name, Performance: "Performed"})
 		}
@@ -51,7 +51,7 @@ func (r request) worldDone(toSign []string) odrl.WorldState {
 	}
 	w := r.world(toSign)
 	q := r.question
-	w.Done = append(w.Done, odrl.Performed{Party: q.Party, Action: q.Action, Target: q.Target, At: r.now, Context: q.Context})
+	w.Done = append(w.Done, odrl.Act{Party: q.Party, Action: q.Action, Target: q.Target, At: r.now, Context: q.Context})
 	return w
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // limits words how often a permission may be used.
-func (w *wording) limits(g *group) []string {
+func (w *explainer) limits(g *group) []string {
 	var list []string
 	for _, l := range g.Limits {
 		s := "At most " + problem.Counted(l.Max, "call") + " " + inPeriod(l.Period)
@@ -49,7 +49,7 @@ func (g *group) counted() []string {
 }
 
 // sharing names another permission whose limits count the same calls; empty where there is none.
-func (w *wording) sharing(g *group) string {
+func (w *explainer) sharing(g *group) string {
 	for _, id := range g.counters {
 		for _, o := range w.counting[id] {
 			if o != g {
@@ -79,7 +79,7 @@ func inPeriod(p limit.Period) string {
 }
 
 // duties words what a permission costs and asks for.
-func (w *wording) duties(g *group) []string {
+func (w *explainer) duties(g *group) []string {
 	var price money.Amount
 	var rest []string
 	for _, d := range g.Duties {
@@ -154,7 +154,7 @@ func signerOf(d *rules.Duty) string {
 }
 
 // general words how the rules work together and what else was agreed.
-func (w *wording) general() []Sentence {
+func (w *explainer) general() []Sentence {
 	var texts []string
 	if w.several() {
 		texts = append(texts, "Where several permissions cover a call, the cheapest whose limits are not used up applies.")
@@ -201,7 +201,7 @@ func remarks(warnings problem.List) []Sentence {
 }
 
 // forbids reports whether the policy forbids calls beyond limiting them, and permits any.
-func (w *wording) forbids() bool {
+func (w *explainer) forbids() bool {
 	permits, forbids := false, false
 	for _, g := range w.groups {
 		permits = permits || g.Kind == model.Permission
@@ -211,7 +211,7 @@ func (w *wording) forbids() bool {
 }
 
 // several reports whether two permissions can cover one call.
-func (w *wording) several() bool {
+func (w *explainer) several() bool {
 	permissions := map[string]int{} // by target
 	for _, g := range w.groups {
 		for _, t := range g.targets {

@@ -20,7 +20,7 @@ var natures = map[string]string{
 }
 
 // nature words the kind of the policy, and what replaces or follows it.
-func (r phrasing) nature() []Sentence {
+func (r phraser) nature() []Sentence {
 	types := slices.Clone(r.Types)
 	if len(types) > 1 { // each other type is a Set as well
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
@@ -47,7 +47,7 @@ func (r phrasing) nature() []Sentence {
 }
 
 // stance is how the rules of a policy that grants nothing are spoken of.
-func (r phrasing) stance() string {
+func (r phraser) stance() string {
 	for _, of := range []struct{ class, words string }{
 		{"Offer", "it is offered that "},
 		{"Request", "it is asked that "},
@@ -60,14 +60,14 @@ func (r phrasing) stance() string {
 	return ""
 }
 
-func (r phrasing) anybody() string {
+func (r phraser) anybody() string {
 	if slices.Contains(r.Types, "Ticket") {
 		return "the holder of the ticket"
 	}
 	return "anyone"
 }
 
-func (r phrasing) nobody() string {
+func (r phraser) nobody() string {
 	if slices.Contains(r.Types, "Ticket") {
 		return "no holder of the ticket"
 	}
@@ -75,7 +75,7 @@ func (r phrasing) nobody() string {
 }
 
 // together words how the rules work together.
-func (r phrasing) together() []Sentence {
+func (r phraser) together() []Sentence {
 	has := map[model.RuleKind]bool{}
 	duties := false
 	for _, n := range ruleNodes(r.NormalForm) {
@@ -103,7 +103,7 @@ func (r phrasing) together() []Sentence {
 }
 
 // clashes reports whether some prohibition is of what some permission permits, going by the actions alone.
-func (r phrasing) clashes() bool {
+func (r phraser) clashes() bool {
 	permitted, forbidden := map[string]bool{}, map[string]bool{}
 	for _, n := range ruleNodes(r.NormalForm) {
 		for _, a := range n.Actions {
@@ -133,7 +133,7 @@ func exceeds(c *model.Constraint) bool {
 }
 
 // settling words the conflict strategy. ODRL IM 2.10.
-func (r phrasing) settling() string {
+func (r phraser) settling() string {
 	strategies := slices.Clone(r.Strategies)
 	slices.Sort(strategies)
 	switch strategies = slices.Compact(strategies); {

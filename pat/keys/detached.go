@@ -47,16 +47,16 @@ func ParseSignature(k Key, text string) ([]byte, error) {
 	return signature, nil
 }
 
-// A Detached is a detached signature that is compared with several texts. For RSA the costly operation is done once.
-type Detached struct {
+// A DetachedSignature is a detached signature that is compared with several texts. For RSA the costly operation is done once.
+type DetachedSignature struct {
 	key       Key
 	signature []byte
 	opened    rsaSignature // where the key is one of RSA
 }
 
 // NewDetached returns the signature with a key that it may be of.
-func NewDetached(k Key, signature []byte) Detached {
-	d := Detached{key: k, signature: signature}
+func NewDetached(k Key, signature []byte) DetachedSignature {
+	d := DetachedSignature{key: k, signature: signature}
 	if public, ok := k.public.(*rsa.PublicKey); ok {
 		d.opened = openRSA(public, signature)
 	}
@@ -64,7 +64,7 @@ func NewDetached(k Key, signature []byte) Detached {
 }
 
 // Verify tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
-func (d Detached) Verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
+func (d DetachedSignature) Verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
 	try := func(name string, verify func() bool) bool {
 		if (only != "" && only != name) || !verify() {
 			return false

@@ -112,7 +112,7 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 		w := &ws.list[i]
 		w.entry.spend(now)
 		begun.Taken[i] = w.entry.counted()
-		begun.Standing[i] = limit.Standing{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
+		begun.Standing[i] = limit.Status{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
 	}
 	return begun, true
 }
@@ -120,13 +120,13 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 // A pair of lists is what most calls take, in one piece of memory.
 type pair struct {
 	taken    [2]store.CounterSlot
-	standing [2]limit.Standing
+	standing [2]limit.Status
 }
 
 // lists returns two lists of n.
-func lists(n int) ([]store.CounterSlot, []limit.Standing) {
+func lists(n int) ([]store.CounterSlot, []limit.Status) {
 	if n > len(pair{}.taken) {
-		return make([]store.CounterSlot, n), make([]limit.Standing, n)
+		return make([]store.CounterSlot, n), make([]limit.Status, n)
 	}
 	p := &pair{}
 	return p.taken[:n:n], p.standing[:n:n]

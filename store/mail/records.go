@@ -120,14 +120,14 @@ type Message struct {
 	Signed      []byte // the request that brought it, as its sender signed it; nil: not kept
 }
 
-// A Sending is a message to accept, with the bounds to accept it under. The store sets its status and times.
-type Sending struct {
+// A NewMessage is a message to accept, with the bounds to accept it under. The store sets its status and times.
+type NewMessage struct {
 	Message
 	Lifetime       time.Duration // after which it expires
 	Blobs          []string      // that are attached: one for each object of Attachments
 	IdempotencyKey string        // "": none
 	Digest         [32]byte      // of what is sent under that key
-	// Waiting bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
+	// WaitingMessage bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
 	// the relay, delivered or not, and Bytes what is kept of them.
 	Waiting, Stranger, All, Bytes int64
 }
@@ -162,8 +162,8 @@ type Claim struct {
 	Hold func(Webhook) time.Time
 }
 
-// A Waiting is a message that waits for its recipient, without its content.
-type Waiting struct {
+// A WaitingMessage is a message that waits for its recipient, without its content.
+type WaitingMessage struct {
 	Place
 	Size int64 // of what is kept of it, in bytes
 }
@@ -203,8 +203,8 @@ type Webhook struct {
 	CreatedAt time.Time // when it was last set
 }
 
-// A Posting is a message to post to a webhook.
-type Posting struct {
+// A WebhookPost is a message to post to a webhook.
+type WebhookPost struct {
 	Message
 	Webhook    Webhook
 	DeliveryID string // the same for all attempts

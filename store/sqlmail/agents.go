@@ -78,7 +78,7 @@ func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mai
 		if !found {
 			return mail.ErrNotFound
 		}
-		tagged := tagging{key: key, was: shown(a), tags: p.Tags, retag: p.Capabilities != nil}
+		tagged := tagSync{key: key, was: shown(a), tags: p.Tags, retag: p.Capabilities != nil}
 		adopt(&a, p)
 		tagged.now = shown(a)
 		if err := tagged.write(ctx, x); err != nil {
@@ -127,7 +127,7 @@ func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error
 		if !found {
 			return mail.ErrNotFound
 		}
-		tagged := tagging{key: key, was: shown(a)}
+		tagged := tagSync{key: key, was: shown(a)}
 		if a.Status = mail.Active; suspended {
 			a.Status = mail.Suspended
 		}

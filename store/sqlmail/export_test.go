@@ -13,7 +13,7 @@ var Fold = fold
 // An Asked is what one caller asks for in a round: Admit, Send or both, or Delivered.
 type Asked struct {
 	Guard     *mail.Guard
-	Send      *mail.Sending
+	Send      *mail.NewMessage
 	Recipient mail.Key
 	Delivered []string
 }

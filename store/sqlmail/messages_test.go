@@ -30,7 +30,7 @@ func messageRoundTrip(r *relay) {
 	full := r.message(alice, bob)
 	full.ThreadID, full.InReplyTo, full.ContentType = "thr\x00ead\xff", "no id", "te\x00xt"
 	full.Metadata, full.Signed = []byte(`{"a": "\u0000"}`), []byte{0, 255}
-	for _, m := range []mail.Sending{full, r.message(alice, bob)} {
+	for _, m := range []mail.NewMessage{full, r.message(alice, bob)} {
 		m.Waiting = 2
 		taken := r.send(m)
 		if !taken.ExpiresAt.Equal(taken.CreatedAt.Add(time.Hour)) || taken.Status != mail.Sent || taken.CreatedAt.IsZero() {
@@ -240,9 +240,9 @@ func idempotency(r *relay) {
 // pagesOf reads all pages.
 // reader reads on from page to page while others send, and returns how often it saw each message.
 func senseless(r *relay) {
-	for _, change := range []func(*mail.Sending){
-		func(m *mail.Sending) { m.ID = "" }, func(m *mail.Sending) { m.ID = "\x00" }, func(m *mail.Sending) { m.Lifetime = 0 },
-		func(m *mail.Sending) { m.Blobs = []string{"b"} },
+	for _, change := range []func(*mail.NewMessage){
+		func(m *mail.NewMessage) { m.ID = "" }, func(m *mail.NewMessage) { m.ID = "\x00" }, func(m *mail.NewMessage) { m.Lifetime = 0 },
+		func(m *mail.NewMessage) { m.Blobs = []string{"b"} },
 	} {
 		m := r.message(alice, bob)
 		change(&m)

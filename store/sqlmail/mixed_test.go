@@ -47,7 +47,7 @@ type mixer struct {
 	s        *sqlmail.Store
 	rand     *rand.Rand
 	blobs    []string
-	postings []mail.Posting
+	postings []mail.WebhookPost
 }
 
 func (m *mixer) key() mail.Key { return key(m.rand.IntN(4) + 1) }

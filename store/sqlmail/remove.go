@@ -37,7 +37,7 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 		}
 		sums := tally{}
 		sum := sums.of(key)
-		if err := (tagging{key: key, was: shown(a), retag: true}).write(ctx, x); err != nil {
+		if err := (tagSync{key: key, was: shown(a), retag: true}).write(ctx, x); err != nil {
 			return err
 		}
 		for more := true; more; { // what came meanwhile

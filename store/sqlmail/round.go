@@ -13,7 +13,7 @@ import (
 type turn struct {
 	guard *mail.Guard // a signature to take; nil: none
 	touch time.Duration
-	send  *mail.Sending // a message to take; nil: none
+	send  *mail.NewMessage // a message to take; nil: none
 
 	recipient mail.Key // that has the messages delivered
 	delivered []string

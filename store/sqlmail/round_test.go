@@ -46,7 +46,7 @@ func (r *relay) round(all []sqlmail.Asked, want ...error) []sqlmail.Answer {
 	return answers
 }
 
-func (r *relay) signed(m mail.Sending) sqlmail.Asked {
+func (r *relay) signed(m mail.NewMessage) sqlmail.Asked {
 	g := r.guard(m.Sender)
 	return sqlmail.Asked{Guard: &g, Send: &m}
 }

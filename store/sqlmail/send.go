@@ -16,7 +16,7 @@ const (
 // Send takes a message, and returns it as it is kept. One that was sent under the same idempotency key within 24 hours is returned
 // instead, and repeated is true; of one that is no longer kept only id, keys and times. Errors: mail.ErrKeyReused, mail.ErrDenied,
 // mail.ErrQueueFull, mail.ErrFull, mail.ErrNoBlob. Blobs live at least as long as the message that attaches them.
-func (s *Store) Send(ctx context.Context, m mail.Sending) (taken mail.Message, repeated bool, err error) {
+func (s *Store) Send(ctx context.Context, m mail.NewMessage) (taken mail.Message, repeated bool, err error) {
 	t := &turn{send: &m}
 	err = s.dispatch(ctx, t)
 	return t.taken, t.repeated, err
@@ -24,7 +24,7 @@ func (s *Store) Send(ctx context.Context, m mail.Sending) (taken mail.Message, r
 
 // SendSigned is Admit and Send in one transaction. If the message is refused, the signature counts as used nevertheless, and isNew is
 // returned with the error.
-func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, m mail.Sending) (
+func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, m mail.NewMessage) (
 	taken mail.Message, repeated, isNew bool, err error,
 ) {
 	if s.beforeRestore(g) {
@@ -52,7 +52,7 @@ func (s *Store) dispatch(ctx context.Context, t *turn) error {
 type dispatch struct {
 	r *round
 	t *turn
-	m mail.Sending
+	m mail.NewMessage
 
 	inbox   inbox
 	earlier *earlier

@@ -241,8 +241,8 @@ func (r *relay) agent(keys ...mail.Key) (a mail.Agent) {
 func (r *relay) id(kind string) string { return fmt.Sprintf("%s_%012d", kind, r.ids.Add(1)) }
 
 // message returns one to be sent, with room for it.
-func (r *relay) message(from, to mail.Key) mail.Sending {
-	return mail.Sending{
+func (r *relay) message(from, to mail.Key) mail.NewMessage {
+	return mail.NewMessage{
 		Message: mail.Message{
 			ID: r.id("msg"), Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text": "hi"}`),
 		},
@@ -250,7 +250,7 @@ func (r *relay) message(from, to mail.Key) mail.Sending {
 	}
 }
 
-func (r *relay) send(m mail.Sending) mail.Message {
+func (r *relay) send(m mail.NewMessage) mail.Message {
 	r.Helper()
 	taken, repeated, err := r.Send(r.Context(), m)
 	r.must(err)

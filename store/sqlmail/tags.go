@@ -9,15 +9,15 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A tagging brings the tags of an agent, and how many agents are shown with each, in step with its profile.
-type tagging struct {
+// A tagSync brings the tags of an agent, and how many agents are shown with each, in step with its profile.
+type tagSync struct {
 	key      mail.Key
 	was, now bool // the agent is shown
 	retag    bool // it has other tags: those of tags
 	tags     []string
 }
 
-func (t tagging) write(ctx context.Context, x tx) error {
+func (t tagSync) write(ctx context.Context, x tx) error {
 	if !t.retag && t.was == t.now {
 		return nil
 	}
@@ -56,7 +56,7 @@ func add(more map[string]int64, tags [][]byte, n int64) {
 }
 
 // replace replaces the tags, and returns the new ones, each once.
-func (t tagging) replace(ctx context.Context, x tx) ([][]byte, error) {
+func (t tagSync) replace(ctx context.Context, x tx) ([][]byte, error) {
 	if _, err := x.Exec(ctx, "DELETE FROM relay_tags WHERE agent = ?", t.key[:]); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 // Waiting lists unexpired messages that wait for a recipient, oldest first, then by id, without their content, so that a caller that
 // delivers many of them one after another need not hold all.
-func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error) {
+func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.WaitingMessage, more bool, err error) {
 	w := where{}
 	w.and("recipient = ?", recipient[:])
 	w.and("state = ?", mail.Sent)
@@ -20,7 +20,7 @@ func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Pla
 	query := "SELECT id, created_at, size FROM relay_messages WHERE " + strings.TrimPrefix(w.text, " AND ") +
 		" ORDER BY created_at, id LIMIT ?"
 	err = s.db.Rows(ctx, query, append(w.args, limit+1), func(scan scan) error {
-		var m mail.Waiting
+		var m mail.WaitingMessage
 		var created int64
 		err := scan(&m.ID, &created, &m.Size)
 		m.CreatedAt = fromNanos(created)

@@ -120,7 +120,7 @@ func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
 // Postings claims messages to post: of each owner in turn, and of one owner those that have waited longest. The lease keeps other callers
 // and processes from posting them. If Posted is not called within the lease, because the process ended, they are due again. Postings may
 // return fewer than the limit although more are due: it returns at most 8 MiB, and drops messages that are not due any more.
-func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Posting, err error) {
+func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.WebhookPost, err error) {
 	due, err := s.due(ctx, c)
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -149,25 +149,25 @@ func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Posting
 }
 
 // claim claims one message, unless another process was faster, or it is not to be posted.
-func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.Posting, claimed bool, err error) {
+func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPost, claimed bool, err error) {
 	var attempts int64
 	found, err := x.Row(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
 		[]any{id, nanos(c.Now)}, &attempts)
 	if err != nil || !found {
-		return mail.Posting{}, false, err
+		return mail.WebhookPost{}, false, err
 	}
 	p, open, err := postingOf(ctx, x, id)
 	switch {
 	case err != nil:
-		return mail.Posting{}, false, err
+		return mail.WebhookPost{}, false, err
 	case !open:
-		return mail.Posting{}, false, forgetPostings(ctx, x, []string{id})
+		return mail.WebhookPost{}, false, forgetPostings(ctx, x, []string{id})
 	}
 	next := int64(notDue)
 	if c.Hold != nil && p.Webhook.Enabled {
 		if until := c.Hold(p.Webhook); until.After(c.Now) {
 			_, err = x.Exec(ctx, "UPDATE relay_postings SET due_at = ? WHERE message = ?", nanos(until), id)
-			return mail.Posting{}, false, err
+			return mail.WebhookPost{}, false, err
 		}
 	}
 	if p.Webhook.Enabled {
@@ -179,14 +179,14 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.Posting, 
 }
 
 // postingOf reads a message that waits, and the webhook of its recipient; open is false where one of them is gone.
-func postingOf(ctx context.Context, x tx, id string) (p mail.Posting, open bool, err error) {
+func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
 	m, found, err := messageIn(ctx, x, id)
 	if err != nil || !found || m.Status != mail.Sent {
-		return mail.Posting{}, false, err
+		return mail.WebhookPost{}, false, err
 	}
 	var r webhookRow
 	found, err = x.Row(ctx, "SELECT "+webhookColumns+" FROM relay_webhooks w WHERE w.owner = ?", []any{m.Recipient[:]}, r.dest()...)
-	return mail.Posting{Message: m, Webhook: r.webhook()}, found, err
+	return mail.WebhookPost{Message: m, Webhook: r.webhook()}, found, err
 }
 
 // deliveryID is that of all attempts to post one message.
@@ -198,7 +198,7 @@ func deliveryID(message string) string {
 // Posted records the outcome of an attempt: ok delivers the message and ends the failures of the webhook; otherwise the next attempt is
 // at next, and after disableAt failures in a row the webhook is disabled, until it is set again. An attempt on a webhook that was set
 // since, or that another attempt followed, changes neither.
-func (s *Store) Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error {
+func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		if err := lockBox(ctx, x, owner); err != nil { // also where none is delivered: who deletes postings has the box

@@ -43,7 +43,7 @@ func (r *relay) hook(owner mail.Key) mail.Webhook {
 }
 
 // due claims what is due, and holds it to be so many.
-func (r *relay) due(want int) []mail.Posting {
+func (r *relay) due(want int) []mail.WebhookPost {
 	r.Helper()
 	list, err := r.Postings(r.Context(), mail.Claim{Now: r.Now().Add(afterSent), Lease: lap, Limit: 100, Each: 100})
 	r.must(err)
@@ -82,7 +82,7 @@ func posted(r *relay) {
 	r.send(r.message(alice, carol))
 	r.reopen()
 	p := r.due(1)[0]
-	want := mail.Posting{Message: m, Webhook: h, DeliveryID: p.DeliveryID, Attempt: 1}
+	want := mail.WebhookPost{Message: m, Webhook: h, DeliveryID: p.DeliveryID, Attempt: 1}
 	if d := cmp.Diff(want, p); d != "" || len(p.DeliveryID) != 16 {
 		r.Fatal(d, p.DeliveryID)
 	}

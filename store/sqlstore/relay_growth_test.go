@@ -134,8 +134,8 @@ func relayWithData(tb testing.TB, place string, agents, messages int) (*sqlstore
 	return s, sqlmail.New(s, sqlmail.Options{MaxAgents: 1e9})
 }
 
-func relayed(from, to mail.Key, id string) mail.Sending {
-	return mail.Sending{
+func relayed(from, to mail.Key, id string) mail.NewMessage {
+	return mail.NewMessage{
 		Message: mail.Message{
 			ID: id, Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text":"` + strings.Repeat("x", 500) + `"}`),
 		},

@@ -27,7 +27,7 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 	threaded.Blobs, threaded.Attachments = []string{"blob"}, []byte("[{}]")
 	place := &mail.Place{CreatedAt: time.Now().Add(-time.Hour), ID: "x"}
 	public, words := mail.Public, "words"
-	var postings []mail.Posting
+	var postings []mail.WebhookPost
 	steps := []func() error{
 		func() error {
 			_, _, err := r.Admit(ctx, mail.Guard{Key: to, Until: time.Now()}, time.Second)

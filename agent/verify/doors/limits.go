@@ -32,17 +32,17 @@ func (d *Doors) shared(h http.Header) point.Finding {
 	return point.Wrong.Because("%s", unchanged)
 }
 
-// A standing is what is left of a limit, and how soon there may be more.
-type standing struct {
+// A limitState is what is left of a limit, and how soon there may be more.
+type limitState struct {
 	left  int64
 	reset time.Duration
 }
 
 // standings reads RateLimit, which has for each limit what is left (r), and the seconds until there is more (t). RateLimit fields, draft
 // 11, 4.
-func standings(h http.Header) map[string]standing {
+func standings(h http.Header) map[string]limitState {
 	const longest, most = 8 << 10, 64
-	out := map[string]standing{}
+	out := map[string]limitState{}
 	lines := h.Values("Ratelimit")
 	size := 0
 	for _, line := range lines {
@@ -66,7 +66,7 @@ func standings(h http.Header) map[string]standing {
 		r, isNumber := left.(int64)
 		t, isTime := seconds.(int64)
 		if known && soon && isNumber && isTime && t >= 0 && t < 1<<31 {
-			out[name] = standing{r, time.Duration(t) * time.Second}
+			out[name] = limitState{r, time.Duration(t) * time.Second}
 		}
 	}
 	return out

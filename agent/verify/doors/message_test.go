@@ -74,7 +74,7 @@ func TestAnswersToAMessage(t *testing.T) {
 
 func TestStandings(t *testing.T) {
 	t.Parallel()
-	for field, want := range map[string]map[string]standing{
+	for field, want := range map[string]map[string]limitState{
 		``:                                  {},
 		`"hour";r=9;t=30, "second";r=1;t=1`: {"hour": {9, 30 * time.Second}, "second": {1, time.Second}},
 		`"hour";r=9`:                        {}, // when more comes free is not told

@@ -40,38 +40,38 @@ type Evidence struct {
 }
 
 // Verify implements pat.Evidence.
-func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	public, err := ParseKey(e.Ledger, e.PublicKey)
 	if err != nil {
-		return pat.Signer{}, pat.Accepted{}, keys.Unsupported(err.Error())
+		return pat.Signer{}, pat.Acceptance{}, keys.Unsupported(err.Error())
 	}
 	text := e.Text()
 	if _, err := Read(text, e.Signature, public.Point()); err != nil {
-		return pat.Signer{}, pat.Accepted{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
+		return pat.Signer{}, pat.Acceptance{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
 	}
 	if e.PolicySHA256 != offer.SHA256() {
-		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
+		return pat.Signer{}, pat.Acceptance{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
 	signer := pat.Signer{ID: pat.AgentID(e.Agent), Key: keys.AddressKey(e.Agent, public.Point())}
-	return signer, pat.Accepted{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
+	return signer, pat.Acceptance{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
 // kept is a stored agreement. It has neither its time, nor whether the gateway whose address it names was the one of this service.
 type kept struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.
-func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	point, written := keys.PointOf(k.agreement.PublicKey)
 	if !written {
-		return pat.Signer{}, pat.Accepted{}, keys.Unsupported(ErrKey.Error())
+		return pat.Signer{}, pat.Acceptance{}, keys.Unsupported(ErrKey.Error())
 	}
 	a, err := Read(k.agreement.Signed, string(k.agreement.Signature), point)
 	if err != nil {
-		return pat.Signer{}, pat.Accepted{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
+		return pat.Signer{}, pat.Acceptance{}, fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
 	}
 	if !offer.HasSHA256(a.PolicySHA256) {
-		return pat.Signer{}, pat.Accepted{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
+		return pat.Signer{}, pat.Acceptance{}, &pat.PolicyMismatchError{UID: offer.UID, Digest: offer.Digest}
 	}
 	signer := pat.Signer{ID: pat.AgentID(a.Agent), Key: keys.AddressKey(a.Agent, point)}
-	return signer, pat.Accepted{Form: form, Signed: k.agreement.Signed, Nonce: a.Nonce}, nil
+	return signer, pat.Acceptance{Form: form, Signed: k.agreement.Signed, Nonce: a.Nonce}, nil
 }

@@ -48,7 +48,7 @@ func (x *transcript) says(who, what string, data []byte) {
 }
 
 // writes has the agent write a frame of a framing, and reads has the gateway do.
-func (x *transcript) writes(to io.Writer, f wire.Framing, content []byte) {
+func (x *transcript) writes(to io.Writer, f wire.FrameFormat, content []byte) {
 	x.t.Helper()
 	frame, err := f.Append(nil, content)
 	if err != nil {
@@ -60,7 +60,7 @@ func (x *transcript) writes(to io.Writer, f wire.Framing, content []byte) {
 	}
 }
 
-func (x *transcript) reads(from io.Reader, f wire.Framing) {
+func (x *transcript) reads(from io.Reader, f wire.FrameFormat) {
 	x.t.Helper()
 	content, err := f.Read(from)
 	if err != nil {

@@ -24,7 +24,7 @@ func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 // An active handler with the skill it is of.
 type active struct {
 	Handler
-	of *registered
+	of *skillEntry
 }
 
 // handlers returns those that take an envelope of a protocol: of the skill that to names, or where that is the address of an

@@ -45,13 +45,13 @@ type InBoxStatus struct {
 type sender struct {
 	room    *semaphore.Weighted
 	holders int // of the above
-	waiting []waiting
+	waiting []waitingEnvelope
 	busy    map[string]bool // the dialogues that are worked on
 	working int
 	turn    *list.Element
 }
 
-type waiting struct {
+type waitingEnvelope struct {
 	envelope Envelope
 	dialogue string // what its starter calls it; empty where that cannot be read
 }
@@ -74,7 +74,7 @@ func (b *InBox) Status() InBoxStatus {
 
 // put puts an envelope in, and waits until there is room. Errors are those of ctx, and ErrStopped.
 func (b *InBox) put(ctx context.Context, e Envelope) error {
-	w := waiting{envelope: e}
+	w := waitingEnvelope{envelope: e}
 	if m, err := wire.DecodeMessage(e.Message); err == nil {
 		w.dialogue = m.StarterRef
 	}
@@ -200,7 +200,7 @@ func (b *InBox) begin(s *sender, at int) {
 	}
 }
 
-func (b *InBox) finish(s *sender, w waiting) {
+func (b *InBox) finish(s *sender, w waitingEnvelope) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(s.busy, w.dialogue)

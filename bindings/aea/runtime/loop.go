@@ -160,7 +160,7 @@ func (r *Runtime) guard(do func() error) (err error) {
 var errPanic = errors.New("a handler, behaviour or task panicked")
 
 // note counts the results of a skill, and reports whether the skill rejects the message as meaningless.
-func (r *Runtime) note(of *registered, err error) (meaningless bool) {
+func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	of.handled.Add(1)
 	if err != nil {
 		of.failed.Add(1)

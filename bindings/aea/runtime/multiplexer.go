@@ -22,8 +22,8 @@ var (
 	ErrDown         = errors.New("the connection is not up")
 )
 
-// Routing selects the connections of envelopes without another rule.
-type Routing struct {
+// Router selects the connections of envelopes without another rule.
+type Router struct {
 	// ByProtocol holds the connection of a protocol, by its specification id.
 	ByProtocol map[wire.PublicID]wire.PublicID
 	// Default is the connection of all others; zero: the first one that was added.
@@ -47,7 +47,7 @@ type Multiplexer struct {
 
 	mu      sync.RWMutex
 	ports   []*Port
-	routing Routing
+	routing Router
 	start   func(*Port) // nil: run has not begun
 }
 

@@ -38,7 +38,7 @@ func TestWhichConnectionIsTaken(t *testing.T) {
 	few := limits()
 	few.Routes = 2
 	id := func(name string) wire.PublicID { return wire.PublicID{Author: "test", Name: name, Version: "1.0.0"} }
-	r := runtime.New(self, runtime.Options{Now: now.Now, Limits: few, Routing: runtime.Routing{
+	r := runtime.New(self, runtime.Options{Now: now.Now, Limits: few, Routing: runtime.Router{
 		ByProtocol: map[wire.PublicID]wire.PublicID{fipaSpec: id("third"), httpSpec: id("gone")}, Default: id("second"),
 	}})
 	if err := r.Resources().Add(silent()); err != nil {

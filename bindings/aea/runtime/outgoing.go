@@ -6,15 +6,15 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// An Outgoing is the one queue of a connection that has one peer, or treats all alike. It is open while the connection runs; the
+// A SendQueue is the one queue of a connection that has one peer, or treats all alike. It is open while the connection runs; the
 // zero value is not. It is safe for concurrent use.
-type Outgoing struct {
+type SendQueue struct {
 	mu    sync.Mutex
 	queue *Queue // nil: the connection is not up
 }
 
 // Open begins a queue, for Run.
-func (o *Outgoing) Open(port *Port) *Queue {
+func (o *SendQueue) Open(port *Port) *Queue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue = port.Queue()
@@ -22,7 +22,7 @@ func (o *Outgoing) Open(port *Port) *Queue {
 }
 
 // Put puts an envelope behind those that wait. Errors are ErrFull and ErrDown.
-func (o *Outgoing) Put(e wire.Envelope) error {
+func (o *SendQueue) Put(e wire.Envelope) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.queue == nil {
@@ -32,7 +32,7 @@ func (o *Outgoing) Put(e wire.Envelope) error {
 }
 
 // Len is the number of envelopes that wait, and whether the queue is open.
-func (o *Outgoing) Len() (n int, open bool) {
+func (o *SendQueue) Len() (n int, open bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.queue == nil {
@@ -42,7 +42,7 @@ func (o *Outgoing) Len() (n int, open bool) {
 }
 
 // Close ends the queue. The cause is why what still waits is not sent.
-func (o *Outgoing) Close(port *Port, cause error) {
+func (o *SendQueue) Close(port *Port, cause error) {
 	o.mu.Lock()
 	queue := o.queue
 	o.queue = nil

@@ -22,12 +22,12 @@ var (
 // runs. The protocols are those of package protocol.
 type Resources struct {
 	mu      sync.RWMutex
-	skills  []*registered
+	skills  []*skillEntry
 	changed chan struct{} // has an element after a change
 }
 
-// A registered skill with what is known of it.
-type registered struct {
+// A skillEntry skill with what is known of it.
+type skillEntry struct {
 	Skill
 	disabled        bool // guarded by Resources.mu
 	handled, failed atomic.Uint64
@@ -37,7 +37,7 @@ type registered struct {
 // A behaviour is due at a time. Only the loop that acts looks at due.
 type behaviour struct {
 	Behaviour
-	of      *registered
+	of      *skillEntry
 	due     time.Time
 	running atomic.Bool
 }
@@ -58,7 +58,7 @@ func (r *Resources) Add(s Skill) error {
 			return fmt.Errorf("%w: two handlers of %s", ErrSkill, h.Protocol.Name)
 		}
 	}
-	skill := &registered{Skill: s}
+	skill := &skillEntry{Skill: s}
 	for _, b := range s.Behaviours {
 		if b.Act == nil || b.Every <= 0 {
 			return fmt.Errorf("%w: a behaviour without function or interval", ErrSkill)
@@ -83,7 +83,7 @@ func (r *Resources) Remove(id wire.PublicID) error {
 	if s == nil {
 		return ErrNoSkill
 	}
-	r.skills = slices.DeleteFunc(slices.Clone(r.skills), func(other *registered) bool { return other == s })
+	r.skills = slices.DeleteFunc(slices.Clone(r.skills), func(other *skillEntry) bool { return other == s })
 	return nil
 }
 
@@ -118,14 +118,14 @@ func (r *Resources) Behaviours(skill wire.PublicID) []Behaviour {
 	return nil
 }
 
-func (r *Resources) find(id wire.PublicID) *registered {
-	if at := slices.IndexFunc(r.skills, func(s *registered) bool { return s.ID == id }); at >= 0 {
+func (r *Resources) find(id wire.PublicID) *skillEntry {
+	if at := slices.IndexFunc(r.skills, func(s *skillEntry) bool { return s.ID == id }); at >= 0 {
 		return r.skills[at]
 	}
 	return nil
 }
 
-func (s *registered) handler(p *protocol.Protocol) (Handler, bool) {
+func (s *skillEntry) handler(p *protocol.Protocol) (Handler, bool) {
 	if at := slices.IndexFunc(s.Handlers, func(h Handler) bool { return h.Protocol == p }); at >= 0 {
 		return s.Handlers[at], true
 	}

@@ -27,7 +27,7 @@ import (
 type Options struct {
 	Now     func() time.Time
 	Limits  Limits // zero: DefaultLimits
-	Routing Routing
+	Routing Router
 	Log     *zap.Logger // of panics of handlers, behaviours and tasks
 	// Agents is how many agents share the memory of the process, with this one; 0: it is the only one.
 	Agents int

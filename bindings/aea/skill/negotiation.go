@@ -244,7 +244,7 @@ func notYours() error {
 }
 
 // tells is a message with a PAT.
-func (t *turn) tells(by protocol.Performative, issued pat.Issued) protocol.FIPAMessage {
+func (t *turn) tells(by protocol.Performative, issued pat.Issuance) protocol.FIPAMessage {
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),
 		"agreement_id": string(issued.AgreementID), "execute_url": t.of.At("/api/intents/execute"),

@@ -22,7 +22,7 @@ func (h *host) fill(a, b *agent, thread string, messages int) {
 		all.Go(func() {
 			var ids []string
 			for range (messages + senders - 1 - s) / senders {
-				m, _, err := h.state.Send(h.Context(), mail.Sending{
+				m, _, err := h.state.Send(h.Context(), mail.NewMessage{
 					Message: mail.Message{
 						ID: wire.NewMessageID(h.now()), Sender: a.key(), Recipient: b.key(), ContentType: "text/plain", Body: []byte(`"x"`), ThreadID: thread,
 					},

@@ -36,7 +36,7 @@ func (c *call) key() wire.Key { return c.auth.Key }
 const touch = 10 * time.Second
 
 // signed answers requests that are signed: headers, time, body, signature, rate, replay, and then the operation.
-func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
+func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		op, ok := methods[req.Method]
 		if !ok {
@@ -67,7 +67,7 @@ func (r *Relay) signed(methods map[string]signed) http.HandlerFunc {
 }
 
 // admit finds out who sent a request, and counts it.
-func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signed, share *membudget.Share) (refused *wire.Error) {
+func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signedOperation, share *membudget.Share) (refused *wire.Error) {
 	if c.auth, refused = wire.ReadAuth(c.Header); refused != nil {
 		return refused
 	}

@@ -36,7 +36,7 @@ func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ 
 	if err != nil {
 		return nil, unavailable("the relay cannot keep blobs at present: try again in some seconds")
 	}
-	counted := &counted{Reader: body, to: &b.intake, client: client}
+	counted := &countedReader{Reader: body, to: &b.intake, client: client}
 	u := &upload{path: f.Name(), dir: b.dir, free: counted.free}
 	defer func() {
 		if refused != nil {

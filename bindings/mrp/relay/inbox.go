@@ -26,7 +26,7 @@ type inbox struct {
 // A flight is a message that is for a socket and is not acknowledged. It does not have the message itself: an agent that reads nothing
 // would fill the memory with them.
 type flight struct {
-	mail.Waiting
+	mail.WaitingMessage
 	on *socket
 	at time.Time // when it was written; zero while it was not
 }
@@ -100,7 +100,7 @@ func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight,
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, w := range fresh {
-		f := &flight{Waiting: w, on: s}
+		f := &flight{WaitingMessage: w, on: s}
 		list = append(list, f)
 		b.flying[w.ID] = f
 		b.sockets[s]++

@@ -34,15 +34,15 @@ func (i *intake) add(client string, n int64) bool {
 	return true
 }
 
-// A counted reader counts what it reads. The error is errIntake where that is too much.
-type counted struct {
+// A countedReader reader counts what it reads. The error is errIntake where that is too much.
+type countedReader struct {
 	io.Reader
 	to     *intake
 	client string
 	bytes  int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countedReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	if n > 0 && !c.to.add(c.client, int64(n)) {
 		return 0, errIntake
@@ -51,4 +51,4 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *counted) free() { c.to.add(c.client, -c.bytes) }
+func (c *countedReader) free() { c.to.add(c.client, -c.bytes) }

@@ -42,7 +42,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 		ID: wire.NewMessageID(r.now()), Sender: sender, Recipient: s.Recipient, ContentType: s.ContentType, Body: s.Body, Metadata: s.Metadata,
 		ThreadID: s.ThreadID, InReplyTo: s.InReplyTo, Signed: signed,
 	}
-	sending := mail.Sending{
+	sending := mail.NewMessage{
 		IdempotencyKey: s.IdempotencyKey, Lifetime: time.Duration(s.ExpiresIn) * time.Second,
 		Waiting: r.limits.Waiting, Stranger: r.limits.Stranger, All: r.limits.Messages, Bytes: r.limits.Bytes,
 	}
@@ -71,7 +71,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 }
 
 // keep stores a message, together with the signature of its call, if that must be recorded.
-func (r *Relay) keep(ctx context.Context, m mail.Sending, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
+func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
 	var err error
 	if c == nil {
 		kept, repeated, err = r.store.Send(ctx, m)

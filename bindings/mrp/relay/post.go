@@ -118,7 +118,7 @@ func (r *Relay) postDue(ctx context.Context) bool {
 }
 
 // attempt posts one message, and records the outcome. It reports whether the webhook had accepted one before.
-func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
+func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	proved = r.probes.proved(p.Recipient, p.Webhook.CreatedAt)
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
 		return proved // a socket goes first, or a probe; the message is due again once the claim has ended
@@ -151,7 +151,7 @@ func (r *Relay) attempt(ctx context.Context, p mail.Posting) (proved bool) {
 
 // postOnce reports whether the webhook answered 200, in time. It follows no redirect, and does not read or wait for the body of the
 // answer.
-func (r *Relay) postOnce(ctx context.Context, p mail.Posting) bool {
+func (r *Relay) postOnce(ctx context.Context, p mail.WebhookPost) bool {
 	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
 	if err != nil {
 		return false

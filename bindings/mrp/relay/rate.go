@@ -59,18 +59,18 @@ func (r *rates) limit(u use) int {
 	}
 }
 
-// A standing is the state of an agent's limits after a request.
-type standing struct {
+// A limitState is the state of an agent's limits after a request.
+type limitState struct {
 	limit, remaining int
 	reset            time.Time // when the window is free again
 	retry            time.Duration
 }
 
 // take counts a request of an agent; ok is false where it has done as much as it may.
-func (r *rates) take(key wire.Key, u use) (s standing, ok bool) { return r.takeSome(key, u, 1) }
+func (r *rates) take(key wire.Key, u use) (s limitState, ok bool) { return r.takeSome(key, u, 1) }
 
 // takeSome is take for what counts as several; the last of them may go beyond.
-func (r *rates) takeSome(key wire.Key, u use, n int) (s standing, ok bool) {
+func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
@@ -85,7 +85,7 @@ func (r *rates) takeSome(key wire.Key, u use, n int) (s standing, ok bool) {
 	c, most := &of.counts[u], r.limit(u)
 	c.turn(now)
 	minute := time.Unix(c.minute*int64(window/time.Second), 0)
-	s = standing{limit: most, reset: minute.Add(window)}
+	s = limitState{limit: most, reset: minute.Add(window)}
 	passed := now.Sub(minute)
 	before := (c.before*int(window-passed) + int(window) - 1) / int(window) // rounded up
 	if c.now+before >= most {
@@ -163,14 +163,14 @@ func (r *rates) forget(ctx context.Context) {
 }
 
 // show sets the headers of a standing.
-func (s standing) show(h http.Header) {
+func (s limitState) show(h http.Header) {
 	h.Set("X-RateLimit-Limit", strconv.Itoa(s.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, s.remaining)))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(s.reset.Unix(), 10))
 }
 
 // refused is the answer to one request too many.
-func (s standing) refused() *wire.Error {
+func (s limitState) refused() *wire.Error {
 	e := wire.Refuse(wire.RateLimited, "the agent has done as much as it may in a minute")
 	e.RetryAfter = max(time.Second, (s.retry + time.Second - 1).Truncate(time.Second))
 	e.Details = map[string]any{"limit": s.limit, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}

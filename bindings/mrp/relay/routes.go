@@ -13,8 +13,8 @@ import (
 // An operation answers a request whose sender is known.
 type operation func(w http.ResponseWriter, c *call) *wire.Error
 
-// A signed is an operation with what it counts as.
-type signed struct {
+// A signedOperation is an operation with what it counts as.
+type signedOperation struct {
 	do  operation
 	use use
 	// guards means that the operation records the signature itself, with its changes.
@@ -24,7 +24,7 @@ type signed struct {
 // routes are those of the protocol. What is signed is found by path and method; the rest is open to everybody.
 func (r *Relay) routes() http.Handler {
 	mux := http.NewServeMux()
-	for path, methods := range map[string]map[string]signed{
+	for path, methods := range map[string]map[string]signedOperation{
 		"/v1/agents/{key}":              {"GET": {do: r.profile}, "PATCH": {do: r.change}, "DELETE": {do: r.deleteAgent}},
 		"/v1/agents/{key}/capabilities": {"GET": {do: r.capabilities}},
 		"/v1/agents/{key}/webhook":      {"PUT": {do: r.setWebhook}, "GET": {do: r.webhook}, "DELETE": {do: r.deleteWebhook}},

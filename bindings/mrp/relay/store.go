@@ -22,12 +22,12 @@ type Store interface {
 	Discover(ctx context.Context, s mail.Search) (list []mail.Agent, more bool, err error)
 	Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error)
 
-	Send(ctx context.Context, s mail.Sending) (m mail.Message, repeated bool, err error)
+	Send(ctx context.Context, s mail.NewMessage) (m mail.Message, repeated bool, err error)
 	// SendSigned is Admit and Send in one. isNew is also returned with an error that refuses only the message.
-	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.Sending) (m mail.Message, repeated, isNew bool, err error)
+	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.NewMessage) (m mail.Message, repeated, isNew bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
 	// Waiting lists messages that wait for a recipient, as Messages does, without their content.
-	Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.Waiting, more bool, err error)
+	Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.WaitingMessage, more bool, err error)
 	Message(ctx context.Context, id string) (mail.Message, error)
 	Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error)
 	Delivered(ctx context.Context, recipient mail.Key, ids []string) error
@@ -50,9 +50,9 @@ type Store interface {
 	Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error)
 	DeleteWebhook(ctx context.Context, owner mail.Key) error
 	// Postings claims messages that are due, first those of owners with the fewest under way.
-	Postings(ctx context.Context, c mail.Claim) ([]mail.Posting, error)
+	Postings(ctx context.Context, c mail.Claim) ([]mail.WebhookPost, error)
 	// Posted notes how an attempt ended; after one that failed another is made at next.
-	Posted(ctx context.Context, p mail.Posting, next time.Time, ok bool, disableAt int) error
+	Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error
 
 	Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error)
 	Totals(ctx context.Context) (mail.Totals, error)

@@ -39,7 +39,7 @@ type Evidence struct {
 }
 
 // Verify implements pat.Evidence.
-func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	return verify(e.Envelope, issuer, offer, func(target string) error {
 		if e.Target == "" || target != e.Target {
 			return &pat.MisdirectedError{Member: "target", Want: e.Target}
@@ -52,11 +52,11 @@ func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accept
 type kept []byte
 
 // Verify implements pat.Evidence.
-func (k kept) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accepted, error) {
+func (k kept) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	return verify(k, issuer, offer, func(string) error { return nil })
 }
 
-func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target string) error) (pat.Signer, pat.Accepted, error) {
+func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target string) error) (pat.Signer, pat.Acceptance, error) {
 	a, err := Read(raw)
 	if err != nil {
 		if member, ok := errors.AsType[*MemberError](err); ok {
@@ -64,7 +64,7 @@ func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target 
 		} else {
 			err = fmt.Errorf("%w: %w", pat.ErrBadSignature, err)
 		}
-		return pat.Signer{}, pat.Accepted{}, err
+		return pat.Signer{}, pat.Acceptance{}, err
 	}
 	key, ok := Key(a.Agent)
 	elsewhere := misdirected(a.Target)
@@ -81,13 +81,13 @@ func verify(raw []byte, issuer string, offer pat.Offer, misdirected func(target 
 		err = pat.ErrAgreementStale
 	}
 	if err != nil {
-		return pat.Signer{}, pat.Accepted{}, err
+		return pat.Signer{}, pat.Acceptance{}, err
 	}
 	form := formEnvelope
 	if a.Chat {
 		form = formChat
 	}
-	return pat.Signer{ID: pat.AgentID(a.Agent), Key: key}, pat.Accepted{
+	return pat.Signer{ID: pat.AgentID(a.Agent), Key: key}, pat.Acceptance{
 		Form: form, Signature: bytes.Clone(raw), Nonce: a.ID, Expires: a.Expires, Scope: a.Scope,
 	}, nil
 }

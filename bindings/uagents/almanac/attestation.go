@@ -29,8 +29,8 @@ var ErrAttestation = errors.New("no attestation")
 
 func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAttestation, what) }
 
-// A Signed is the author and the time of a statement.
-type Signed struct {
+// An Authorship is the author and the time of a statement.
+type Authorship struct {
 	identity.Identifier
 
 	At time.Time
@@ -38,7 +38,7 @@ type Signed struct {
 
 // An Attestation is an agent's statement about itself: its endpoints, and the protocols that it supports.
 type Attestation struct {
-	Signed
+	Authorship
 
 	Endpoints []delivery.Endpoint
 	Protocols []string        // digests, each once, sorted
@@ -51,7 +51,7 @@ func ParseAttestation(tree strictjson.Object, now time.Time) (Attestation, error
 	if err != nil {
 		return Attestation{}, err
 	}
-	a := Attestation{Signed: signed, Endpoints: []delivery.Endpoint{}, Protocols: []string{}}
+	a := Attestation{Authorship: signed, Endpoints: []delivery.Endpoint{}, Protocols: []string{}}
 	for _, part := range []func(strictjson.Object) error{a.readEndpoints, a.readProtocols, a.readMetadata} {
 		if err := part(tree); err != nil {
 			return Attestation{}, err
@@ -109,44 +109,44 @@ func (a *Attestation) readMetadata(tree strictjson.Object) error {
 }
 
 // ParseStatus reads an agent's signed statement that it is active, or not. The error is ErrAttestation.
-func ParseStatus(tree strictjson.Object, now time.Time) (s Signed, active bool, err error) {
+func ParseStatus(tree strictjson.Object, now time.Time) (s Authorship, active bool, err error) {
 	active, isFlag := tree["is_active"].(bool)
 	if !isFlag {
-		return Signed{}, false, wrong("is_active: want true or false")
+		return Authorship{}, false, wrong("is_active: want true or false")
 	}
 	s, err = parseSigned(tree, now)
 	return s, active, err
 }
 
 // parseSigned reads the author of the statement in an object, and verifies the signature.
-func parseSigned(tree strictjson.Object, now time.Time) (Signed, error) {
+func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 	name := "agent_identifier"
 	if older := "agent_address"; !tree.Has(name) && tree.Has(older) {
 		name = older
 	}
 	identifier, err := identity.ParseIdentifier(tree.Text(name))
 	if err != nil || identifier.Address == "" {
-		return Signed{}, wrong(name + ": want the address of an agent")
+		return Authorship{}, wrong(name + ": want the address of an agent")
 	}
 	seconds, err := tree.Number("timestamp").Int64()
 	if err != nil {
-		return Signed{}, wrong("timestamp: want seconds since 1970")
+		return Authorship{}, wrong("timestamp: want seconds since 1970")
 	}
 	signature, err := identity.ParseSignature(tree.Text("signature"))
 	if err != nil {
-		return Signed{}, wrong("signature: want sig1…")
+		return Authorship{}, wrong("signature: want sig1…")
 	}
 	digest, err := digestOf(tree)
 	if err != nil {
-		return Signed{}, wrong("it cannot be read")
+		return Authorship{}, wrong("it cannot be read")
 	}
 	if !identifier.Address.Verify(digest, signature) {
-		return Signed{}, wrong("signature: the agent's key did not sign this")
+		return Authorship{}, wrong("signature: the agent's key did not sign this")
 	}
 	if at := time.Unix(seconds, 0); now.Sub(at) <= MaxAge && at.Sub(now) <= MaxAge {
-		return Signed{identifier, at}, nil
+		return Authorship{identifier, at}, nil
 	}
-	return Signed{}, wrong("timestamp: want one within 5 minutes of now")
+	return Authorship{}, wrong("timestamp: want one within 5 minutes of now")
 }
 
 // digestOf is what is signed: SHA-256 over the members but the signature as JSON in ASCII, without spaces, sorted at every level.

@@ -37,7 +37,7 @@ func TestHowManyAgentsOfANetwork(t *testing.T) {
 			r := NewRegistry(s, func() time.Time { return now })
 			register := func(n int, source string, at time.Time) error {
 				of := identity.Identifier{Address: identity.Address(fmt.Sprintf("agent1%d", n))}
-				return r.register(t.Context(), "default", source, Attestation{Signed: Signed{Identifier: of, At: at}})
+				return r.register(t.Context(), "default", source, Attestation{Authorship: Authorship{Identifier: of, At: at}})
 			}
 			for n := range row.most {
 				if err := register(n, row.source(n), now); err != nil {

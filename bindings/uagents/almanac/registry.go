@@ -96,8 +96,8 @@ func (r *Registry) attested(tree strictjson.Object, may May) (Attestation, error
 // RegisterOwn registers an agent of this process, without verification.
 func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s Said) error {
 	return r.register(ctx, service, "", Attestation{
-		Signed:    Signed{Identifier: identity.Identifier{Address: identity.Address(address)}, At: s.At},
-		Endpoints: s.Endpoints, Protocols: s.Protocols, Metadata: json.RawMessage("null"),
+		Authorship: Authorship{Identifier: identity.Identifier{Address: identity.Address(address)}, At: s.At},
+		Endpoints:  s.Endpoints, Protocols: s.Protocols, Metadata: json.RawMessage("null"),
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 func TestCallsOfBeforeAnOpeningDoNotOpenItAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker("", newOwnCircuits(), Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
-		call := func(agent string) admitted {
+		call := func(agent string) admittedCall {
 			t.Helper()
 			a, err := b.allow(agent)
 			if err != nil {
@@ -20,7 +20,7 @@ func TestCallsOfBeforeAnOpeningDoNotOpenItAgain(t *testing.T) {
 			}
 			return a
 		}
-		late := []admitted{call("c"), call("d")}
+		late := []admittedCall{call("c"), call("d")}
 		for _, agent := range []string{"a", "b"} {
 			call(agent).ended(ErrBroken)
 		}

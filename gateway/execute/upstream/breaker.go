@@ -68,15 +68,15 @@ func (b *breaker) ready(agent string) error {
 }
 
 // allow admits a call of an agent, or refuses it as ready does. The caller must report the end of an admitted call.
-func (b *breaker) allow(agent string) (admitted, error) {
+func (b *breaker) allow(agent string) (admittedCall, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	a := admitted{breaker: b, agent: agent, changes: b.changes}
+	a := admittedCall{breaker: b, agent: agent, changes: b.changes}
 	own, known := b.own.GetIfPresent(ownCircuit{b.intent, agent})
 	var err error
 	if known {
 		if a.tellOwn, err = own.Allow(); err != nil {
-			return admitted{}, own.refused()
+			return admittedCall{}, own.refused()
 		}
 	}
 	if b.all.State() == gobreaker.StateClosed {
@@ -86,13 +86,13 @@ func (b *breaker) allow(agent string) (admitted, error) {
 		if known {
 			a.tellOwn(errNotCalled)
 		}
-		return admitted{}, b.all.refused()
+		return admittedCall{}, b.all.refused()
 	}
 	return a, nil
 }
 
-// An admitted call is one that a breaker has let through.
-type admitted struct {
+// An admittedCall call is one that a breaker has let through.
+type admittedCall struct {
 	breaker *breaker
 	agent   string
 	tellOwn func(error) // the circuit of the agent, if it had one when the call began; nil otherwise
@@ -103,7 +103,7 @@ type admitted struct {
 }
 
 // ended reports the end of the call to the breaker, once.
-func (a admitted) ended(err error) {
+func (a admittedCall) ended(err error) {
 	a.breaker.mu.Lock()
 	defer a.breaker.mu.Unlock()
 	if a.tellOwn != nil {
@@ -113,7 +113,7 @@ func (a admitted) ended(err error) {
 }
 
 // record records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
-func (b *breaker) record(a *admitted, err error) {
+func (b *breaker) record(a *admittedCall, err error) {
 	key, fails := ownCircuit{b.intent, a.agent}, isFailure(err)
 	switch {
 	case isExcluded(err):

@@ -124,7 +124,7 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 }
 
 // A failing service answers 500 while broken is set, else 200; /other always answers 200.
-func failing(t *testing.T, failures int, openFor time.Duration) (u *upstream.Upstream, try, other *upstream.Prepared, broken *atomic.Bool) {
+func failing(t *testing.T, failures int, openFor time.Duration) (u *upstream.Upstream, try, other *upstream.PreparedRequest, broken *atomic.Bool) {
 	t.Helper()
 	broken = new(atomic.Bool)
 	broken.Store(true)
@@ -148,7 +148,7 @@ func failing(t *testing.T, failures int, openFor time.Duration) (u *upstream.Ups
 }
 
 // calls makes an agent call, and returns what became of each call.
-func calls(t *testing.T, u *upstream.Upstream, p *upstream.Prepared, agent string, n int) (outcomes []store.Outcome) {
+func calls(t *testing.T, u *upstream.Upstream, p *upstream.PreparedRequest, agent string, n int) (outcomes []store.Outcome) {
 	t.Helper()
 	for range n {
 		outcome := store.NotSent

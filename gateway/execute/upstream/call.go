@@ -31,8 +31,8 @@ import (
 // Call makes further attempts, within Config.Timeout and Config.Retry, after a broken connection or 502, 503, 504 without Retry-After, if
 // the route is safe or the service takes an idempotency key; once after a 401, with a new access token; and for every method if no byte
 // was written. After an attempt that wrote a byte, the next one needs another Grant; without it, Call does not make the attempt.
-func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
-	c := &calling{}
+func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
+	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
 	defer c.end()
 	header, err := u.header(&c.term, c.fields[:0], p, id, g.ExecutionID()) //nolint:contextcheck // the term is of ctx
@@ -58,8 +58,8 @@ func (u *Upstream) Call(ctx context.Context, p *Prepared, id Identity, g grant.G
 	return result.answer, result.outcome, result.err
 }
 
-// A calling is what a Call or a question needs while it is under way, in one piece of memory.
-type calling struct {
+// A callState is what a Call or a question needs while it is under way, in one piece of memory.
+type callState struct {
 	term
 
 	fields [ownFields + 7]pool.Field // where the header begins
@@ -75,7 +75,7 @@ type result struct {
 	refused bool // for its access token
 }
 
-func (u *Upstream) attempts(ctx *term, p *Prepared, header pool.Fields, g grant.Grant) result {
+func (u *Upstream) attempts(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	last := u.attempt(ctx, p, header, g)
 	known := last
 	renewed := false
@@ -131,7 +131,7 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 }
 
 // attempt makes one request and reads its answer.
-func (u *Upstream) attempt(ctx *term, p *Prepared, header pool.Fields, g grant.Grant) result {
+func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	if err := g.Alive(); err != nil {
 		return withoutGrant(err)
 	}

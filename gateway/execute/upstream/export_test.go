@@ -27,7 +27,7 @@ func Failures(n int) int {
 }
 
 // URL is the address a Prepared will be sent to.
-func (p *Prepared) URL() *url.URL {
+func (p *PreparedRequest) URL() *url.URL {
 	u, err := url.Parse(p.route.upstream.scheme + "://" + p.route.upstream.host + string(p.target))
 	if err != nil {
 		panic(err)
@@ -36,7 +36,7 @@ func (p *Prepared) URL() *url.URL {
 }
 
 // Body is the body it will be sent with.
-func (p *Prepared) Body() string { return string(p.body) }
+func (p *PreparedRequest) Body() string { return string(p.body) }
 
 // ContentType is the type of its body, where that is of this request.
-func (p *Prepared) ContentType() string { return p.contentType }
+func (p *PreparedRequest) ContentType() string { return p.contentType }

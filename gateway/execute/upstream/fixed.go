@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Fixed are the operator's own values in every request of one route, which callers neither see nor give. It prints without
+// FixedValues are the operator's own values in every request of one route, which callers neither see nor give. It prints without
 // them. Values are as strictjson makes them.
-type Fixed struct {
+type FixedValues struct {
 	Parameters strictjson.Object // of Endpoint.Parameters, which then are not taken from callers
 	Header     map[string]string
 	Query      map[string]any    // scalars, or lists of them
@@ -23,15 +23,15 @@ type Fixed struct {
 	Credentials []any
 }
 
-func (f Fixed) String() string {
+func (f FixedValues) String() string {
 	return hidden(strings.Repeat("x", len(f.Parameters)+len(f.Header)+len(f.Query)+len(f.Body)))
 }
 
 // GoString keeps %#v from printing values.
-func (f Fixed) GoString() string { return f.String() }
+func (f FixedValues) GoString() string { return f.String() }
 
 // setFixed makes the operator's values ready. The error names their places, never a value.
-func (r *Route) setFixed(f Fixed) error {
+func (r *Route) setFixed(f FixedValues) error {
 	r.fixed = f
 	b := builder{route: r, parameters: f.Parameters}
 	for _, segment := range r.path {

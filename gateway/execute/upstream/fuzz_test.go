@@ -67,7 +67,7 @@ func FuzzPrepare(f *testing.F) {
 	})
 }
 
-func checkShape(t *testing.T, r *upstream.Route, p *upstream.Prepared, template string, names map[string]bool) {
+func checkShape(t *testing.T, r *upstream.Route, p *upstream.PreparedRequest, template string, names map[string]bool) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method(), p.URL().String(), http.NoBody)
 	if err != nil {

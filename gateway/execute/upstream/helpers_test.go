@@ -68,7 +68,7 @@ func open(tb testing.TB, cfg upstream.Config) *upstream.Upstream {
 }
 
 // prepare makes one request without parameters.
-func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.Prepared {
+func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.PreparedRequest {
 	tb.Helper()
 	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: method})
 	if err != nil {

@@ -23,7 +23,7 @@ type Identity struct {
 
 // header builds all headers of a request behind h; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access
 // token.
-func (u *Upstream) header(ctx context.Context, h pool.Fields, p *Prepared, id Identity, executionID string) (pool.Fields, error) {
+func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
 	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
 		pool.Field{Name: "User-Agent", Value: "uimgate"})
 	switch {

@@ -65,26 +65,26 @@ func TestBodiesOfFiles(t *testing.T) {
 	for name, tt := range map[string]struct {
 		contentType string
 		parts       map[string]upstream.Part
-		fixed       upstream.Fixed
+		fixed       upstream.FixedValues
 		in          string
 		want        []string
 		refused     string // what is said about a
 	}{
 		"text, number and object": {
 			multi, nil,
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			`{"a":"é\r\n--x","b":1.50,"c":{"k":[1]}}`,
 			[]string{"a|||é\r\n--x", "b|||1.50", `c||application/json|{"k":[1]}`},
 			"",
 		},
-		"a list and null": {multi, nil, upstream.Fixed{}, `{"a":["x",null,{"k":1}],"b":null}`, []string{"a|||x", `a||application/json|{"k":1}`}, ""},
+		"a list and null": {multi, nil, upstream.FixedValues{}, `{"a":["x",null,{"k":1}],"b":null}`, []string{"a|||x", `a||application/json|{"k":1}`}, ""},
 		"a file comes last": {
-			multi, file, upstream.Fixed{}, `{"a":"` + b64([]byte(png)) + `","b":"x"}`, []string{"b|||x", "a|a.bin|application/octet-stream|" + png}, "",
+			multi, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `","b":"x"}`, []string{"b|||x", "a|a.bin|application/octet-stream|" + png}, "",
 		},
 		"of a type": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/png"}, "b": {MediaType: "text/csv; charset=utf-8"}},
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			`{"a":["AA==",""],"b":"1,2"}`,
 			[]string{"b||text/csv; charset=utf-8|1,2", "a|a.png|image/png|\x00", "a|a.png|image/png|"},
 			"",
@@ -92,7 +92,7 @@ func TestBodiesOfFiles(t *testing.T) {
 		"of one of several types": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/jpeg, image/png"}},
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			`{"a":["` + b64([]byte(png)) + `","AA=="]}`,
 			[]string{"a|a.png|image/png|" + png, "a|a.jpg|image/jpeg|\x00"},
 			"",
@@ -100,30 +100,30 @@ func TestBodiesOfFiles(t *testing.T) {
 		"of a range of types": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/*"}},
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			`{"a":["` + b64([]byte(png)) + `","AA=="]}`,
 			[]string{"a|a.png|image/png|" + png, "a|a.bin|application/octet-stream|\x00"},
 			"",
 		},
 		"fixed members": {
 			multi, file,
-			upstream.Fixed{Body: map[string]any{`to"ken`: "s"}, Parameters: map[string]any{"b": "own"}},
+			upstream.FixedValues{Body: map[string]any{`to"ken`: "s"}, Parameters: map[string]any{"b": "own"}},
 			`{"a":"AA=="}`,
 			[]string{`to"ken|||s`, "b|||own", "a|a.bin|application/octet-stream|\x00"},
 			"",
 		},
-		"JSON of a vendor":    {"application/merge-patch+json", nil, upstream.Fixed{}, `{"a":1}`, []string{`application/merge-patch+json {"a":1}`}, ""},
-		"no part":             {multi, nil, upstream.Fixed{}, `{}`, nil, ""},
-		"the whole body":      {whole, file, upstream.Fixed{}, `{"a":"` + b64([]byte(png)) + `"}`, []string{whole + " " + png}, ""},
-		"a whole text":        {whole, map[string]upstream.Part{"a": {MediaType: "text/csv"}}, upstream.Fixed{}, `{"a":"1,2"}`, []string{"text/csv 1,2"}, ""},
-		"no whole body":       {whole, file, upstream.Fixed{}, `{}`, []string{whole + " "}, ""},
-		"no base64":           {multi, file, upstream.Fixed{}, `{"a":"canary!"}`, nil, "base64"},
-		"without padding":     {multi, file, upstream.Fixed{}, `{"a":"AA"}`, nil, "padding"},
-		"bits left":           {multi, file, upstream.Fixed{}, `{"a":"AB=="}`, nil, "base64"},
-		"with a line break":   {whole, file, upstream.Fixed{}, `{"a":"AAAA\r\nAA=="}`, nil, "without line breaks"},
-		"base64url":           {whole, file, upstream.Fixed{}, `{"a":"_-=="}`, nil, "base64"},
-		"a number":            {multi, file, upstream.Fixed{}, `{"a":1}`, nil, "base64"},
-		"more parts than may": {multi, nil, upstream.Fixed{}, `{"a":[0` + strings.Repeat(",0", 1000) + `]}`, nil, "more than 1000 parts"},
+		"JSON of a vendor":    {"application/merge-patch+json", nil, upstream.FixedValues{}, `{"a":1}`, []string{`application/merge-patch+json {"a":1}`}, ""},
+		"no part":             {multi, nil, upstream.FixedValues{}, `{}`, nil, ""},
+		"the whole body":      {whole, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `"}`, []string{whole + " " + png}, ""},
+		"a whole text":        {whole, map[string]upstream.Part{"a": {MediaType: "text/csv"}}, upstream.FixedValues{}, `{"a":"1,2"}`, []string{"text/csv 1,2"}, ""},
+		"no whole body":       {whole, file, upstream.FixedValues{}, `{}`, []string{whole + " "}, ""},
+		"no base64":           {multi, file, upstream.FixedValues{}, `{"a":"canary!"}`, nil, "base64"},
+		"without padding":     {multi, file, upstream.FixedValues{}, `{"a":"AA"}`, nil, "padding"},
+		"bits left":           {multi, file, upstream.FixedValues{}, `{"a":"AB=="}`, nil, "base64"},
+		"with a line break":   {whole, file, upstream.FixedValues{}, `{"a":"AAAA\r\nAA=="}`, nil, "without line breaks"},
+		"base64url":           {whole, file, upstream.FixedValues{}, `{"a":"_-=="}`, nil, "base64"},
+		"a number":            {multi, file, upstream.FixedValues{}, `{"a":1}`, nil, "base64"},
+		"more parts than may": {multi, nil, upstream.FixedValues{}, `{"a":[0` + strings.Repeat(",0", 1000) + `]}`, nil, "more than 1000 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := upstream.Endpoint{
@@ -164,10 +164,10 @@ func TestBodiesOfFilesThatCannotBe(t *testing.T) {
 	u := open(t, config(t, "http://10.0.0.9:9000"))
 	for want, e := range map[string]upstream.Endpoint{
 		"there are 2":               {ContentType: "application/octet-stream"},
-		"no place for fixed":        {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.Fixed{Body: map[string]any{"x": "y"}}},
+		"no place for fixed":        {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.FixedValues{Body: map[string]any{"x": "y"}}},
 		`contentMediaType of "a"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {MediaType: "image"}}},
 		`contentMediaType of "b"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"b": {MediaType: "a/b; c=\"\r\nX: y\""}}},
-		"fixed value of a must be":  {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {Base64: true}}, Fixed: upstream.Fixed{Parameters: map[string]any{"a": "canary"}}},
+		"fixed value of a must be":  {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {Base64: true}}, Fixed: upstream.FixedValues{Parameters: map[string]any{"a": "canary"}}},
 		"multipart/form-data or ap": {ContentType: "multipart/mixed"},
 	} {
 		e.IntentUID, e.URL, e.Parameters = "shop.example:try:v1", "https://shop.example/try"+e.URL, []string{"a", "b"}

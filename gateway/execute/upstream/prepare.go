@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Prepared is one request, complete but for who asks. It may be called more than once. It holds
+// A PreparedRequest is one request, complete but for who asks. It may be called more than once. It holds
 // parameter values, so it prints as its route's template.
-type Prepared struct {
+type PreparedRequest struct {
 	route  *Route
 	target []byte // path and query
 	body   []byte
@@ -24,14 +24,14 @@ type Prepared struct {
 	space [512]byte
 }
 
-func (p *Prepared) String() string { return p.route.Template() }
+func (p *PreparedRequest) String() string { return p.route.Template() }
 
 // GoString keeps %#v from printing values.
-func (p *Prepared) GoString() string { return p.route.Template() }
+func (p *PreparedRequest) GoString() string { return p.route.Template() }
 
 // Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name
 // is Identity.Principal; stranger is Identity.Stranger. Ask before anything is reserved for a call; Call itself refuses too.
-func (p *Prepared) Ready(agent string, stranger bool) error {
+func (p *PreparedRequest) Ready(agent string, stranger bool) error {
 	return p.route.breakerOf(stranger).ready(agent)
 }
 
@@ -39,7 +39,7 @@ func (p *Prepared) Ready(agent string, stranger bool) error {
 const maxTarget = 16 << 10
 
 // room is where a body is written, behind the address.
-func (p *Prepared) room() []byte {
+func (p *PreparedRequest) room() []byte {
 	if used := len(p.target); used <= len(p.space)/2 {
 		return p.space[used:used]
 	}
@@ -55,8 +55,8 @@ type Violation struct{ Parameter, Message string }
 // character. In queries and forms arrays become repeated members, objects (and arrays in arrays) JSON text, and null is left out; the
 // same holds for parts, of which there are at most 1000. Path and query together are bounded by 16 KiB. Prepare does no I/O and keeps no
 // reference to parameters.
-func (r *Route) Prepare(parameters strictjson.Object) (*Prepared, []Violation) {
-	p := &Prepared{route: r}
+func (r *Route) Prepare(parameters strictjson.Object) (*PreparedRequest, []Violation) {
+	p := &PreparedRequest{route: r}
 	b := builder{route: r, parameters: parameters, target: p.space[:0]}
 	for name := range parameters {
 		if _, fixed := r.fixed.Parameters[name]; fixed || !r.declared[name] {

@@ -23,8 +23,8 @@ type Reconcile struct {
 	// 201", or a JSON pointer (RFC 6901) into a 2xx answer whose target is true, or has the value that follows it, as in "/state=paid".
 	// Any other answer means neither.
 	Done, NotDone string
-	// Fixed are sent with it: headers, members of the query and parameters in Path.
-	Fixed Fixed
+	// FixedValues are sent with it: headers, members of the query and parameters in Path.
+	Fixed FixedValues
 }
 
 // A question is a Reconcile made ready.
@@ -74,7 +74,7 @@ func (u *Upstream) CanBeAsked() bool { return u.question != nil }
 // store.Unresolved if the answer means neither. It changes nothing at the service. The error is as that of Call; the outcome is then
 // unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
-	c := &calling{}
+	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
 	defer c.end()
 	parameters := strictjson.Object{}
@@ -89,7 +89,7 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	if err != nil {
 		return "", err
 	}
-	r := u.attempt(&c.term, p, header, grant.New(executionID, asking{})) //nolint:contextcheck // as above
+	r := u.attempt(&c.term, p, header, grant.New(executionID, questionGrant{})) //nolint:contextcheck // as above
 	if r.outcome == store.NotSent || r.outcome == store.Unknown {
 		return "", r.err
 	}
@@ -103,14 +103,16 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	}
 }
 
-// asking is what permits the question: it changes nothing at the service, and is asked once.
-type asking struct{}
+// questionGrant is what permits the question: it changes nothing at the service, and is asked once.
+type questionGrant struct{}
 
 var errAskedOnce = errors.New("a question is asked once")
 
-func (asking) Alive() error                                 { return nil }
-func (asking) Another(context.Context) (grant.Grant, error) { return grant.Grant{}, errAskedOnce }
-func (asking) Unused(context.Context)                       {}
+func (questionGrant) Alive() error { return nil }
+func (questionGrant) Another(context.Context) (grant.Grant, error) {
+	return grant.Grant{}, errAskedOnce
+}
+func (questionGrant) Unused(context.Context) {}
 
 // A sign is a meaningful answer: one of these statuses, or a value in its body.
 type sign struct {

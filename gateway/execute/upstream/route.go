@@ -28,7 +28,7 @@ type Endpoint struct {
 	Accept     []string
 	Parameters []string        // names of the intent's input parameters
 	Parts      map[string]Part // how the last two content types write them; absent: as text
-	Fixed      Fixed
+	Fixed      FixedValues
 	ErrorWhen  ErrorWhen
 	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
@@ -58,7 +58,7 @@ type Route struct {
 	breaker    *breaker // of agents that the operator approved
 	strangers  *breaker // of all others: their failures do not affect approved agents
 
-	fixed       Fixed
+	fixed       FixedValues
 	fixedHeader pool.Fields
 	fixedQuery  string // escaped
 	fixedForm   string

@@ -36,34 +36,34 @@ func TestNoAnswerHoldsTheOperatorsValues(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		head  string
-		fixed upstream.Fixed
+		fixed upstream.FixedValues
 		auth  []upstream.AuthHeader
 		write func(r *http.Request) string
 	}{
 		"a credential in the query": {
-			jsonHead, upstream.Fixed{Query: map[string]any{"key": apiKey}, Credentials: []any{apiKey}}, nil, ownURL,
+			jsonHead, upstream.FixedValues{Query: map[string]any{"key": apiKey}, Credentials: []any{apiKey}}, nil, ownURL,
 		},
-		"a fixed value of the query": {jsonHead, upstream.Fixed{Query: map[string]any{"account": account}}, nil, ownURL},
-		"a token": {jsonHead, upstream.Fixed{}, []upstream.AuthHeader{{Name: "Authorization", Value: "Bearer " + apiKey}}, func(r *http.Request) string {
+		"a fixed value of the query": {jsonHead, upstream.FixedValues{Query: map[string]any{"account": account}}, nil, ownURL},
+		"a token": {jsonHead, upstream.FixedValues{}, []upstream.AuthHeader{{Name: "Authorization", Value: "Bearer " + apiKey}}, func(r *http.Request) string {
 			return `{"you":"` + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + `"}`
 		}},
-		"a cookie":       {jsonHead, upstream.Fixed{}, []upstream.AuthHeader{{Name: "Cookie", Value: "a=b; session=" + apiKey}}, func(*http.Request) string { return `{"session":"` + apiKey + `"}` }},
-		"a fixed header": {jsonHead, upstream.Fixed{Header: map[string]string{"X-Account": account}}, nil, func(r *http.Request) string { return `{"you":"` + r.Header.Get("X-Account") + `"}` }},
+		"a cookie":       {jsonHead, upstream.FixedValues{}, []upstream.AuthHeader{{Name: "Cookie", Value: "a=b; session=" + apiKey}}, func(*http.Request) string { return `{"session":"` + apiKey + `"}` }},
+		"a fixed header": {jsonHead, upstream.FixedValues{Header: map[string]string{"X-Account": account}}, nil, func(r *http.Request) string { return `{"you":"` + r.Header.Get("X-Account") + `"}` }},
 		"a file": {
 			"200 OK\r\nContent-Type: text/csv",
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(r *http.Request) string { return "key;page\n" + r.Header.Get("X-Key") + ";2\n" },
 		},
 		"a header of the answer": {
 			jsonHead + "\r\nSunset: " + apiKey,
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(*http.Request) string { return `{}` },
 		},
 		"without a length": {
 			jsonHead + "\r\nTransfer-Encoding: chunked",
-			upstream.Fixed{},
+			upstream.FixedValues{},
 			[]upstream.AuthHeader{{Name: "X-Key", Value: apiKey}},
 			func(*http.Request) string {
 				return fmt.Sprintf("c\r\n{\"a\": \"%s\r\n9\r\n%s\"}\r\n0\r\n\r\n", apiKey[:5], apiKey[5:]+" ")
@@ -124,7 +124,7 @@ func TestNoMessageHoldsTheOperatorsValuesEscaped(t *testing.T) {
 			u := open(t, config(t, s.URL))
 			r, err := u.Route(upstream.Endpoint{
 				IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET", ErrorWhen: upstream.ErrorWhen{Pointer: "/message"},
-				Fixed: upstream.Fixed{Query: map[string]any{"api_key": apiKey}, Credentials: []any{apiKey}},
+				Fixed: upstream.FixedValues{Query: map[string]any{"api_key": apiKey}, Credentials: []any{apiKey}},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +147,7 @@ func TestShortAndCommonValuesStayInAnswers(t *testing.T) {
 	u := open(t, cfg)
 	r, err := u.Route(upstream.Endpoint{
 		IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: "GET",
-		Fixed: upstream.Fixed{Query: map[string]any{"unit": "metric", "country": "Germany", "ok": true}},
+		Fixed: upstream.FixedValues{Query: map[string]any{"unit": "metric", "country": "Germany", "ok": true}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func dial(tb testing.TB, address string) net.Conn {
 }
 
 // Frame writes a frame.
-func Frame(tb testing.TB, c io.Writer, f wire.Framing, content []byte) {
+func Frame(tb testing.TB, c io.Writer, f wire.FrameFormat, content []byte) {
 	tb.Helper()
 	frame, err := f.Append(nil, content)
 	if err == nil {

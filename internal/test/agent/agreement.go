@@ -24,7 +24,7 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	presented := pat.Presented{AgentID: pat.AgentID(agentID), Signed: signed, Key: key}
+	presented := pat.Presentation{AgentID: pat.AgentID(agentID), Signed: signed, Key: key}
 	to := pat.Recipient{Issuer: Issuer, URLs: []string{"http://" + r.Host + r.URL.Path}}
 	accepted, err := pat.VerifyAgreement(presented, to, s.offer, nil, s.Clock.Now())
 	if s.Dialect == Mock || s.Dialect == Guide {

@@ -252,7 +252,7 @@ func (g *Gate) audit() *record.Audit {
 }
 
 // load reads the configuration as it is now.
-func (g *Gate) load() (*config.Config, *service.Loaded) {
+func (g *Gate) load() (*config.Config, *service.LoadedConfig) {
 	g.Helper()
 	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{
 		Env: func(string) (string, bool) { return "", false }, Data: filepath.Join(g.dir, "data"), Blocks: door.Blocks(g.Modules),

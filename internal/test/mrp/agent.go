@@ -58,7 +58,7 @@ func (a *Agent) ID() string { return wire.KeyOf(a.Key).String() }
 // Say sends a message, and returns the one that answers it.
 func (a *Agent) Say(tb testing.TB, contentType, body string) wire.Message {
 	tb.Helper()
-	m, err := a.Call(tb.Context(), wire.Send{Recipient: a.To, ContentType: contentType, Body: []byte(body)}, mrp.Asking{
+	m, err := a.Call(tb.Context(), wire.Send{Recipient: a.To, ContentType: contentType, Body: []byte(body)}, mrp.AskOptions{
 		Encrypt: a.Encrypt, Bound: contentType == wire.TypeRequest, Progress: a.Told,
 	})
 	must(tb, err)

@@ -74,7 +74,7 @@ func leaseSlices(b *suite) {
 	}
 	got := b.lease(demand(l, 1, 1))[0]
 	e := b.refused(b.recorded(l))
-	if got.Refusal == nil || got.Units != 0 || *got.Refusal != e || got.Standing != e.Standing {
+	if got.Refusal == nil || got.Units != 0 || *got.Refusal != e || got.Status != e.Status {
 		b.Fatalf("%+v; Begin refuses with %+v", got, e)
 	}
 }
@@ -84,8 +84,8 @@ func leaseCounts(b *suite) {
 		l := rate("l", 100, p)
 		b.begin(b.recorded(l))
 		got := b.lease(demand(l, 12, 1))[0]
-		want := limit.Standing{Limit: l.Limit, Left: 87, Resets: p.Frees(p.Slot(start)).Sub(start)}
-		if got.Units != 12 || got.Standing != want || got.Slot != p.Slot(start) {
+		want := limit.Status{Limit: l.Limit, Left: 87, Resets: p.Frees(p.Slot(start)).Sub(start)}
+		if got.Units != 12 || got.Status != want || got.Slot != p.Slot(start) {
 			b.Fatalf("%s: %+v; want %+v", p, got, want)
 		}
 		if n := b.left(l); n != 87 {

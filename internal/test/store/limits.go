@@ -65,7 +65,7 @@ func limitsAdmit(b *suite) {
 func standingIsExact(b *suite) {
 	l := rate("l", 5, limit.Minute)
 	first := b.begin(b.free(l)).Standing[0]
-	want := limit.Standing{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
+	want := limit.Status{Limit: l.Limit, Left: 4, Resets: limit.Minute.Frees(limit.Minute.Slot(start)).Sub(start)}
 	if first != want {
 		b.Fatalf("%+v; want %+v", first, want)
 	}

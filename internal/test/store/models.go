@@ -132,7 +132,7 @@ func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naive
 		slot, used, oldest := w.at(l.Period, now)
 		w.units[slot]++
 		w.top, w.seen = slot, true
-		want := limit.Standing{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
+		want := limit.Status{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
 		if begun.Standing[i] != want || begun.Taken[i].Slot != slot {
 			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", begun.Standing[i], begun.Taken[i].Slot, want, slot)
 		}

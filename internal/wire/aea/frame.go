@@ -8,14 +8,14 @@ import (
 	"io"
 )
 
-// A Framing puts four bytes with the length in front of what is sent.
-type Framing struct{ order binary.ByteOrder }
+// A FrameFormat puts four bytes with the length in front of what is sent.
+type FrameFormat struct{ order binary.ByteOrder }
 
 // TCP is the framing of the connection fetchai/tcp, which has the order of the bytes that the sender's machine has: little
 // endian, in practice. ACN is that of the network of agents: big endian.
 var (
-	TCP = Framing{binary.LittleEndian}
-	ACN = Framing{binary.BigEndian}
+	TCP = FrameFormat{binary.LittleEndian}
+	ACN = FrameFormat{binary.BigEndian}
 )
 
 // Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once
@@ -35,7 +35,7 @@ func (LongFrameError) Unwrap() error { return ErrLongFrame }
 
 // Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside of a frame
 // io.ErrUnexpectedEOF; other errors are those of r. Memory grows with what came, and not with what was announced.
-func (f Framing) Read(r io.Reader) ([]byte, error) {
+func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	var prefix [4]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (f Framing) Read(r io.Reader) ([]byte, error) {
 }
 
 // Append appends one frame, 1 to MaxEnvelope bytes long. Write it in one call: agents that read four bytes fail if fewer have come.
-func (f Framing) Append(out, content []byte) ([]byte, error) {
+func (f FrameFormat) Append(out, content []byte) ([]byte, error) {
 	if len(content) == 0 || len(content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: frame: empty or too long", ErrUnsendable)
 	}

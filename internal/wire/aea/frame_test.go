@@ -47,7 +47,7 @@ func TestAnnouncedLengthCostsNoMemory(t *testing.T) {
 }
 
 func TestFramesInBothOrders(t *testing.T) {
-	for name, f := range map[string]wire.Framing{"tcp": wire.TCP, "acn": wire.ACN} {
+	for name, f := range map[string]wire.FrameFormat{"tcp": wire.TCP, "acn": wire.ACN} {
 		largest := bytes.Repeat([]byte("x"), wire.MaxEnvelope)
 		data, err := f.Append(nil, []byte("first"))
 		if err != nil {

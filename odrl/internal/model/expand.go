@@ -11,7 +11,7 @@ type Library struct {
 	*Names
 	List   []*Document
 	byUID  map[string]*Document
-	shared sharing
+	shared sharedNodes
 	facts  *Facts
 	budget int // rules that expanding may still copy
 }

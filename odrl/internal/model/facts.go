@@ -11,13 +11,13 @@ type Facts struct {
 	outside    map[string]notes    // nodes beside the policies, and what describes them
 	parts      map[string][]string // the inverse of partOf, made once reading is over
 	Instances  map[string][]string // IRI → its types of other vocabularies than ODRL's
-	vocabulary *added              // what vocabularies add
+	vocabulary *additions          // what vocabularies add
 }
 
 func newFacts() *Facts {
 	return &Facts{
 		PartOf: map[string][]string{}, IncludedIn: map[string][]string{}, Implies: map[string][]string{},
-		Instances: map[string][]string{}, outside: map[string]notes{}, vocabulary: &added{},
+		Instances: map[string][]string{}, outside: map[string]notes{}, vocabulary: &additions{},
 	}
 }
 

@@ -22,7 +22,7 @@ type Names struct {
 	Served     bool              // for Publish: what the gateway serves and enforces
 	profiles   []string          // known beside the built-in ones, as full IRIs
 	open       bool              // a profile is declared whose terms are taken as they are
-	added      added             // what vocabularies add
+	added      additions         // what vocabularies add
 	around     bool              // the context belongs to the object around a policy
 }
 

@@ -13,7 +13,7 @@ type Operand struct {
 
 	Unit      Unit   // what its values are measured in
 	Bounds    Bounds // of its numbers
-	Codes     *coding
+	Codes     *codeScheme
 	Operators string // those that ODRL V 2.2 foresees, with spaces between; empty: all
 	Datatype  *datatype
 	Temporal  bool // it is about when something is done: on a duty it is the deadline

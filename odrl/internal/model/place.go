@@ -99,14 +99,14 @@ var (
 // regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
-// A coding writes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
-type coding struct{ read func(string) (string, bool) }
+// A codeScheme writes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
+type codeScheme struct{ read func(string) (string, bool) }
 
 // The codings of regions, languages and places in the network.
 var (
-	regions   = coding{region}
-	languages = coding{tongue}
-	networks  = coding{network}
+	regions   = codeScheme{region}
+	languages = codeScheme{tongue}
+	networks  = codeScheme{network}
 )
 
 // code returns a text of the operand as a code. It returns false if there is none.

@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// added is what vocabularies add to the terms of ODRL.
-type added struct {
+// additions is what vocabularies add to the terms of ODRL.
+type additions struct {
 	profiles []string
 	classes  map[string]string   // IRI → "action" or "left operand"
 	same     map[string]string   // IRI → that of a term of ODRL
@@ -21,7 +21,7 @@ type added struct {
 
 // Adopt takes the terms of vocabularies for known, whether or not the policy names their profiles.
 func (n *Names) Adopt(list []*vocabulary.Vocabulary) {
-	n.added = added{
+	n.added = additions{
 		classes: map[string]string{}, same: map[string]string{}, words: map[string]string{}, within: map[string][]string{},
 		rows: map[string]*Operand{}, included: map[string][]string{}, implies: map[string][]string{},
 	}

@@ -36,11 +36,11 @@ type reader struct {
 	readConstraints map[string]*Constraint
 	readThings      map[string]Reference
 	reading         map[string]bool
-	shared          sharing
+	shared          sharedNodes
 }
 
-// sharing are the properties of nodes outside of policies that point at them: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
-type sharing map[string]map[string][]Reference // policy → target, assigner or assignee → who
+// sharedNodes are the properties of nodes outside of policies that point at them: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
+type sharedNodes map[string]map[string][]Reference // policy → target, assigner or assignee → who
 
 // NewReader makes a reader of one document whose names n resolves. It stops when ctx ends.
 func NewReader(ctx context.Context, n *Names) *reader {
@@ -48,7 +48,7 @@ func NewReader(ctx context.Context, n *Names) *reader {
 	facts.vocabulary = &n.added
 	return &reader{
 		Names: n, ctx: ctx, Facts: facts, nodes: map[string][]definition{}, used: map[string]bool{}, readRules: map[string]*Rule{},
-		readConstraints: map[string]*Constraint{}, readThings: map[string]Reference{}, reading: map[string]bool{}, shared: sharing{},
+		readConstraints: map[string]*Constraint{}, readThings: map[string]Reference{}, reading: map[string]bool{}, shared: sharedNodes{},
 	}
 }
 

@@ -11,7 +11,7 @@ const maxSelected = 1 << 19
 
 // intents selects for each intent the entries that concern its targets: these are known before any request, and most
 // rules of a large policy are about other targets.
-func (x *reading) intents(sets []planSet, targets map[string]*ast.Term) map[string]*planIntent {
+func (x *formulaReader) intents(sets []planSet, targets map[string]*ast.Term) map[string]*planIntent {
 	outcome, reasons := x.selector(sets, "outcome"), x.selector(sets, "reasons")
 	m := make(map[string]*planIntent, len(targets))
 	same := map[string]*planIntent{} // by targets
@@ -43,7 +43,7 @@ type selector struct {
 	others   []int            // those that ask for no one target
 }
 
-func (x *reading) selector(sets []planSet, answer string) *selector {
+func (x *formulaReader) selector(sets []planSet, answer string) *selector {
 	s := &selector{byTarget: map[string][]int{}}
 	for i := range sets {
 		if sets[i].answer == answer {
@@ -69,7 +69,7 @@ func (x *reading) selector(sets []planSet, answer string) *selector {
 }
 
 // aboutTarget reports whether the formula asks for one target by its name.
-func (x *reading) aboutTarget(f *formula) bool {
+func (x *formulaReader) aboutTarget(f *formula) bool {
 	return f.op == fMember && f.a.op == eConstant && f.a.v.kind == aText && f.b.op == eSlot && x.slots[f.b.n] == planSlot{root: "targets"}
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A reading makes formulas of the rules of a residual. It reads comparisons, membership, negation, references to the
+// A formulaReader makes formulas of the rules of a residual. It reads comparisons, membership, negation, references to the
 // input and the residual's own rules; what else it meets is an error that names it.
-type reading struct {
+type formulaReader struct {
 	*builder
 	rules map[string][]*ast.Rule // by reference
 	calls map[string]*formula    // by reference and arguments
@@ -28,8 +28,8 @@ func (s scope) with(v ast.Var, e *expr) scope {
 	return out
 }
 
-func newReading(r *Residual) *reading {
-	x := &reading{builder: newBuilder(), rules: map[string][]*ast.Rule{}, calls: map[string]*formula{}}
+func newReading(r *Residual) *formulaReader {
+	x := &formulaReader{builder: newBuilder(), rules: map[string][]*ast.Rule{}, calls: map[string]*formula{}}
 	for _, m := range r.Modules {
 		for _, rule := range m.Rules {
 			name := m.Package.Path.Extend(rule.Head.Ref().GroundPrefix()).String()
@@ -49,7 +49,7 @@ type setEntry struct {
 }
 
 // set reads a set of the result: a literal, or a reference to a rule of the residual.
-func (x *reading) set(t *ast.Term) ([]setEntry, error) {
+func (x *formulaReader) set(t *ast.Term) ([]setEntry, error) {
 	switch v := t.Value.(type) {
 	case ast.Set:
 		list := make([]setEntry, 0, v.Len())
@@ -71,7 +71,7 @@ func (x *reading) set(t *ast.Term) ([]setEntry, error) {
 	}
 }
 
-func (x *reading) entries(rules []*ast.Rule) ([]setEntry, error) {
+func (x *formulaReader) entries(rules []*ast.Rule) ([]setEntry, error) {
 	list := make([]setEntry, 0, len(rules))
 	for _, rule := range rules {
 		head := rule.Head
@@ -88,7 +88,7 @@ func (x *reading) entries(rules []*ast.Rule) ([]setEntry, error) {
 }
 
 // call is a rule or function of the residual whose value can only be true.
-func (x *reading) call(ref ast.Ref, args []*expr) (*formula, error) {
+func (x *formulaReader) call(ref ast.Ref, args []*expr) (*formula, error) {
 	if rules, ok := x.rules[ref.String()]; ok {
 		return x.application(ref.String(), rules, args)
 	}
@@ -108,7 +108,7 @@ func (x *reading) call(ref ast.Ref, args []*expr) (*formula, error) {
 	return nil, Unplanned("the reference %v", ref)
 }
 
-func (x *reading) application(name string, rules []*ast.Rule, args []*expr) (*formula, error) {
+func (x *formulaReader) application(name string, rules []*ast.Rule, args []*expr) (*formula, error) {
 	key, depth := name, 0
 	for _, a := range args {
 		key += fmt.Sprint(" ", a.id)
@@ -136,7 +136,7 @@ func (x *reading) application(name string, rules []*ast.Rule, args []*expr) (*fo
 	return f, nil
 }
 
-func (x *reading) applied(rule *ast.Rule, args []*expr, depth int) (*formula, error) {
+func (x *formulaReader) applied(rule *ast.Rule, args []*expr, depth int) (*formula, error) {
 	head := rule.Head
 	if head.RuleKind() != ast.SingleValue || rule.Default || rule.Else != nil || len(head.Args) != len(args) ||
 		head.Value == nil || !head.Value.Equal(ast.InternedTerm(true)) {
@@ -171,7 +171,7 @@ func (x *reading) applied(rule *ast.Rule, args []*expr, depth int) (*formula, er
 }
 
 // exprDefined is true if e has a value: an argument without one leaves the call undefined.
-func (x *reading) exprDefined(e *expr) *formula {
+func (x *formulaReader) exprDefined(e *expr) *formula {
 	if e.op == eConstant || e.op == eElement || e.op == eKey {
 		return x.truth(true)
 	}
@@ -179,7 +179,7 @@ func (x *reading) exprDefined(e *expr) *formula {
 }
 
 // body is a conjunction. Expressions are taken in the order given, but for those that wait for a variable to be bound.
-func (x *reading) body(list []*ast.Expr, env scope, depth int) (*formula, error) {
+func (x *formulaReader) body(list []*ast.Expr, env scope, depth int) (*formula, error) {
 	if len(x.formulas) > maxFormulas {
 		return nil, errTooLarge
 	}
@@ -227,7 +227,7 @@ type generator struct {
 }
 
 // generated is what is left of a body once a generator has been put before it.
-func (x *reading) generated(g generator, rest []*ast.Expr, at int, env scope, depth int) (*formula, error) {
+func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env scope, depth int) (*formula, error) {
 	if depth >= 64 {
 		return nil, errTooLarge
 	}
@@ -277,7 +277,7 @@ func replaced(e *ast.Expr, g generator, v ast.Var) (*ast.Expr, error) {
 }
 
 // term is a term whose variables are bound and that runs over nothing.
-func (x *reading) term(t *ast.Term, env scope) (*expr, error) {
+func (x *formulaReader) term(t *ast.Term, env scope) (*expr, error) {
 	switch v := t.Value.(type) {
 	case ast.Var:
 		if e, ok := env[v]; ok {
@@ -307,7 +307,7 @@ func (x *reading) term(t *ast.Term, env scope) (*expr, error) {
 }
 
 // reference returns input.x, input.facts.x or a variable, or the value under keys in it.
-func (x *reading) reference(ref ast.Ref, env scope) (*expr, error) {
+func (x *formulaReader) reference(ref ast.Ref, env scope) (*expr, error) {
 	var e *expr
 	head, isVar := ref[0].Value.(ast.Var)
 	rest := ref[1:]
@@ -340,7 +340,7 @@ func (x *reading) reference(ref ast.Ref, env scope) (*expr, error) {
 }
 
 // valueCall is a call in the place of a value.
-func (x *reading) valueCall(call ast.Call, env scope) (*expr, error) {
+func (x *formulaReader) valueCall(call ast.Call, env scope) (*expr, error) {
 	switch name := call[0].String(); {
 	case name == ast.Count.Name && len(call) == 2:
 		e, err := x.term(call[1], env)

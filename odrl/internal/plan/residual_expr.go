@@ -19,7 +19,7 @@ func unifies(e *ast.Expr) bool { return e.IsEquality() || e.IsAssignment() }
 
 // ready reports whether the expression can be taken: a negation where no variable in it is still to be bound by
 // another expression, anything else where all its variables are bound but those it runs over or binds itself.
-func (x *reading) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
+func (x *formulaReader) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
 	if e.Negated {
 		for v := range variables(e) {
 			if _, bound := env[v]; bound {
@@ -64,7 +64,7 @@ func variables(e *ast.Expr) ast.VarSet {
 }
 
 // arity is how many arguments the function of a call takes; a further one takes its value.
-func (x *reading) arity(e *ast.Expr) int {
+func (x *formulaReader) arity(e *ast.Expr) int {
 	if b, ok := ast.BuiltinMap[e.Operator().String()]; ok {
 		return len(b.Decl.FuncArgs().Args)
 	}
@@ -132,7 +132,7 @@ func pattern(t *ast.Term, env scope) bool {
 }
 
 // generator finds the first reference of the expression with an unbound variable for a key.
-func (x *reading) generator(e *ast.Expr, env scope) (found generator, ok bool) {
+func (x *formulaReader) generator(e *ast.Expr, env scope) (found generator, ok bool) {
 	vis := ast.NewGenericVisitor(func(node any) bool {
 		ref, isRef := node.(ast.Ref)
 		if !isRef || ok {
@@ -151,7 +151,7 @@ func (x *reading) generator(e *ast.Expr, env scope) (found generator, ok bool) {
 }
 
 // positive reads an expression that runs over nothing, and what it binds.
-func (x *reading) positive(e *ast.Expr, env scope) (*formula, scope, error) {
+func (x *formulaReader) positive(e *ast.Expr, env scope) (*formula, scope, error) {
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
 		f, err := x.truthOf(terms, env)
@@ -167,7 +167,7 @@ func (x *reading) positive(e *ast.Expr, env scope) (*formula, scope, error) {
 }
 
 // truthOf is a term in the place of an expression.
-func (x *reading) truthOf(t *ast.Term, env scope) (*formula, error) {
+func (x *formulaReader) truthOf(t *ast.Term, env scope) (*formula, error) {
 	if ref, ok := t.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
 		return x.call(ref, nil)
 	}
@@ -186,7 +186,7 @@ func (x *reading) truthOf(t *ast.Term, env scope) (*formula, error) {
 }
 
 // unify is x = y. One side may be a pattern that takes the value of the other.
-func (x *reading) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
+func (x *formulaReader) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
 	if !computable(l, env) {
 		l, r = r, l
 	}
@@ -203,7 +203,7 @@ func (x *reading) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
 }
 
 // assign gives the value of e to a pattern.
-func (x *reading) assign(t *ast.Term, e *expr, env scope) (*formula, scope, error) {
+func (x *formulaReader) assign(t *ast.Term, e *expr, env scope) (*formula, scope, error) {
 	if v, ok := t.Value.(ast.Var); ok && env[v] == nil {
 		return x.exprDefined(e), env.with(v, e), nil
 	}
@@ -232,7 +232,7 @@ func (x *reading) assign(t *ast.Term, e *expr, env scope) (*formula, scope, erro
 }
 
 // callExpr is a call in the place of an expression; a further argument takes its value.
-func (x *reading) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
+func (x *formulaReader) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 	operator, operands := e.Operator(), e.Operands()
 	var out *ast.Term
 	if n := x.arity(e); len(operands) == n+1 {
@@ -279,7 +279,7 @@ func (x *reading) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 }
 
 // test is a call that is true or not.
-func (x *reading) test(operator ast.Ref, args []*expr) (*formula, error) {
+func (x *formulaReader) test(operator ast.Ref, args []*expr) (*formula, error) {
 	if operator.HasPrefix(ast.DefaultRootRef) {
 		return x.call(operator, args)
 	}

@@ -43,8 +43,8 @@ func (a *analyst) uncounted() {
 	}
 }
 
-// A meeting is one request that two rules match; a part is empty where any will do.
-type meeting struct{ party, action, target string }
+// A ruleMatch is one request that two rules match; a part is empty where any will do.
+type ruleMatch struct{ party, action, target string }
 
 // A claim is what a rule demands for it to apply.
 type claim struct {
@@ -72,7 +72,7 @@ func (c claim) within(other claim) bool {
 
 // conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10. at names such
 // a request, as far as it does not depend on facts. It returns false if no searches for facts are left.
-func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() meeting) bool {
+func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() ruleMatch) bool {
 	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
 	strategy := a.form.Strategy()
 	switch voids := strategy == model.VoidOnConflict; {
@@ -105,7 +105,7 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs cla
 }
 
 // request words the request, with facts.
-func (m meeting) request(values map[string][]string) string {
+func (m ruleMatch) request(values map[string][]string) string {
 	parts := []string{"a request"}
 	if m.party != "" {
 		parts = append(parts, "of "+model.Quote(m.party))
@@ -176,7 +176,7 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, 
 // permitted reports a conflict of a permission with a prohibition, by their names; false where the work is used up.
 func (a *analyst) permitted(p, f *model.Atom) bool {
 	at, ok := a.meet(p, f, p.Parties["assignee"])
-	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() meeting { return at })
+	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() ruleMatch { return at })
 }
 
 // claim is what a permission or prohibition demands, made once.
@@ -237,7 +237,7 @@ func (a *analyst) relatives(name string) []string {
 }
 
 // meet returns a request that a rule, for the given party, and a prohibition both match, by their names.
-func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at meeting, ok bool) {
+func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, ok bool) {
 	if at.action, ok = a.action(x, f); !ok {
 		return at, false
 	}

@@ -40,8 +40,8 @@ func (n *normalizer) analyse() {
 	for _, p := range permissions {
 		permitted := a.claimOf(demandAll("", p.Conditions, false))
 		for i, f := range prohibitions {
-			at := func() meeting {
-				return meeting{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
+			at := func() ruleMatch {
+				return ruleMatch{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
 			}
 			if !more(p, f) || meet(p, f) && !a.conflict(p.Node, f.Node, permitted, forbidden[i], at) {
 				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")

@@ -84,7 +84,7 @@ func hasTime(c *model.Constraint) bool {
 	return c.Logic == "" && c.Left().Temporal || slices.ContainsFunc(c.Operands, hasTime)
 }
 
-func (x *conjunction) add(d derived) {
+func (x *conjunction) add(d derivedConstraint) {
 	switch {
 	case d.node != nil:
 		x.logic = append(x.logic, d.node)
@@ -93,17 +93,17 @@ func (x *conjunction) add(d derived) {
 	}
 }
 
-// A derived constraint is what is left of one where some of its leaves count as true. The zero value is true itself.
-type derived struct {
+// A derivedConstraint constraint is what is left of one where some of its leaves count as true. The zero value is true itself.
+type derivedConstraint struct {
 	leaf string
 	node *compound
 	ends bool // it has a leaf that ends
 }
 
 // always reports whether nothing can make the constraint false.
-func (d derived) always() bool { return d.leaf == "" && d.node == nil }
+func (d derivedConstraint) always() bool { return d.leaf == "" && d.node == nil }
 
-func (d derived) id() string {
+func (d derivedConstraint) id() string {
 	if d.node != nil {
 		return d.node.id
 	}
@@ -112,16 +112,16 @@ func (d derived) id() string {
 
 // derive returns the constraint without its times: they count as true. With deadlines, a time that ends stays until its
 // end. An xone is taken for an or, which is never false before it.
-func (k *compiler) derive(c *model.Constraint, deadlines bool) derived {
+func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint {
 	if c.Logic == "" {
 		switch l := k.leaf(c); {
 		case !c.Left().Temporal:
-			return derived{leaf: l.ID}
+			return derivedConstraint{leaf: l.ID}
 		case !deadlines:
-			return derived{}
+			return derivedConstraint{}
 		default:
 			id := k.end(l)
-			return derived{leaf: id, ends: id != ""}
+			return derivedConstraint{leaf: id, ends: id != ""}
 		}
 	}
 	node := &compound{source: c, level: c.Depth, operator: "or"}
@@ -129,7 +129,7 @@ func (k *compiler) derive(c *model.Constraint, deadlines bool) derived {
 	if every {
 		node.operator = "and"
 	}
-	out := derived{node: node}
+	out := derivedConstraint{node: node}
 	for _, operand := range c.Operands {
 		d := k.derive(operand, deadlines)
 		switch {
@@ -137,11 +137,11 @@ func (k *compiler) derive(c *model.Constraint, deadlines bool) derived {
 			node.operands = append(node.operands, d.id())
 			out.ends = out.ends || d.ends
 		case !every:
-			return derived{}
+			return derivedConstraint{}
 		}
 	}
 	if len(node.operands) == 0 {
-		return derived{}
+		return derivedConstraint{}
 	}
 	node.id = k.nextID()
 	k.compounds = append(k.compounds, node)

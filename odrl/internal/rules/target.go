@@ -61,11 +61,11 @@ type Catalog struct {
 	byTitle  map[string][]int
 	byMiddle map[string][]int
 	facts    *model.Facts // of the document; nil: none
-	cache    map[string]resolved
+	cache    map[string]resolution
 	past     *Catalog // of the retired; nil: none
 }
 
-type resolved struct {
+type resolution struct {
 	target *Target
 	err    error
 }
@@ -73,7 +73,7 @@ type resolved struct {
 func newWorld(w World) *Catalog {
 	x := &Catalog{
 		World: w, hosts: map[string]bool{}, byName: map[string][]int{}, byTitle: map[string][]int{}, byMiddle: map[string][]int{},
-		cache: map[string]resolved{},
+		cache: map[string]resolution{},
 	}
 	for _, h := range w.Hosts {
 		x.addHost(h)
@@ -122,7 +122,7 @@ func (w *Catalog) resolve(iri string) (*Target, error) {
 	if err == nil && len(members) == 0 {
 		err = fmt.Errorf("%s names no intent of this service%s", model.Quote(iri), model.Suggest(iri, w.uids()))
 	}
-	known := resolved{err: err}
+	known := resolution{err: err}
 	if err == nil {
 		known.target = &Target{name, members}
 	}

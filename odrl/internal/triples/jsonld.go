@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A linked reads one JSON-LD document whose names are full IRIs, or are defined in a context within the document.
-type linked struct {
+// A linkedReader reads one JSON-LD document whose names are full IRIs, or are defined in a context within the document.
+type linkedReader struct {
 	prefixes map[string]string
 	terms    map[string]string // term → IRI
 	refers   map[string]bool   // terms whose texts are IRIs
@@ -27,7 +27,7 @@ func readJSON(doc []byte) ([]Triple, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &linked{prefixes: map[string]string{"_": blank}, terms: map[string]string{}, refers: map[string]bool{}}
+	l := &linkedReader{prefixes: map[string]string{"_": blank}, terms: map[string]string{}, refers: map[string]bool{}}
 	if m, ok := tree.(map[string]any); ok {
 		if err := l.context(m["@context"]); err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ func readJSON(doc []byte) ([]Triple, error) {
 	return l.out, err
 }
 
-func (l *linked) context(v any) error {
+func (l *linkedReader) context(v any) error {
 	for _, one := range strictjson.AsList(v) {
 		m, ok := one.(map[string]any)
 		if !ok {
@@ -69,7 +69,7 @@ func (l *linked) context(v any) error {
 }
 
 // name expands a key, a type or an IRI. It is empty if the name has no meaning.
-func (l *linked) name(s string, vocab bool) string {
+func (l *linkedReader) name(s string, vocab bool) string {
 	if strings.HasPrefix(s, "@") {
 		return s
 	}
@@ -93,7 +93,7 @@ func (l *linked) name(s string, vocab bool) string {
 }
 
 // nodes reads a node, or a list of them, and returns their names.
-func (l *linked) nodes(v any, depth int) ([]string, error) {
+func (l *linkedReader) nodes(v any, depth int) ([]string, error) {
 	if depth > maxNesting {
 		return nil, fmt.Errorf("it nests deeper than %d", maxNesting)
 	}
@@ -112,7 +112,7 @@ func (l *linked) nodes(v any, depth int) ([]string, error) {
 	return names, nil
 }
 
-func (l *linked) node(m map[string]any, depth int) (string, error) {
+func (l *linkedReader) node(m map[string]any, depth int) (string, error) {
 	subject := ""
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if id, ok := m[key].(string); ok && l.name(key, true) == "@id" {
@@ -150,7 +150,7 @@ func (l *linked) node(m map[string]any, depth int) (string, error) {
 	return subject, nil
 }
 
-func (l *linked) value(subject, predicate, key string, v any, depth int) error {
+func (l *linkedReader) value(subject, predicate, key string, v any, depth int) error {
 	switch v := v.(type) {
 	case nil:
 		return nil
@@ -181,7 +181,7 @@ func (l *linked) value(subject, predicate, key string, v any, depth int) error {
 	}
 }
 
-func (l *linked) each(v any, do func(any) error) error {
+func (l *linkedReader) each(v any, do func(any) error) error {
 	for _, one := range strictjson.AsList(v) {
 		if err := do(one); err != nil {
 			return err
@@ -190,7 +190,7 @@ func (l *linked) each(v any, do func(any) error) error {
 	return nil
 }
 
-func (l *linked) add(subject, predicate string, object Term) error {
+func (l *linkedReader) add(subject, predicate string, object Term) error {
 	switch {
 	case object.Value == "" && !object.Literal:
 		return errors.New("an IRI is absolute, or has a prefix that the context declares")

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// A beginning is a BeginRequest prepared for a transaction.
-type beginning struct {
+// A beginOp is a BeginRequest prepared for a transaction.
+type beginOp struct {
 	store.BeginRequest
 	calls        *Calls
 	asked        time.Time       // on the clock of the process
@@ -30,7 +30,7 @@ type beginning struct {
 // store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
 // another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
-	b := beginning{BeginRequest: r, calls: c, asked: c.db.Local()}
+	b := beginOp{BeginRequest: r, calls: c, asked: c.db.Local()}
 	n, err := b.prepare()
 	if err != nil {
 		return store.Admission{}, fmt.Errorf("beginning a call: %w", err)
@@ -59,7 +59,7 @@ var (
 )
 
 // prepare checks the request and lists all keys it may read or change.
-func (b *beginning) prepare() (rowSet, error) {
+func (b *beginOp) prepare() (rowSet, error) {
 	if len(b.Candidates) == 0 {
 		return rowSet{}, errNoCandidate
 	}
@@ -103,17 +103,17 @@ func (b *beginning) prepare() (rowSet, error) {
 }
 
 // takesNothing reports whether the first candidate has no cost at all, so that nothing is written.
-func (b *beginning) takesNothing() bool {
+func (b *beginOp) takesNothing() bool {
 	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
 }
 
-func (b *beginning) agreement() ref {
+func (b *beginOp) agreement() ref {
 	return ref{b.Execution.Service, string(b.Execution.AgreementID)}
 }
 
 // run checks everything before it changes anything.
-func (b *beginning) run(ctx context.Context, w *work) error {
+func (b *beginOp) run(ctx context.Context, w *work) error {
 	b.result = store.Admission{}
 	e := b.Execution
 	forgotten, err := b.earlier(w)
@@ -153,7 +153,7 @@ func (b *beginning) run(ctx context.Context, w *work) error {
 }
 
 // choose returns the first candidate whose limits and charge are available, with its charge.
-func (b *beginning) choose(ctx context.Context, w *work) (winner int, charge ledger.Charge, err error) {
+func (b *beginOp) choose(ctx context.Context, w *work) (winner int, charge ledger.Charge, err error) {
 	for i, c := range b.Candidates {
 		if err = w.fit(b.reservations[i]); err != nil {
 			continue
@@ -171,7 +171,7 @@ func (b *beginning) choose(ctx context.Context, w *work) (winner int, charge led
 
 // earlier returns the effect of the execution under the same idempotency key: an error or a replay. An execution whose
 // key has expired is returned by its id.
-func (b *beginning) earlier(w *work) (forgotten string, err error) {
+func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	e := b.Execution
 	key, known := w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
 	if !known {
@@ -198,7 +198,7 @@ func (b *beginning) earlier(w *work) (forgotten string, err error) {
 }
 
 // showStanding returns the state of the limits that the earlier execution took, or would take under the first candidate.
-func (b *beginning) showStanding(w *work) {
+func (b *beginOp) showStanding(w *work) {
 	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
 	for _, r := range b.reservations[was] {
 		b.result.Standing = append(b.result.Standing, w.standing(r))
@@ -206,7 +206,7 @@ func (b *beginning) showStanding(w *work) {
 }
 
 // record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
-func (b *beginning) record(ctx context.Context, w *work, winner int) error {
+func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	slots := w.take(b.reservations[winner])
 	b.admit(w, winner)
 	b.result.Taken = slots
@@ -239,7 +239,7 @@ func (b *beginning) record(ctx context.Context, w *work, winner int) error {
 }
 
 // admit sets the result: what was begun in the transaction.
-func (b *beginning) admit(w *work, winner int) {
+func (b *beginOp) admit(w *work, winner int) {
 	b.result = b.Admit(winner, w.t.Now())
 	b.result.Execution.Deadline = w.t.Counted().Add(b.Hold)
 	for _, r := range b.reservations[winner] {
@@ -255,7 +255,7 @@ func (b *beginning) admit(w *work, winner int) {
 }
 
 // markUsed records, once, that a call was made under the agreement, which is then kept.
-func (b *beginning) markUsed(w *work) {
+func (b *beginOp) markUsed(w *work) {
 	k := b.agreement()
 	if b.calls.used.has(k) {
 		return

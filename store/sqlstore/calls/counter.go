@@ -47,7 +47,7 @@ func (w *work) fit(rs []reservation) error {
 		if c.Sum() < r.limit.Max {
 			continue
 		}
-		e := &store.LimitError{Standing: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
+		e := &store.LimitError{Status: w.standing(r), Principal: pat.Principal(r.key.AgentID), RetryAfter: c.Retry(r.limit.Max, w.t.Counted())}
 		if refusal == nil || refusal.RetryAfter != 0 && (e.RetryAfter == 0 || e.RetryAfter > refusal.RetryAfter) {
 			refusal = e
 		}
@@ -91,9 +91,9 @@ func (w *work) giveBack(service string, s store.CounterSlot, units int64) {
 	}
 }
 
-func (w *work) standing(r reservation) limit.Standing {
+func (w *work) standing(r reservation) limit.Status {
 	c := w.counters[r.key]
-	return limit.Standing{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
+	return limit.Status{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
 }
 
 // dispatchKept is for how many slots the most dispatch slots that were used count for all calls: a minute.

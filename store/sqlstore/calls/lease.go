@@ -23,7 +23,7 @@ var (
 // whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
 // be sent again.
 func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	l := leasing{service: r.Service, returns: r.Returns, asked: c.db.Local()}
+	l := leaseOp{service: r.Service, returns: r.Returns, asked: c.db.Local()}
 	n, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
@@ -38,8 +38,8 @@ func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 	return l.result, nil
 }
 
-// A leasing is a LeaseRequest prepared for a transaction.
-type leasing struct {
+// A leaseOp is a LeaseRequest prepared for a transaction.
+type leaseOp struct {
 	service      string
 	asked        time.Time // on the clock of the process
 	returns      []store.LeaseReturn
@@ -49,7 +49,7 @@ type leasing struct {
 }
 
 // prepare checks the request and lists all counters that it may change.
-func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
+func (l *leaseOp) prepare(demands []store.LeaseDemand) (rowSet, error) {
 	l.demands = demands
 	n := rowSet{counters: make([]CounterKey, 0, len(demands)+len(l.returns))}
 	reservations := make([]store.Reservation, 0, len(demands))
@@ -82,7 +82,7 @@ func (l *leasing) prepare(demands []store.LeaseDemand) (rowSet, error) {
 }
 
 // run changes counters only after everything that can fail, so that it never has to undo a change.
-func (l *leasing) run(_ context.Context, w *work) error {
+func (l *leaseOp) run(_ context.Context, w *work) error {
 	if err := w.t.Moved(); err != nil && len(l.reservations) > 0 {
 		return err
 	}
@@ -116,7 +116,7 @@ func (l *leasing) run(_ context.Context, w *work) error {
 			c.dispatched()
 			c.dirty = true
 		}
-		l.result[i].Standing = w.standing(r)
+		l.result[i].Status = w.standing(r)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 }
 
 // rebase moves deadlines and, where the new clock is ahead, counters.
-func rebase(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
+func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	by := int64(r.At.Sub(r.Before))
 	for _, query := range []string{
 		"UPDATE executions SET deadline = deadline + ? WHERE state = 'held'",
@@ -49,7 +49,7 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
 
 // rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the
 // new time; those of calendar periods only where the period that was under way is over.
-func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebasing) error {
+func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		length := p.SlotLength()
 		slots := int64((r.At.Sub(r.Before) + length - 1) / length)

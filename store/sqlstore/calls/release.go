@@ -26,7 +26,7 @@ func (c *Calls) Release(b store.Admission) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.busy || c.db.Go(c.releaseAll) {
-		q.busy, q.calls = true, append(q.calls, unsettled{Admission: b})
+		q.busy, q.calls = true, append(q.calls, unsettledCall{Admission: b})
 	}
 }
 
@@ -42,7 +42,7 @@ func (c *Calls) Releasing() (busy bool, tries int) {
 }
 
 // take empties the queue. If it is empty already, the goroutine that works on it must end.
-func (l *releaseQueue) take() (calls []unsettled) {
+func (l *releaseQueue) take() (calls []unsettledCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	calls, l.calls = l.calls, nil
@@ -50,7 +50,7 @@ func (l *releaseQueue) take() (calls []unsettled) {
 	return calls
 }
 
-func (l *releaseQueue) put(calls []unsettled) {
+func (l *releaseQueue) put(calls []unsettledCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = append(l.calls, calls...)
@@ -71,7 +71,7 @@ func (c *Calls) releaseAll() {
 }
 
 // releaseEach releases calls, and returns those to try again.
-func (c *Calls) releaseEach(calls []unsettled) (left []unsettled) {
+func (c *Calls) releaseEach(calls []unsettledCall) (left []unsettledCall) {
 	for i, u := range calls {
 		_, err := c.Settle(context.Background(), u.Admission, store.Settlement{State: store.Released, Outcome: store.NotSent})
 		u.tries++

@@ -66,7 +66,7 @@ type work struct {
 	answers    answerSizes
 	used       map[ref]bool // first used now
 
-	changes pending
+	changes pendingWrites
 }
 
 // mode is how a work comes to what it reads.
@@ -81,8 +81,8 @@ const (
 	presuming
 )
 
-// pending is what a work has to write.
-type pending struct {
+// pendingWrites is what a work has to write.
+type pendingWrites struct {
 	begun  []Begun
 	moves  []ledger.Line
 	writes []engine.Command // to be run in their order
@@ -218,12 +218,12 @@ func (n *usedNonces) forget() { *n = usedNonces{} }
 // whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
 type releaseQueue struct {
 	mu    sync.Mutex
-	calls []unsettled
+	calls []unsettledCall
 	busy  bool // a goroutine works on it
 }
 
-// An unsettled call waits to be released.
-type unsettled struct {
+// A unsettledCall call waits to be released.
+type unsettledCall struct {
 	store.Admission
 
 	tries int

@@ -12,11 +12,11 @@ import (
 // process.
 type clock struct {
 	local func() time.Time
-	read  atomic.Pointer[reading]
+	read  atomic.Pointer[clockReading]
 }
 
-// A reading is the time of another clock when the process's own clock read local.
-type reading struct {
+// A clockReading is the time of another clock when the process's own clock read local.
+type clockReading struct {
 	local, remote time.Time
 	off           time.Duration // maximal error when it was read
 }
@@ -34,7 +34,7 @@ func (c *clock) now() time.Time {
 
 // at returns the time of the other clock when the process's own clock reads now. The monotonic clock stands still while a machine sleeps
 // and the wall clock can be set back: the elapsed time is the longer of both.
-func (r *reading) at(now time.Time) time.Time {
+func (r *clockReading) at(now time.Time) time.Time {
 	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }
 
@@ -42,7 +42,7 @@ func (r *reading) at(now time.Time) time.Time {
 // exact.
 func (c *clock) set(requested, answered, remote time.Time) {
 	took := max(0, answered.Sub(requested))
-	r := &reading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}
+	r := &clockReading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}
 	for {
 		known := c.read.Load()
 		if known != nil && r.off > known.off+time.Duration(drift*float64(requested.Sub(known.local))) &&
@@ -67,18 +67,18 @@ const (
 // A stepWatch compares the clock of the database with the time since by a clock that only moves forward.
 type stepWatch struct {
 	mu   sync.Mutex
-	base *timed
+	base *timedReading
 	last window.Step
 }
 
-// A timed reading is the time of the database at some moment between two of the process.
-type timed struct {
+// A timedReading reading is the time of the database at some moment between two of the process.
+type timedReading struct {
 	asked, answered time.Duration
 	at              time.Time
 }
 
 // see compares a reading with an earlier one, and returns by how much the clock was set since: 0 where it was not.
-func (w *stepWatch) see(r timed) (by time.Duration) {
+func (w *stepWatch) see(r timedReading) (by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := w.base

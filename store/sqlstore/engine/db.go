@@ -74,7 +74,7 @@ func New(d *Dialect, opts Options) *DB {
 func ReadOnly(d *Dialect, read *sql.DB) *DB { return &DB{dialect: d, read: read} }
 
 // Sharing returns who may write to the database.
-func (db *DB) Sharing() Sharing { return db.dialect.Sharing }
+func (db *DB) Sharing() ShareMode { return db.dialect.Sharing }
 
 // Dialect returns the dialect of the database.
 func (db *DB) Dialect() *Dialect { return db.dialect }
@@ -115,14 +115,14 @@ type clocks struct {
 type Tx struct {
 	w       *Writer
 	scope   scope
-	locking Locking
+	locking LockMode
 	times   times
 	seen    seen
-	op      running
+	op      runState
 	closing []Command // to be run after all others
 	after   []func()  // once it is committed
 	changed bool      // something that others have to read
-	ending  ending
+	ending  commitRule
 }
 
 // scope is what the statements of a transaction may touch.
@@ -133,12 +133,12 @@ const (
 	besideCalls
 )
 
-// Locking is what a transaction locks between reading and writing.
-type Locking int
+// LockMode is what a transaction locks between reading and writing.
+type LockMode int
 
 const (
 	// Pessimistic transactions lock what they read to change it.
-	Pessimistic Locking = iota
+	Pessimistic LockMode = iota
 	// Optimistic transactions lock nothing. They send their changes in one round trip, which is the whole transaction. Each change there
 	// is conditional on the row being as it was read.
 	Optimistic
@@ -159,8 +159,8 @@ type seen struct {
 	moved     bool  // to another server: it admits no calls yet; see movedPause
 }
 
-// running is the state of the operation that is running.
-type running struct {
+// runState is the state of the operation that is running.
+type runState struct {
 	shared    bool // the transaction, with others
 	savepoint bool
 	undone    bool // it failed
@@ -168,11 +168,11 @@ type running struct {
 	fatal     error // the transaction cannot go on
 }
 
-// ending is whether a transaction is committed.
-type ending int
+// commitRule is whether a transaction is committed.
+type commitRule int
 
 const (
-	whenWritten ending = iota // where it has written something
+	whenWritten commitRule = iota // where it has written something
 	always
 	never
 )

@@ -8,25 +8,25 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Sharing is who may write to a database.
-type Sharing int
+// ShareMode is who may write to a database.
+type ShareMode int
 
 const (
 	// Exclusive means that no other process writes while a transaction is open: a row need not be as it was read to be written, and one writer
 	// runs all operations.
-	Exclusive Sharing = iota
+	Exclusive ShareMode = iota
 	// Shared means that several processes write at the same time. Calls lock nothing between reading and writing, and their changes are
 	// conditional on the rows being as they were read. Every other operation has a transaction of its own, so that it holds no lock while
 	// another waits for one.
 	Shared
 )
 
-// Counting is the clock on which limits are counted and deadlines are measured.
-type Counting int
+// CountClock is the clock on which limits are counted and deadlines are measured.
+type CountClock int
 
 const (
 	// ByClock is the clock of the store itself.
-	ByClock Counting = iota
+	ByClock CountClock = iota
 	// ByAnchor is a clock of the process that never jumps.
 	ByAnchor
 )
@@ -36,8 +36,8 @@ const (
 // ends with a statement that fails, so that the database need not be able to undo that statement alone.
 type Dialect struct {
 	Goose    goose.Dialect
-	Sharing  Sharing
-	Counting Counting
+	Sharing  ShareMode
+	Counting CountClock
 	// Open connects to the database, once for the writers and once for the readers.
 	Open func(ctx context.Context, place string) (write, read *sql.DB, err error)
 	// upgrade runs a migration of the schema while no other process does, and registers this process. nil: no coordination is

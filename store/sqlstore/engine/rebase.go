@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Rebasing moves what was measured on one clock to another.
-type Rebasing struct {
+// A Rebase moves what was measured on one clock to another.
+type Rebase struct {
 	Before, At time.Time // the same moment on both
 	Counted    bool      // limits too
 	behind     time.Duration
@@ -15,7 +15,7 @@ type Rebasing struct {
 // StartAnchor starts the clock that an embedded database counts on: at the present time, but never before last, which that clock had
 // reached when something was counted, nor before the database was last set back. If the clock of the process before was behind the wall
 // clock, rebase moves everything that it measured to the wall clock; the counts are not older than they were.
-func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebasing) error) error {
+func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
 	stored, err := db.sequences(ctx, behindNote)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 	}
 	before := wall.Add(-behind) // what the clock of the process before would show
 	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > behindTolerated {
-		if err := db.rebase(ctx, Rebasing{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
+		if err := db.rebase(ctx, Rebase{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
 			return err
 		}
 		behind = now
@@ -44,7 +44,7 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 }
 
 // rebase moves what was measured, in one transaction with the note of where the clock is.
-func (db *DB) rebase(ctx context.Context, r Rebasing, rebase func(context.Context, *Tx, Rebasing) error) error {
+func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context, *Tx, Rebase) error) error {
 	floor := db.floor.Load()
 	if r.Counted && floor != 0 {
 		floor += int64(r.At.Sub(r.Before))

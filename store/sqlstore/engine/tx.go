@@ -52,7 +52,7 @@ func noting(rows map[string]int64) (list []Command) {
 }
 
 // Locking returns what the transaction locks.
-func (t *Tx) Locking() Locking { return t.locking }
+func (t *Tx) Locking() LockMode { return t.locking }
 
 // After runs f once the transaction is committed, unless the operation that is running fails.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }

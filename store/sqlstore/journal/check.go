@@ -19,7 +19,7 @@ func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, e
 	if err != nil {
 		return calls.Unwritten{}, engine.Unavailable(err)
 	}
-	var p Pending
+	var p PendingChanges
 	switch err := engine.Drain(rows, func(scan engine.Scan) error { return addRecord(&p, scan) }); {
 	case errors.Is(err, ErrDamaged):
 		return calls.Unwritten{}, fmt.Errorf("%w: %w", engine.ErrDamaged, err)
@@ -32,7 +32,7 @@ func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, e
 	return count(&p), checkExecutions(ctx, reader, &p)
 }
 
-func checkAccounts(ctx context.Context, reader *sql.Tx, p *Pending) error {
+func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error {
 	more := map[ledger.AccountKey]ledger.Account{}
 	for _, l := range p.Lines {
 		k := ledger.AccountKey{Service: l.Service, AgentID: string(l.AgentID), Currency: l.Charge.Currency}
@@ -70,7 +70,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *Pending) error {
 	return nil
 }
 
-func checkExecutions(ctx context.Context, reader *sql.Tx, p *Pending) error {
+func checkExecutions(ctx context.Context, reader *sql.Tx, p *PendingChanges) error {
 	found := func(id string) (state store.State, err error) {
 		err = reader.QueryRowContext(ctx, "SELECT state FROM executions WHERE id = ?", id).Scan(&state)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -95,7 +95,7 @@ func checkExecutions(ctx context.Context, reader *sql.Tx, p *Pending) error {
 	return nil
 }
 
-func count(p *Pending) calls.Unwritten {
+func count(p *PendingChanges) calls.Unwritten {
 	n := calls.Unwritten{Executions: int64(len(p.Begun)), Entries: int64(len(p.Lines))}
 	for _, l := range p.Lines {
 		if l.From == store.Unresolved {

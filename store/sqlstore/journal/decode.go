@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-func (damaged) Is(target error) bool { return target == engine.ErrDamaged }
+func (damage) Is(target error) bool { return target == engine.ErrDamaged }
 
 // Decode reads a record of Encode, all of it or none.
 func Decode(in []byte) (*calls.Changes, error) {

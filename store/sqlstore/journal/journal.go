@@ -17,7 +17,7 @@ import (
 type Journal struct {
 	db      *engine.DB
 	state   state
-	pending Pending // what the journal has and the tables do not
+	pending PendingChanges // what the journal has and the tables do not
 	applied *engine.Tx
 	newest  string // no execution in the table has a higher id
 	// began has the executions that this writer began and that no other operation has changed since.
@@ -88,7 +88,7 @@ func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 
 // read reads what is pending, inside a transaction.
 func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
-	j.pending = Pending{}
+	j.pending = PendingChanges{}
 	err := t.Send(ctx, []engine.Command{
 		{Query: selectRecords, Row: func(scan engine.Scan) error { return addRecord(&j.pending, scan) }},
 		{Query: selectNewest, Row: func(scan engine.Scan) error { return scan(&j.newest) }},
@@ -100,7 +100,7 @@ func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
 }
 
 // addRecord adds a row of the journal.
-func addRecord(p *Pending, scan engine.Scan) error {
+func addRecord(p *PendingChanges, scan engine.Scan) error {
 	var effects []byte
 	if err := scan(&effects); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (j *Journal) apply(ctx context.Context, t *engine.Tx) error {
 		for _, e := range j.pending.Begun {
 			j.newest = max(j.newest, e.ID)
 		}
-		j.pending, j.applied = Pending{}, nil
+		j.pending, j.applied = PendingChanges{}, nil
 	})
 	err := t.Send(ctx, append(j.pending.changes().Statements(nil), engine.Command{Query: deleteRecords}))
 	if err != nil && t.Conflict(err) {

@@ -174,7 +174,7 @@ func TestARecordThatMakesNoSenseIsNotWritten(t *testing.T) {
 func TestRecordsAreMerged(t *testing.T) {
 	t.Parallel()
 	later := now.Add(time.Second)
-	var p Pending
+	var p PendingChanges
 	if !p.Empty() || p.Began("1") {
 		t.Error("something is pending")
 	}

@@ -12,9 +12,9 @@ import (
 
 type agreement struct{ service, id string }
 
-// Pending is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe for
+// PendingChanges is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe for
 // concurrent use.
-type Pending struct {
+type PendingChanges struct {
 	Lines    []ledger.Line      // of the ledger, in their order
 	Begun    []*store.Execution // in the order in which they began, in their present state
 	Moved    []ledger.Line      // the others that have changed, from the state that the table has
@@ -29,23 +29,23 @@ type Pending struct {
 }
 
 // Empty reports whether there is nothing.
-func (p *Pending) Empty() bool { return p.Records == 0 }
+func (p *PendingChanges) Empty() bool { return p.Records == 0 }
 
 // Size returns about how many rows the changes have.
-func (p *Pending) Size() int {
+func (p *PendingChanges) Size() int {
 	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
 }
 
 // Began reports whether an execution began in what is pending.
-func (p *Pending) Began(id string) bool {
+func (p *PendingChanges) Began(id string) bool {
 	_, found := p.begun[id]
 	return found
 }
 
 // Add adds the record that comes next.
-func (p *Pending) Add(r *calls.Changes) {
+func (p *PendingChanges) Add(r *calls.Changes) {
 	if p.begun == nil {
-		*p = Pending{
+		*p = PendingChanges{
 			Counters: map[calls.CounterKey]calls.Counter{}, Accounts: map[ledger.AccountKey]ledger.Account{},
 			Pools: map[ledger.PoolKey]ledger.Pool{}, Used: map[agreement]time.Time{},
 			begun: map[string]int{}, moved: map[string]int{},
@@ -72,7 +72,7 @@ func (p *Pending) Add(r *calls.Changes) {
 	}
 }
 
-func (p *Pending) add(l ledger.Line) {
+func (p *PendingChanges) add(l ledger.Line) {
 	e := l.Execution
 	if l.From == "" {
 		p.begun[e.ID] = len(p.Begun)
@@ -94,7 +94,7 @@ func (p *Pending) add(l ledger.Line) {
 }
 
 // changes returns all that is pending as one change.
-func (p *Pending) changes() *calls.Changes {
+func (p *PendingChanges) changes() *calls.Changes {
 	c := &calls.Changes{
 		Moved: p.Moved, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),
 		Accounts: slices.Collect(maps.Values(p.Accounts)), Pools: slices.Collect(maps.Values(p.Pools)),

@@ -28,15 +28,15 @@ const MaxRecord = 1 << 20
 // Errors of Decode.
 var (
 	// ErrDamaged means that bytes are not a record, or are not those that were written.
-	ErrDamaged error = damaged("a record of the journal is damaged")
+	ErrDamaged error = damage("a record of the journal is damaged")
 	// ErrVersion means that a record was written by another version of this program.
 	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
 )
 
-// damaged is an engine.ErrDamaged.
-type damaged string
+// damage is an engine.ErrDamaged.
+type damage string
 
-func (d damaged) Error() string { return string(d) }
+func (d damage) Error() string { return string(d) }
 
 func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 

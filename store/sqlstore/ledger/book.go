@@ -15,7 +15,7 @@ import (
 // A Book holds the accounts, pools and entries that operations change in one transaction, as they will be when it ends.
 type Book struct {
 	t        *engine.Tx
-	sharing  engine.Sharing
+	sharing  engine.ShareMode
 	cache    *Cache // nil: everything is read
 	accounts map[AccountKey]*row
 	pools    map[PoolKey]*pool
@@ -32,7 +32,7 @@ type row struct {
 }
 
 // NewBook returns the empty book of a transaction.
-func NewBook(t *engine.Tx, sharing engine.Sharing, cache *Cache) *Book {
+func NewBook(t *engine.Tx, sharing engine.ShareMode, cache *Cache) *Book {
 	return &Book{
 		t: t, sharing: sharing, cache: cache,
 		accounts: map[AccountKey]*row{}, pools: map[PoolKey]*pool{}, owed: map[PoolKey]int64{},

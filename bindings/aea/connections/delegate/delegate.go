@@ -42,8 +42,8 @@ type Bounds = socket.Bounds
 type Connection struct {
 	node     *node.Node
 	listener *socket.Listener
-	peers    socket.Returning
-	asking   *socket.Registering
+	peers    socket.ReturningPeers
+	asking   *socket.RegistrationLimit
 }
 
 // Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.

@@ -36,7 +36,7 @@ type Connection struct {
 	client    *fetch.Client
 	dialogues *dialogue.Dialogues
 
-	out runtime.Outgoing
+	out runtime.SendQueue
 }
 
 // New returns a connection that asks by this client.

@@ -47,7 +47,7 @@ type Connection struct {
 	node     *node.Node
 	listener *socket.Listener
 	sessions *sessions
-	asking   *socket.Registering
+	asking   *socket.RegistrationLimit
 }
 
 // Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.

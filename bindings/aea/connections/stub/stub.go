@@ -51,7 +51,7 @@ type Connection struct {
 	read  int64 // the bytes before it have been read
 	empty bool  // the file was emptied since
 
-	out runtime.Outgoing
+	out runtime.SendQueue
 }
 
 // New returns the connection of a directory. Nothing is opened before Run.

@@ -128,15 +128,15 @@ on a terminal, and fails if there is none.`,
 }
 
 // declarations reads what --declare gave; a name given several times has several values.
-func declarations(list []string) (pat.Declared, error) {
-	var d pat.Declared
+func declarations(list []string) (pat.Declaration, error) {
+	var d pat.Declaration
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("--declare %q: want name=value, such as purpose=research", text)
 		}
 		if d == nil {
-			d = pat.Declared{}
+			d = pat.Declaration{}
 		}
 		d[name] = append(d[name], value)
 	}

@@ -71,7 +71,7 @@ func (g *aeaGuest) call(_ context.Context, uid string, parameters map[string]any
 	}
 	tree, err := strictjson.DecodeObject(answer.Body)
 	told := tree.Object("error")
-	return "", errors.Join(err, &refused{told.Object("details").Text("reason"), told.Text("message")})
+	return "", errors.Join(err, &refusal{told.Object("details").Text("reason"), told.Text("message")})
 }
 
 func (g *aeaGuest) revoke(ctx context.Context) error {

@@ -49,7 +49,7 @@ func (m *messenger) agree(ctx context.Context) (string, error) {
 func (m *messenger) call(ctx context.Context, uid string, parameters map[string]any) (string, error) {
 	got, err := m.service.Execute(ctx, uid, parameters, agent.ExecuteOptions{NoRepeat: true})
 	if f, ok := errors.AsType[*agent.Error](err); ok {
-		return "", &refused{f.Reason, f.Message}
+		return "", &refusal{f.Reason, f.Message}
 	}
 	if err != nil || got.Charge == nil {
 		return "", err

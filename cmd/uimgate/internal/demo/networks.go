@@ -23,10 +23,10 @@ type guest interface {
 	close()
 }
 
-// A refused is a refusal of UIM, as a guest received it.
-type refused struct{ reason, message string }
+// A refusal is a refusal of UIM, as a guest received it.
+type refusal struct{ reason, message string }
 
-func (r *refused) Error() string { return r.reason + ": " + r.message }
+func (r *refusal) Error() string { return r.reason + ": " + r.message }
 
 // networks shows one agent of each network.
 func (t *tour) networks(ctx context.Context) error {
@@ -84,7 +84,7 @@ func (t *tour) guestIsLimited(g guest) func(context.Context, *agent.Client) erro
 		defer func() { t.quiet = false }()
 		for n := 2; n <= 40; n++ { // one search was made
 			_, err := g.call(ctx, searchUID, map[string]any{"query": "desk"})
-			if f, ok := errors.AsType[*refused](err); ok && f.reason == string(reason.RateLimitExceeded) {
+			if f, ok := errors.AsType[*refusal](err); ok && f.reason == string(reason.RateLimitExceeded) {
 				t.printf("   refused at search %d\n", n)
 				return expect(n == 31, "30 searches admitted, the 31st refused")
 			}
@@ -102,7 +102,7 @@ func (t *tour) guestIsRevoked(g guest) func(context.Context, *agent.Client) erro
 			return err
 		}
 		_, err := g.call(ctx, detailsUID, map[string]any{"product_id": "desk-lamp"})
-		f, ok := errors.AsType[*refused](err)
+		f, ok := errors.AsType[*refusal](err)
 		if ok {
 			t.printf("   refused: %s\n", f)
 		}

@@ -79,7 +79,7 @@ func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 // load reads the configuration, and warns of what may not help although it is well formed.
 func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
 	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
-	var loaded *service.Loaded
+	var loaded *service.LoadedConfig
 	if cfg != nil {
 		var more config.Problems
 		loaded, more = service.Load(c.Context(), cfg, time.Now)

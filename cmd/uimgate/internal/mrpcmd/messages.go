@@ -17,8 +17,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// sending holds the flags of send.
-type sending struct {
+// sendFlags holds the flags of send.
+type sendFlags struct {
 	text, action, contentType, thread, replyTo string
 	attach                                     []string
 	encrypt                                    bool
@@ -26,7 +26,7 @@ type sending struct {
 }
 
 func (s *settings) send() *cobra.Command {
-	var o sending
+	var o sendFlags
 	c := &cobra.Command{
 		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: cli.Args(cobra.RangeArgs(1, 2)),
 		Long: `Send sends a message with a body in JSON, from the command line or from stdin (-), or a text. With --action it is a request,
@@ -80,7 +80,7 @@ and the JSON its parameters. --wait waits for the message that answers it, print
 }
 
 // compose makes the message of the flags and arguments.
-func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Send, error) {
+func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.Send, error) {
 	m := wire.Send{ContentType: o.contentType, ThreadID: o.thread, InReplyTo: o.replyTo, ExpiresIn: int64(o.expires / time.Second)}
 	var body []byte
 	if len(args) > 0 {
@@ -131,7 +131,7 @@ func (s *settings) compose(c *cobra.Command, o sending, args []string) (wire.Sen
 }
 
 // upload keeps the files of --attach at the relay.
-func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sending) (list []wire.Attachment, err error) {
+func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sendFlags) (list []wire.Attachment, err error) {
 	for _, path := range o.attach {
 		a := wire.Attachment{Filename: filepath.Base(path)}
 		if o.encrypt {
@@ -151,10 +151,10 @@ func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sending) (list 
 }
 
 // ask sends a message and prints its answer.
-func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o sending) error {
+func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o sendFlags) error {
 	ctx, cancel := context.WithTimeout(c.Context(), o.wait)
 	defer cancel()
-	answer, err := client.Call(ctx, m, mrp.Asking{Encrypt: o.encrypt, Progress: func(p wire.Progress) {
+	answer, err := client.Call(ctx, m, mrp.AskOptions{Encrypt: o.encrypt, Progress: func(p wire.Progress) {
 		s.note(c, "%s %.0f%% %s", cli.Sanitize(p.State), 100*p.Progress, cli.Sanitize(p.Detail))
 	}})
 	switch {
@@ -256,7 +256,7 @@ func (s *settings) poll() *cobra.Command {
 
 func (s *settings) listen() *cobra.Command {
 	var count int
-	var o mrp.Listening
+	var o mrp.ListenOptions
 	c := &cobra.Command{
 		Use: "listen", Short: "Print messages as they come, until interrupted", Args: cli.Args(cobra.NoArgs),
 		Long: `Listen prints each message to this agent once, over a WebSocket or by polling where the relay has none, and connects

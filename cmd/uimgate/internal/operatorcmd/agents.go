@@ -78,8 +78,8 @@ func (o *operator) agentsList() *cobra.Command {
 				number := cli.CountColumn("no", func(a admin.Agent) int64 { return numbers[a.AgentID] })
 				columns = append([]cli.Column[admin.Agent]{number}, agentColumns...)
 			}
-			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Agent], error) {
-				q.Service, q.Paging = o.service, p
+			return printListing(c, o, columns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Agent], error) {
+				q.Service, q.PageRequest = o.service, p
 				page, err := api.Agents(ctx, q)
 				for _, a := range page.Items {
 					numbers[a.AgentID] = int64(len(numbers)) + 1
@@ -232,7 +232,7 @@ changes when agents come and go, a number is confirmed: approve shows which agen
 
 // numbered returns the agent with a number in the list of those that wait, after the operator has confirmed it.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
-	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, Paging: admin.Paging{Limit: 1000}}
+	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, PageRequest: admin.PageRequest{Limit: 1000}}
 	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {
 		return api.Agents(ctx, q)
 	})

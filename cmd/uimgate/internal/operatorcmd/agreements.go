@@ -38,9 +38,9 @@ var agreementColumns = []cli.Column[admin.Agreement]{
 }
 
 // consentOf is what is known of a consent; zero: the agent signed.
-func consentOf(a admin.Agreement) admin.Consented {
+func consentOf(a admin.Agreement) admin.ConsentInfo {
 	if a.Consent == nil {
-		return admin.Consented{}
+		return admin.ConsentInfo{}
 	}
 	return *a.Consent
 }
@@ -62,9 +62,9 @@ func (o *operator) agreementsList() *cobra.Command {
 		Example: "  uimgate agreements list --state pending",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, agreementColumns, func(
-				ctx context.Context, api *client.Client, p admin.Paging,
+				ctx context.Context, api *client.Client, p admin.PageRequest,
 			) (admin.Page[admin.Agreement], error) {
-				q.Service, q.Paging = o.service, p
+				q.Service, q.PageRequest = o.service, p
 				return api.Agreements(ctx, q)
 			})
 		},
@@ -83,9 +83,9 @@ digest alone: after each change of the policy, agents agree anew.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(
-				ctx context.Context, api *client.Client, p admin.Paging,
+				ctx context.Context, api *client.Client, p admin.PageRequest,
 			) (admin.Page[admin.Policy], error) {
-				return api.Policies(ctx, admin.PolicyQuery{Service: o.service, Paging: p})
+				return api.Policies(ctx, admin.PolicyQuery{Service: o.service, PageRequest: p})
 			})
 		},
 	}

@@ -42,7 +42,7 @@ func (o *operator) keysList() *cobra.Command {
 		Use: "list", Short: "List the keys that verify PATs now", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.Paging) (admin.Page[admin.Key], error) {
+			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
 				return api.Keys(ctx)
 			})
 		},

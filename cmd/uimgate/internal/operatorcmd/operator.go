@@ -69,8 +69,8 @@ func (o *operator) paging(c *cobra.Command) *cobra.Command {
 }
 
 // page is the first page that the flags ask for.
-func (o *operator) page() admin.Paging {
-	p := admin.Paging{Limit: o.limit, After: o.after}
+func (o *operator) page() admin.PageRequest {
+	p := admin.PageRequest{Limit: o.limit, After: o.after}
 	if o.all {
 		p.Limit = 1000
 	}
@@ -183,7 +183,7 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 }
 
 // A lister asks for one page of a listing.
-type lister[T any] func(context.Context, *client.Client, admin.Paging) (admin.Page[T], error)
+type lister[T any] func(context.Context, *client.Client, admin.PageRequest) (admin.Page[T], error)
 
 // printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is
 // left.

@@ -71,8 +71,8 @@ func (o *operator) patsList() *cobra.Command {
 			if active {
 				q.State = admin.PATActive
 			}
-			return printListing(c, o, patColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.PAT], error) {
-				q.Service, q.Paging = o.service, p
+			return printListing(c, o, patColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.PAT], error) {
+				q.Service, q.PageRequest = o.service, p
 				return api.PATs(ctx, q)
 			})
 		},

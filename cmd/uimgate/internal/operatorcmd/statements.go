@@ -130,9 +130,9 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 			}
 			q.From, q.To = begins, ends
 			return printRows(c, o, statementColumns, func(
-				ctx context.Context, api *client.Client, p admin.Paging,
+				ctx context.Context, api *client.Client, p admin.PageRequest,
 			) (admin.Page[admin.Statement], error) {
-				q.Service, q.Paging = o.service, p
+				q.Service, q.PageRequest = o.service, p
 				return api.Statements(ctx, q)
 			}, rowsOf, func(list []admin.Statement) ([]statementRow, any) {
 				totals := admin.Totals(list)

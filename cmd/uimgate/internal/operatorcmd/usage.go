@@ -106,9 +106,9 @@ func (o *operator) usageAccounts() *cobra.Command {
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, accountColumns, func(
-				ctx context.Context, api *client.Client, p admin.Paging,
+				ctx context.Context, api *client.Client, p admin.PageRequest,
 			) (admin.Page[admin.Account], error) {
-				q.Service, q.Paging = o.service, p
+				q.Service, q.PageRequest = o.service, p
 				return api.Accounts(ctx, q)
 			})
 		},
@@ -123,8 +123,8 @@ func (o *operator) usageLedger() *cobra.Command {
 		Use: "ledger", Short: "List every move of a charge, the newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, entryColumns, func(ctx context.Context, api *client.Client, p admin.Paging) (admin.Page[admin.Entry], error) {
-				q.Service, q.Paging = o.service, p
+			return printListing(c, o, entryColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Entry], error) {
+				q.Service, q.PageRequest = o.service, p
 				return api.Ledger(ctx, q)
 			})
 		},
@@ -141,9 +141,9 @@ func (o *operator) usageExecutions() *cobra.Command {
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, executionColumns, func(
-				ctx context.Context, api *client.Client, p admin.Paging,
+				ctx context.Context, api *client.Client, p admin.PageRequest,
 			) (admin.Page[admin.Execution], error) {
-				q.Service, q.Paging = o.service, p
+				q.Service, q.PageRequest = o.service, p
 				return api.Executions(ctx, q)
 			})
 		},
@@ -211,9 +211,9 @@ func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSe
 	}
 	o.all = true
 	return printListing(c, o, executionColumns, func(
-		ctx context.Context, api *client.Client, p admin.Paging,
+		ctx context.Context, api *client.Client, p admin.PageRequest,
 	) (admin.Page[admin.Execution], error) {
-		n.Service, n.Paging, n.Before = o.service, p, at
+		n.Service, n.PageRequest, n.Before = o.service, p, at
 		return api.ResolveNotSent(ctx, n)
 	})
 }

@@ -39,8 +39,8 @@ type Interaction struct {
 	Responses []envelope.ModelDigest
 }
 
-// published is the JSON of a Manifest.
-type published struct {
+// manifestJSON is the JSON of a Manifest.
+type manifestJSON struct {
 	Version  string `json:"version"`
 	Metadata struct {
 		Name    string                  `json:"name"`
@@ -64,7 +64,7 @@ type publishedInteraction struct {
 
 // MarshalJSON writes the manifest as it is published. ParseManifest reads it.
 func (m Manifest) MarshalJSON() ([]byte, error) {
-	p := published{Version: manifestVersion, Models: []publishedModel{}, Interactions: []publishedInteraction{}}
+	p := manifestJSON{Version: manifestVersion, Models: []publishedModel{}, Interactions: []publishedInteraction{}}
 	p.Metadata.Name, p.Metadata.Version, p.Metadata.Digest = m.Name, m.Version, m.Digest
 	for _, model := range m.Models {
 		p.Models = append(p.Models, publishedModel{model.Digest, model.Schema})

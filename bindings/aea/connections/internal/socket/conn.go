@@ -18,7 +18,7 @@ import (
 // A Conn is a connection on which frames go. One goroutine reads; any may write.
 type Conn struct {
 	net.Conn
-	framing wire.Framing
+	framing wire.FrameFormat
 	bounds  Bounds
 	port    *runtime.Port
 	r       *bufio.Reader
@@ -26,7 +26,7 @@ type Conn struct {
 }
 
 // NewConn makes a Conn of one that the listener has accepted. The time for its greeting begins.
-func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.Framing, port *runtime.Port) *Conn {
+func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.FrameFormat, port *runtime.Port) *Conn {
 	_ = c.SetDeadline(until(ctx, l.Bounds.Greeting))
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
 }

@@ -11,22 +11,22 @@ import (
 // registrations is how often agents of one client address may register by one connection: checking a registration costs two signatures.
 var registrations = limit.Rate{Max: 30, Period: limit.Minute}
 
-// Registering limits the registrations of client addresses. It is safe for concurrent use.
-type Registering struct {
+// RegistrationLimit limits the registrations of client addresses. It is safe for concurrent use.
+type RegistrationLimit struct {
 	now  func() time.Time
 	from *ratelimit.Set
 }
 
 // NewRegistering makes one that reads this clock.
-func NewRegistering(now func() time.Time) *Registering {
-	return &Registering{now: now, from: ratelimit.NewSet(registrations)}
+func NewRegistering(now func() time.Time) *RegistrationLimit {
+	return &RegistrationLimit{now: now, from: ratelimit.NewSet(registrations)}
 }
 
 // Admit reports whether one more may register from an address with its port.
-func (r *Registering) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
+func (r *RegistrationLimit) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
 
 // Close ends at once what goes on in the background, which else ends some time later.
-func (r *Registering) Close() { r.from.Close() }
+func (r *RegistrationLimit) Close() { r.from.Close() }
 
 // network is what a client is counted as: its IPv4 address, or the /64 of its IPv6 address.
 func network(remote string) string {

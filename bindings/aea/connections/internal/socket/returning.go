@@ -15,16 +15,16 @@ const (
 	maxAway = 4096
 )
 
-// Returning holds peers that have proved their address, by address. One that connects again replaces its earlier connection, which is
+// ReturningPeers holds peers that have proved their address, by address. One that connects again replaces its earlier connection, which is
 // closed, and receives what waits, even if it was away in between. The zero Returning is empty.
-type Returning struct {
+type ReturningPeers struct {
 	mu    sync.Mutex
 	port  *runtime.Port
-	peers map[string]*returning
+	peers map[string]*returningPeer
 	left  list.List // of *returning, the one that left first in front
 }
 
-type returning struct {
+type returningPeer struct {
 	address string
 	queue   *runtime.Queue
 	session *session      // nil: it has left
@@ -39,17 +39,17 @@ type session struct {
 
 // Enter returns the queue of who has connected. end is called when another connection takes its place; leave is called when
 // nothing is taken out of the queue for this one any more.
-func (r *Returning) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
+func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
 	me := &session{end, make(chan struct{})}
 	r.mu.Lock()
 	if r.peers == nil {
-		r.peers = map[string]*returning{}
+		r.peers = map[string]*returningPeer{}
 	}
 	r.port = port
 	r.expire()
 	one := r.peers[address]
 	if one == nil {
-		one = &returning{address: address, queue: port.Queue()}
+		one = &returningPeer{address: address, queue: port.Queue()}
 		r.peers[address] = one
 	}
 	before := one.session
@@ -73,7 +73,7 @@ func (r *Returning) Enter(address string, port *runtime.Port, end func()) (queue
 }
 
 // stay records that a peer has not left.
-func (r *Returning) stay(one *returning) {
+func (r *ReturningPeers) stay(one *returningPeer) {
 	if one.place != nil {
 		r.left.Remove(one.place)
 		one.place = nil
@@ -81,9 +81,9 @@ func (r *Returning) stay(one *returning) {
 }
 
 // expire removes those that left too long ago, and the first ones if there are too many.
-func (r *Returning) expire() {
+func (r *ReturningPeers) expire() {
 	for e := r.left.Front(); e != nil; e = r.left.Front() {
-		one, _ := e.Value.(*returning)
+		one, _ := e.Value.(*returningPeer)
 		if r.left.Len() <= maxAway && r.port.Now().Sub(one.at) < away {
 			return
 		}
@@ -91,14 +91,14 @@ func (r *Returning) expire() {
 	}
 }
 
-func (r *Returning) forget(one *returning) {
+func (r *ReturningPeers) forget(one *returningPeer) {
 	r.stay(one)
 	delete(r.peers, one.address)
 	r.port.Dropped(one.queue.Close(), runtime.ErrNoPeer)
 }
 
 // Close removes all peers.
-func (r *Returning) Close() {
+func (r *ReturningPeers) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.peers {
@@ -107,7 +107,7 @@ func (r *Returning) Close() {
 }
 
 // Send puts an envelope into the queue of its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
-func (r *Returning) Send(e wire.Envelope) error {
+func (r *ReturningPeers) Send(e wire.Envelope) error {
 	r.mu.Lock()
 	if r.port != nil {
 		r.expire()
@@ -121,7 +121,7 @@ func (r *Returning) Send(e wire.Envelope) error {
 }
 
 // Count returns how many are connected, and how many envelopes wait for them and for those that have left.
-func (r *Returning) Count() (peers, queued int) {
+func (r *ReturningPeers) Count() (peers, queued int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, one := range r.peers {

@@ -19,7 +19,7 @@ func TestThoseThatHaveLeftAreForgotten(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	move := func(by time.Duration) { mu.Lock(); at = at.Add(by); mu.Unlock() }
 	port := aeatest.Port(t, func() time.Time { mu.Lock(); defer mu.Unlock(); return at })
-	var peers Returning
+	var peers ReturningPeers
 	send := func(to string) error {
 		return peers.Send(wire.Envelope{To: to, Sender: "gw", Protocol: wire.PublicID{Author: "a", Name: "b", Version: "any"}})
 	}
