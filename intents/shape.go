@@ -53,7 +53,7 @@ type MissingOutput struct {
 	Message string `json:"message"` // for people, about the output; never quotes the answer
 }
 
-// MaxUndeclared bounds the members that an Undeclared names.
+// MaxUndeclared bounds the members that UndeclaredMembers names.
 const MaxUndeclared = 16
 
 // Fit converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204

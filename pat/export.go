@@ -21,7 +21,7 @@ const (
 	MaxExport = 6 << 20
 )
 
-// An ExportedAgreement agreement is one whose bundle verified.
+// An ExportedAgreement is an agreement whose bundle verified.
 type ExportedAgreement struct {
 	Agreement Agreement
 	Policy    PolicyDocument

@@ -138,7 +138,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	return i.keep(ctx, v, requested, r.Admit)
 }
 
-// A verifiedAgreement agreement is one whose signature is good, under the policy offered; its time is not yet held.
+// A verifiedAgreement is an agreement whose signature is good, under the policy offered; its time is not yet held.
 type verifiedAgreement struct {
 	Signer
 

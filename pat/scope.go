@@ -52,7 +52,7 @@ type Scope struct {
 	Charges bool       // the policy charges for something; then renewal needs a proof of key
 }
 
-// An OmittedEntry entry of a scope was requested (or offered) but not granted, for the Reason.
+// An OmittedEntry is an entry of a scope that was requested (or offered) but not granted, for the Reason.
 type OmittedEntry struct {
 	Entry  string        `json:"entry"`
 	Reason reason.Reason `json:"reason"`

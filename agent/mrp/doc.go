@@ -3,7 +3,7 @@
 //
 //	key, err := mrp.LoadKey("agent.seed")
 //	c, err := mrp.New(mrp.Options{Relay: "https://relay.mrphub.io", Key: key})
-//	err = c.Listen(ctx, mrp.Listening{}, func(ctx context.Context, m wire.Message) error {
+//	err = c.Listen(ctx, mrp.ListenOptions{}, func(ctx context.Context, m wire.Message) error {
 //		return answer(ctx, m) // nil: the message was processed
 //	})
 //

@@ -33,7 +33,7 @@ type Door struct {
 // Name implements door.Module.
 func (d *Door) Name() string { return Name }
 
-// Blocks implements door.Configured.
+// Blocks implements door.Configurable.
 func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{
 		Key: Name, Settings: (*Settings)(nil), Doc: "The Model Context Protocol, for assistants and agent frameworks: intents are tools.",

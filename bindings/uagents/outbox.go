@@ -61,7 +61,7 @@ func newOutbox(now func() time.Time) *outbox {
 	}
 }
 
-// A laterReply exchange is one that is answered later. It holds its place until leave.
+// A laterReply is an exchange that is answered later. It holds its place until leave.
 type laterReply struct {
 	exchange
 	share *membudget.Share

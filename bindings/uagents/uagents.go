@@ -59,7 +59,7 @@ type Door struct {
 // Name implements door.Module.
 func (d *Door) Name() string { return Name }
 
-// Blocks implements door.Configured.
+// Blocks implements door.Configurable.
 func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{
 		Key: Name, Settings: (*Settings)(nil), Paths: []string{infoPath, manifestPath},

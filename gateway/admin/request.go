@@ -22,7 +22,7 @@ const (
 // A Request is what an operation is asked for. Its query parameters are named in one place, for both sides of HTTP.
 type Request interface{ parameters(p parameters) }
 
-// A requestBody request has a JSON object with these members as well.
+// A requestBody is the JSON object of a request that has these members as well.
 type requestBody interface{ members(m *wire.Members) error }
 
 // parameters takes or gives the parameters of a request.

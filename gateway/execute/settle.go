@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A shapedCall call is one that came back from the upstream: its outcome and what it returns.
+// A shapedCall is a call that came back from the upstream: its outcome and what it returns.
 type shapedCall struct {
 	outcome store.Outcome
 	output  []byte          // JSON; nil where it failed

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A StartedCall call is one that goes on by itself.
+// A StartedCall is a call that goes on by itself.
 type StartedCall struct {
 	begun, done chan struct{}
 	reference   Reference

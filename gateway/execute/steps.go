@@ -61,7 +61,7 @@ type room struct {
 	event        Event   // when the call has ended
 }
 
-// A detachedContext context has the values of another and does not end with it, as that of context.WithoutCancel.
+// A detachedContext has the values of another and does not end with it, as that of context.WithoutCancel.
 type detachedContext struct {
 	context.Context //nolint:containedctx // a context is made of another
 }

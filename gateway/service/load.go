@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A LoadedConfig configuration has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
+// A LoadedConfig is a configuration that has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
 // state and no connections yet.
 type LoadedConfig struct {
 	definitions []*Definition

@@ -252,7 +252,7 @@ func (d *Document) emptied(key string, fields map[string]Value, present map[stri
 	return pendingKey{key, t}
 }
 
-// A pendingKey mapping is a key without a value, and the type of its value.
+// A pendingKey is a key without a value, and the type of its value.
 type pendingKey struct {
 	key string
 	t   reflect.Type

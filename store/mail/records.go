@@ -127,7 +127,7 @@ type NewMessage struct {
 	Blobs          []string      // that are attached: one for each object of Attachments
 	IdempotencyKey string        // "": none
 	Digest         [32]byte      // of what is sent under that key
-	// WaitingMessage bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
+	// Waiting bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
 	// the relay, delivered or not, and Bytes what is kept of them.
 	Waiting, Stranger, All, Bytes int64
 }

@@ -26,7 +26,7 @@ type Resources struct {
 	changed chan struct{} // has an element after a change
 }
 
-// A skillEntry skill with what is known of it.
+// A skillEntry is a skill with its state.
 type skillEntry struct {
 	Skill
 	disabled        bool // guarded by Resources.mu

@@ -34,7 +34,7 @@ func (i *intake) add(client string, n int64) bool {
 	return true
 }
 
-// A countedReader reader counts what it reads. The error is errIntake where that is too much.
+// A countedReader counts what it reads. The error is errIntake where that is too much.
 type countedReader struct {
 	io.Reader
 	to     *intake

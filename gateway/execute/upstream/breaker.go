@@ -91,7 +91,7 @@ func (b *breaker) allow(agent string) (admittedCall, error) {
 	return a, nil
 }
 
-// An admittedCall call is one that a breaker has let through.
+// An admittedCall is a call that a breaker has let through.
 type admittedCall struct {
 	breaker *breaker
 	agent   string

@@ -93,7 +93,7 @@ func (x *conjunction) add(d derivedConstraint) {
 	}
 }
 
-// A derivedConstraint constraint is what is left of one where some of its leaves count as true. The zero value is true itself.
+// A derivedConstraint is what is left of one where some of its leaves count as true. The zero value is true itself.
 type derivedConstraint struct {
 	leaf string
 	node *compound

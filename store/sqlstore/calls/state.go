@@ -222,7 +222,7 @@ type releaseQueue struct {
 	busy  bool // a goroutine works on it
 }
 
-// A unsettledCall call waits to be released.
+// An unsettledCall waits to be released.
 type unsettledCall struct {
 	store.Admission
 

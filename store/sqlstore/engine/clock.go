@@ -71,7 +71,7 @@ type stepWatch struct {
 	last window.Step
 }
 
-// A timedReading reading is the time of the database at some moment between two of the process.
+// A timedReading is the time of the database at some moment between two of the process.
 type timedReading struct {
 	asked, answered time.Duration
 	at              time.Time

@@ -168,7 +168,7 @@ type runState struct {
 	fatal     error // the transaction cannot go on
 }
 
-// commitRule is whether a transaction is committed.
+// A commitRule is when a transaction is committed.
 type commitRule int
 
 const (
