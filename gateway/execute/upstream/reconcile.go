@@ -23,7 +23,7 @@ type Reconcile struct {
 	// 201", or a JSON pointer (RFC 6901) into a 2xx answer whose target is true, or has the value that follows it, as in "/state=paid".
 	// Any other answer means neither.
 	Done, NotDone string
-	// FixedValues are sent with it: headers, members of the query and parameters in Path.
+	// Fixed are sent with it: headers, members of the query and parameters in Path.
 	Fixed FixedValues
 }
 
