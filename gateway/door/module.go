@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Module is a protocol that agents call services with. It implements those interfaces of this package that it needs: Configured,
+// A Module is a protocol that agents call services with. It implements those interfaces of this package that it needs: Configurable,
 // Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods but Provision are safe for concurrent use.
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
