@@ -102,7 +102,8 @@ func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer
 		return signer, a, pat.ErrBadSignature
 	}
 	until, err := time.Parse(time.RFC3339, said[3])
-	return pat.Signer{ID: lineID(key), Key: key}, pat.Acceptance{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: said[2], Expires: until}, err
+	by := pat.Signer{ID: lineID(key), Key: key}
+	return by, pat.Acceptance{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: said[2], Expires: until}, err
 }
 
 // serve answers the lines of one connection.

@@ -91,7 +91,7 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declaration is what the agent declared when it agreed. It is read from the signed payload, so the record has no field
+// Declared returns what the agent declared when it agreed. It is read from the signed payload, so the record has no field
 // for it.
 func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {

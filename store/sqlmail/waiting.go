@@ -9,7 +9,9 @@ import (
 
 // Waiting lists unexpired messages that wait for a recipient, oldest first, then by id, without their content, so that a caller that
 // delivers many of them one after another need not hold all.
-func (s *Store) Waiting(ctx context.Context, recipient mail.Key, after *mail.Place, limit int) (list []mail.WaitingMessage, more bool, err error) {
+func (s *Store) Waiting(
+	ctx context.Context, recipient mail.Key, after *mail.Place, limit int,
+) (list []mail.WaitingMessage, more bool, err error) {
 	w := where{}
 	w.and("recipient = ?", recipient[:])
 	w.and("state = ?", mail.Sent)

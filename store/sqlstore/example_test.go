@@ -26,7 +26,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // the process ends
 	call := func(id string) error {
 		begun, err := s.Begin(ctx, store.BeginRequest{
 			Execution:  store.Execution{ID: id, Service: "shop", AgentID: "agent-1", Intent: "shop.example:search:v1"},

@@ -67,7 +67,9 @@ func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 }
 
 // admit finds out who sent a request, and counts it.
-func (r *Relay) admit(ctx context.Context, w http.ResponseWriter, c *call, op signedOperation, share *membudget.Share) (refused *wire.Error) {
+func (r *Relay) admit(
+	ctx context.Context, w http.ResponseWriter, c *call, op signedOperation, share *membudget.Share,
+) (refused *wire.Error) {
 	if c.auth, refused = wire.ReadAuth(c.Header); refused != nil {
 		return refused
 	}

@@ -45,7 +45,9 @@ func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 
 // fresh returns messages that wait for a recipient, oldest first, at most limit that are not taken. It always begins with the oldest:
 // of several processes that take messages, one may be late with a message that is older than others.
-func (r *Relay) fresh(ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int) (fresh []mail.WaitingMessage, _ error) {
+func (r *Relay) fresh(
+	ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int,
+) (fresh []mail.WaitingMessage, _ error) {
 	var after *mail.Place
 	for {
 		list, more, err := r.store.Waiting(ctx, recipient, after, wire.MaxPage)

@@ -124,7 +124,9 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 }
 
 // A failing service answers 500 while broken is set, else 200; /other always answers 200.
-func failing(t *testing.T, failures int, openFor time.Duration) (u *upstream.Upstream, try, other *upstream.PreparedRequest, broken *atomic.Bool) {
+func failing(
+	t *testing.T, failures int, openFor time.Duration,
+) (u *upstream.Upstream, try, other *upstream.PreparedRequest, broken *atomic.Bool) {
 	t.Helper()
 	broken = new(atomic.Bool)
 	broken.Store(true)

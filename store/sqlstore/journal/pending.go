@@ -12,8 +12,8 @@ import (
 
 type agreement struct{ service, id string }
 
-// PendingChanges is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe for
-// concurrent use.
+// PendingChanges is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe
+// for concurrent use.
 type PendingChanges struct {
 	Lines    []ledger.Line      // of the ledger, in their order
 	Begun    []*store.Execution // in the order in which they began, in their present state

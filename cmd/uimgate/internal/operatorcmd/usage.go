@@ -123,7 +123,9 @@ func (o *operator) usageLedger() *cobra.Command {
 		Use: "ledger", Short: "List every move of a charge, the newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return printListing(c, o, entryColumns, func(ctx context.Context, api *client.Client, p admin.PageRequest) (admin.Page[admin.Entry], error) {
+			return printListing(c, o, entryColumns, func(
+				ctx context.Context, api *client.Client, p admin.PageRequest,
+			) (admin.Page[admin.Entry], error) {
 				q.Service, q.PageRequest = o.service, p
 				return api.Ledger(ctx, q)
 			})
