@@ -21,7 +21,7 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 	if i.places == nil {
 		return out, undeclared, false
 	}
-	w := rewriter{cursor: c, Transcriber: schema.NewTranscriber(c, out, schema.AnswerSteps)}
+	w := rewriter{Transcriber: schema.NewTranscriber(c, out, schema.AnswerSteps)}
 	defer w.End()
 	w.Write('{')
 	fits := false
@@ -45,34 +45,33 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 type rewriter struct {
 	*schema.Transcriber
 
-	cursor   *strictjson.Cursor
 	outputs  int // written
 	required int // of them
 }
 
 // members reads an object that outputs are members of; it adds other members to undeclared, unless that is nil.
 func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
-	for w.cursor.Open('{'); w.cursor.Member(); {
-		next := at.members[string(w.cursor.Name())]
+	for w.Cursor.Open('{'); w.Cursor.Member(); {
+		next := at.members[string(w.Cursor.Name())]
 		var fits bool
 		switch {
 		case next == nil:
 			if undeclared != nil {
-				note(undeclared, w.cursor.Name())
+				note(undeclared, w.Cursor.Name())
 			}
-			fits = w.cursor.Skip()
+			fits = w.Cursor.Skip()
 		case next.output != nil:
 			fits = w.output(next)
-		case w.cursor.Next() == '{':
+		case w.Cursor.Next() == '{':
 			fits = w.members(next, nil)
 		default:
-			fits = w.cursor.Skip() // what is asked for is not there
+			fits = w.Cursor.Skip() // what is asked for is not there
 		}
 		if !fits {
 			return false
 		}
 	}
-	return !w.cursor.Failed()
+	return !w.Cursor.Failed()
 }
 
 func (w *rewriter) output(at *place) bool {

@@ -77,8 +77,7 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	object, isObject := strictjson.AsObject(body)
 	if !isObject && len(i.Outputs) != 1 {
 		return FitResult{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs",
-			finding.Article(strictjson.Kind(body)),
-			len(i.Outputs))}
+			finding.Article(strictjson.Kind(body)), len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
 	steps := schema.NewMeter(schema.AnswerSteps)

@@ -13,7 +13,7 @@ import (
 // A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values as they are,
 // except for the conversions that lose nothing.
 type Transcriber struct {
-	cursor   *strictjson.Cursor
+	Cursor   *strictjson.Cursor // at what is read next
 	out      []byte
 	from, to int // of the text: what was written while the two are equal; from then on out has it, and to is unused
 	taken    int // offset up to which the text was read and written
@@ -25,18 +25,18 @@ type Transcriber struct {
 
 var transcribers = sync.Pool{New: func() any { return &Transcriber{} }}
 
-// NewTranscriber returns a transcriber that appends what it reads from c to out, within so many steps. The caller must call end.
+// NewTranscriber returns a transcriber that appends what it reads from c to out, within so many steps. The caller must call End.
 func NewTranscriber(c *strictjson.Cursor, out []byte, steps int) *Transcriber {
 	w, _ := transcribers.Get().(*Transcriber)
 	from := max(c.Offset(), 0)
-	*w = Transcriber{cursor: c, out: out, from: from, to: from, meter: Meter{left: steps}, seen: w.seen}
+	*w = Transcriber{Cursor: c, out: out, from: from, to: from, meter: Meter{left: steps}, seen: w.seen}
 	if len(out) > 0 {
 		w.part()
 	}
 	return w
 }
 
-// End gives the transcriber back. Nothing of it may be used any more, except the bytes of written.
+// End gives the transcriber back. Nothing of it may be used any more, except the bytes of Written.
 func (w *Transcriber) End() {
 	clear(w.seen)
 	*w = Transcriber{seen: w.seen[:0]}
@@ -48,11 +48,11 @@ func (w *Transcriber) Exhausted() bool { return w.meter.Exhausted() }
 
 // Copy reads and writes one value. It returns false if the value does not fit, or that cannot be decided.
 func (w *Transcriber) Copy(s *Schema) bool {
-	w.taken, w.tracking = w.cursor.Offset(), s.tracking
+	w.taken, w.tracking = w.Cursor.Offset(), s.tracking
 	if !w.value(s.check) {
 		return false
 	}
-	w.copyTo(w.cursor.Offset())
+	w.copyTo(w.Cursor.Offset())
 	return true
 }
 
@@ -60,7 +60,7 @@ const none = -1
 
 // Write writes bytes that are not part of the answer.
 func (w *Transcriber) Write(text ...byte) {
-	if w.to != none && bytes.HasPrefix(w.cursor.Bytes(w.to, w.cursor.Size()), text) {
+	if w.to != none && bytes.HasPrefix(w.Cursor.Bytes(w.to, w.Cursor.Size()), text) {
 		w.to += len(text)
 		return
 	}
@@ -74,7 +74,7 @@ func (w *Transcriber) copyTo(offset int) {
 		w.to = offset
 	} else {
 		w.part()
-		w.out = append(w.out, w.cursor.Bytes(w.taken, offset)...)
+		w.out = append(w.out, w.Cursor.Bytes(w.taken, offset)...)
 	}
 	w.taken = offset
 }
@@ -84,8 +84,8 @@ func (w *Transcriber) part() {
 	if w.to == none {
 		return
 	}
-	w.out = slices.Grow(w.out, w.cursor.Size()-w.from+64) // a little more, for conversions
-	w.out = append(w.out, w.cursor.Bytes(w.from, w.to)...)
+	w.out = slices.Grow(w.out, w.Cursor.Size()-w.from+64) // a little more, for conversions
+	w.out = append(w.out, w.Cursor.Bytes(w.from, w.to)...)
 	w.to = none
 }
 
@@ -94,23 +94,23 @@ func (w *Transcriber) Written() []byte {
 	if w.to == none {
 		return w.out
 	}
-	return w.cursor.Bytes(w.from, w.to)
+	return w.Cursor.Bytes(w.from, w.to)
 }
 
 // value reads one value and reports whether it fits.
 func (w *Transcriber) value(c *check) bool {
 	if c == nil || c.anything {
-		return w.cursor.Skip()
+		return w.Cursor.Skip()
 	}
 	if c.never || !w.meter.take(max(c.cost, 1)) {
 		return false
 	}
-	next := w.cursor.Next()
+	next := w.Cursor.Next()
 	switch {
 	case next == 0:
 		return false
 	case c.nullable && next == 'n', c.bare && c.kinds&kindOf(next) != 0:
-		return w.cursor.Skip()
+		return w.Cursor.Skip()
 	case next != '{' && next != '[':
 		return w.scalar(c, next)
 	case !c.plain || c.identity != nil || c.bounds != nil && c.dependentRequired != nil || len(c.required) > maxFlags:
@@ -126,7 +126,7 @@ func (c *check) allows(k kind) bool { return c.kinds == 0 || c.kinds&k != 0 }
 
 // tree holds a value against a schema that a tree is needed for. It is copied as it is.
 func (w *Transcriber) tree(c *check) bool {
-	v, err := strictjson.Decode(w.cursor.Value())
+	v, err := strictjson.Decode(w.Cursor.Value())
 	return err == nil && (!c.converts() || reflect.DeepEqual(v, c.convert(v))) && w.holds(v, c)
 }
 
@@ -138,8 +138,8 @@ func (w *Transcriber) holds(v any, c *check) bool {
 }
 
 func (w *Transcriber) scalar(c *check, next byte) bool {
-	from := w.cursor.Offset()
-	raw := w.cursor.Value()
+	from := w.Cursor.Offset()
+	raw := w.Cursor.Value()
 	if raw == nil {
 		return false
 	}
@@ -155,7 +155,7 @@ func (w *Transcriber) scalar(c *check, next byte) bool {
 				return false
 			}
 			w.Write(text...)
-			w.taken, v = w.cursor.Offset(), changed
+			w.taken, v = w.Cursor.Offset(), changed
 		}
 	}
 	return w.holds(v, c)
@@ -181,12 +181,12 @@ func kindOf(next byte) kind {
 
 func (w *Transcriber) list(c *check) bool {
 	n := 0
-	for w.cursor.Open('['); w.cursor.Item(); n++ {
+	for w.Cursor.Open('['); w.Cursor.Item(); n++ {
 		if !w.value(c.items) {
 			return false
 		}
 	}
-	return !w.cursor.Failed() && (c.bounds == nil || inBounds(n, c.minItems, c.maxItems))
+	return !w.Cursor.Failed() && (c.bounds == nil || inBounds(n, c.minItems, c.maxItems))
 }
 
 // maxFlags bounds the required members that are remembered in one word.
@@ -194,14 +194,14 @@ const maxFlags = 64
 
 func (w *Transcriber) object(c *check) bool {
 	n, missing := 0, uint64(1)<<len(c.required)-1
-	for w.cursor.Open('{'); w.cursor.Member(); n++ {
+	for w.Cursor.Open('{'); w.Cursor.Member(); n++ {
 		m := w.member(c)
 		missing &^= m.required
 		if m.refused || !w.value(m.check) {
 			return false
 		}
 	}
-	return missing == 0 && !w.cursor.Failed() && (c.bounds == nil || inBounds(n, c.minProperties, c.maxProperties))
+	return missing == 0 && !w.Cursor.Failed() && (c.bounds == nil || inBounds(n, c.minProperties, c.maxProperties))
 }
 
 func inBounds(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
@@ -220,11 +220,11 @@ const maxSeen = 256
 // member returns the check of the object for the member that is read. It uses the mark of the name, because objects often have the same
 // members again.
 func (w *Transcriber) member(c *check) *seenMember {
-	mark := w.cursor.Mark()
+	mark := w.Cursor.Mark()
 	if *mark > 0 && w.seen[*mark-1].of == c {
 		return &w.seen[*mark-1]
 	}
-	name := w.cursor.Name()
+	name := w.Cursor.Name()
 	m := seenMember{of: c, required: c.flags[string(name)]}
 	var known bool
 	if m.check, known = c.properties[string(name)]; !known {

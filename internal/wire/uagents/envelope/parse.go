@@ -65,7 +65,7 @@ func Parse(raw []byte) (Envelope, error) {
 		Signature:      optional(&m, "signature", identity.ParseSignature),
 	}
 	if e.Nonce != nil && e.Expires == nil {
-		m.fault("nonce", errors.New("want expires beside it: the signature covers both alike"))
+		m.fault("nonce", errors.New("want expires beside it: the signature does not distinguish the two"))
 	}
 	if m.err != nil {
 		return Envelope{}, m.err
