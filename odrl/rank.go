@@ -18,19 +18,19 @@ func rank[T any](list []T, of func(T) cost) {
 	if len(list) < 2 {
 		return
 	}
-	type ranked struct {
+	type entry struct {
 		one T
 		cost
 	}
-	all, currency, several := make([]ranked, len(list)), "", false
+	all, currency, several := make([]entry, len(list)), "", false
 	for i, one := range list {
-		all[i] = ranked{one, of(one)}
+		all[i] = entry{one, of(one)}
 		for _, c := range all[i].currencies {
 			several = several || currency != "" && c != currency
 			currency = c
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
+	slices.SortStableFunc(all, func(a, b entry) int {
 		by := a.price.Cmp(b.price)
 		if several {
 			by = a.price.Sign() - b.price.Sign()

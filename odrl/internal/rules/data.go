@@ -75,7 +75,10 @@ func (r *Rule) dutyData(v map[string]any) {
 
 // keyData adds with which keys a duty to sign is fulfilled, and when.
 func (d *Duty) keyData(v map[string]any) {
-	d.when.timed(v)
+	if when := map[string]any{}; len(d.when.constraints)+len(d.when.logic) > 0 {
+		d.when.into(when)
+		v["when"] = when
+	}
 	if d.Elided {
 		v["elided"] = true
 		return

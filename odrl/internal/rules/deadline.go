@@ -23,35 +23,6 @@ func (t term) into(v map[string]any) {
 	v["deadlines"], v["lasting"] = deadlines, lasting
 }
 
-// when returns the conditions about when a duty is fulfilled that depend on facts: elapsedTime, delayPeriod, event. The clock is always
-// known.
-func when(list []*model.Constraint) (out []*model.Constraint) {
-	for _, c := range model.Flatten(list) {
-		if temporal(c) && !byClock(c) {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// byClock reports whether the clock alone decides a constraint.
-func byClock(c *model.Constraint) bool {
-	if c.Logic != "" {
-		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !byClock(o) })
-	}
-	return c.Left().Source == model.FromClock
-}
-
-// timed writes the conditions about when a duty is fulfilled.
-func (x conjunction) timed(v map[string]any) {
-	if len(x.constraints) == 0 && len(x.logic) == 0 {
-		return
-	}
-	conditions := map[string]any{}
-	x.into(conditions)
-	v["when"] = conditions
-}
-
 func (t term) none() bool { return len(t.deadlines.constraints) == 0 && len(t.deadlines.logic) == 0 }
 
 // term derives the term from the conditions of a duty. All of them compile.

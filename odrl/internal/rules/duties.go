@@ -102,27 +102,11 @@ func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	case "compensate":
 		ok = k.charge(d, node, amounts) && ok
 	case "signPayload":
-		ok = k.keys(d, keys) && ok
-		if ok {
+		if ok = k.keys(d, keys) && ok; ok {
 			d.when, ok = k.conjunction(when(rest))
 		}
 	}
 	return d, ok
-}
-
-// signing reads with which keys a duty to sign is fulfilled. Its other conditions are the caller's: they may need facts that this
-// compiler has no source for.
-func (k *compiler) signing(node *model.Rule, a model.Action) (*Duty, bool) {
-	d := &Duty{Node: node, Action: a.Name}
-	var rest, keys []*model.Constraint
-	for _, c := range model.Flatten(slices.Concat(node.Constraints, a.Refinements)) {
-		if c.Logic == "" && c.Operand == "publicKey" {
-			keys = append(keys, c)
-		} else {
-			rest = append(rest, c)
-		}
-	}
-	return d, len(node.Amounts) == 0 && k.endable(rest) && k.keys(d, keys)
 }
 
 func (k *compiler) perExecution(c *model.Constraint) bool {

@@ -51,17 +51,18 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 		if signs && a.Name != "signPayload" {
 			continue
 		}
+		var rest, keys []*model.Constraint
 		for _, c := range model.Flatten(slices.Concat(x.Node.Constraints, a.Refinements)) {
-			if c.Logic != "" || c.Operand != "publicKey" && c.Operand != "payAmount" && c.Operand != "unitOfCount" {
-				conditions = append(conditions, c)
+			switch {
+			case c.Logic == "" && c.Operand == "publicKey":
+				keys = append(keys, c)
+			case c.Logic != "" || c.Operand != "payAmount" && c.Operand != "unitOfCount":
+				rest = append(rest, c)
 			}
 		}
+		conditions = append(conditions, rest...)
 		if signs {
-			if d, ok := newCompiler(e.Names, enforcing).signing(x.Node, a); ok { // otherwise it is never fulfilled
-				x.Data["sign"] = true
-				d.when, _ = e.conjunction(when(conditions))
-				d.keyData(x.Data)
-			}
+			e.fillSigning(x, rest, keys)
 		}
 	}
 	delete(x.Data, "constraints")
@@ -73,12 +74,39 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	}
 }
 
+// fillSigning writes with which keys a duty to sign is fulfilled, and when. If the gateway could not enforce these, it is never fulfilled.
+func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) {
+	d, k := &Duty{Node: x.Node, Action: "signPayload"}, newCompiler(e.Names, enforcing)
+	if len(x.Node.Amounts) > 0 || !k.endable(conditions) || !k.keys(d, keys) {
+		return
+	}
+	d.when, _ = e.conjunction(when(conditions))
+	x.Data["sign"] = true
+	d.keyData(x.Data)
+}
+
+// when returns the conditions about when a duty is fulfilled that depend on facts: elapsedTime, delayPeriod, event. The clock is always
+// known.
+func when(list []*model.Constraint) (out []*model.Constraint) {
+	for _, c := range model.Flatten(list) {
+		if temporal(c) && !every(c, func(o *model.Operand) bool { return o.Source == model.FromClock }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // temporal reports whether a constraint is about the time of performing a duty.
 func temporal(c *model.Constraint) bool {
+	return every(c, func(o *model.Operand) bool { return o.Temporal })
+}
+
+// every reports whether all left operands of a constraint are such.
+func every(c *model.Constraint, such func(*model.Operand) bool) bool {
 	if c.Logic != "" {
-		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !temporal(o) })
+		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !every(o, such) })
 	}
-	return c.Left().Temporal
+	return such(c.Left())
 }
 
 // atoms writes the single acts of a duty: each action, upon each target, by each party.

@@ -284,7 +284,6 @@ performed(rule) if {
 	rule.sign
 	not input.reports[rule.key]
 	signed(rule)
-	not untimed(rule)
 }
 
 performed(rule) if input.reports[rule.key] == "Fulfilled"

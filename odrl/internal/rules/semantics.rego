@@ -71,14 +71,6 @@ unmet contains rule.n if {
 	overdue(rule)
 }
 
-unmet contains rule.n if {
-	some target in input.targets
-	some rule in data.policy.signing[target]
-	rule.assignee in input.parties
-	not excused(rule)
-	untimed(rule)
-}
-
 # Of these, the ones whose time is past.
 late_obligations contains rule.n if {
 	some kind in ["binding", "signing"]
@@ -105,12 +97,6 @@ lacking(rule) if {
 }
 
 lacking(rule) if {
-	some duty in rule.signing
-	not excused(duty)
-	untimed(duty)
-}
-
-lacking(rule) if {
 	some duty in rule.dated
 	overdue(duty)
 }
@@ -132,7 +118,19 @@ excused(rule) if {
 	fails_at(node.level, node.id)
 }
 
-# Whether a duty is fulfilled in time depends on a fact that is unknown.
+# An elided key in the policy stands for the key of the agreement. A signature that may be too late, because
+# a fact is unknown, does not count.
+signed(duty) if {
+	input.proof in duty.keys
+	not untimed(duty)
+}
+
+signed(duty) if {
+	duty.elided
+	input.proof == input.agent
+	not untimed(duty)
+}
+
 untimed(duty) if {
 	some id in duty.when.constraints
 	not holds_0[id]
@@ -141,14 +139,6 @@ untimed(duty) if {
 untimed(duty) if {
 	some node in duty.when.logic
 	not holds_at(node.level, node.id)
-}
-
-# An elided key in the policy stands for the key of the agreement.
-signed(duty) if input.proof in duty.keys
-
-signed(duty) if {
-	duty.elided
-	input.proof == input.agent
 }
 
 # --- What an agent may ever do: facts not given stay open -------------------------------------------
@@ -214,15 +204,6 @@ unsigned contains rule.n if {
 	some duty in rule.signing
 	not excused(duty)
 	not signed(duty)
-}
-
-unsigned contains rule.n if {
-	some target in input.targets
-	some rule in data.policy.permission[target]
-	rule.assignee in input.parties
-	some duty in rule.signing
-	not excused(duty)
-	untimed(duty)
 }
 
 # --- Each constraint by itself: by this a plan is compared with this module --------------------------
