@@ -201,14 +201,14 @@ func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 
 // sweepBlobs deletes the records of blobs that have expired, and returns their ids.
 func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more bool, err error) {
-	type expired struct {
+	type blob struct {
 		id    string
 		owner mail.Key
 	}
-	var all []expired
+	var all []blob
 	err = s.db.Rows(ctx, "SELECT id, owner FROM relay_blobs WHERE expires_at <= ? ORDER BY expires_at "+limited(limit), []any{nanos(s.Now())},
 		func(scan scan) error {
-			var e expired
+			var e blob
 			var owner []byte
 			err := scan(&e.id, &owner)
 			e.owner = keyFrom(owner)
@@ -218,7 +218,7 @@ func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more 
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}
-	slices.SortFunc(all, func(a, b expired) int { return bytes.Compare(a.owner[:], b.owner[:]) })
+	slices.SortFunc(all, func(a, b blob) int { return bytes.Compare(a.owner[:], b.owner[:]) })
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		gone = nil
 		sums := tally{}

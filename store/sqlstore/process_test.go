@@ -20,6 +20,7 @@ type process struct {
 	step    *engine.Stepper
 	journal *journal.Journal
 	fault   fault // of the next commit
+	dead    bool  // nothing reaches the database any more
 }
 
 type fault int
@@ -46,6 +47,9 @@ func begin(t *testing.T, path string, in *world, journals bool, told func()) *pr
 	p, d := &process{}, engine.SQLite()
 	send := d.Send
 	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
+		if p.dead {
+			return errFault
+		}
 		if slices.ContainsFunc(list, func(c engine.Command) bool { return strings.HasPrefix(c.Query, "INSERT INTO journal") }) {
 			told()
 		}
