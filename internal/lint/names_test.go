@@ -2,11 +2,7 @@ package lint_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"os"
-	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,45 +30,20 @@ var nouns = map[string]string{
 // TestTypesAreNamedByNouns refuses type names of the product that end as participles and gerunds do.
 func TestTypesAreNamedByNouns(t *testing.T) {
 	t.Parallel()
-	root, used := os.DirFS("../.."), map[string]bool{}
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules" || d.Name() == ".git" || name == "internal/test"):
-			return fs.SkipDir
-		case path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go"):
-			return nil
-		}
-		source, err := fs.ReadFile(root, name)
-		if err != nil {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
-		for _, decl := range file.Decls {
-			types, ok := decl.(*ast.GenDecl)
+	used := map[string]bool{}
+	eachProductFile(t, func(name string, _ *token.FileSet, file *ast.File) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.TypeSpec)
 			if !ok {
-				continue
+				return true
 			}
-			for _, spec := range types.Specs {
-				s, ok := spec.(*ast.TypeSpec)
-				if !ok {
-					continue
-				}
-				word := strings.ToLower(participle.FindString(s.Name.Name))
-				if used[word] = true; word != "" && nouns[word] == "" {
-					t.Errorf("%s: the type %s is named by a participle: name it by a noun", name, s.Name.Name)
-				}
+			word := strings.ToLower(participle.FindString(s.Name.Name))
+			if used[word] = true; word != "" && nouns[word] == "" {
+				t.Errorf("%s: the type %s is named by a participle: name it by a noun", name, s.Name.Name)
 			}
-		}
-		return nil
+			return true
+		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for word := range nouns {
 		if !used[word] {
 			t.Errorf("no type is named by %s any more", word)
