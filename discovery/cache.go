@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	"github.com/uimgate/uimgate/internal/cache"
 )
 
 const (
@@ -20,28 +20,28 @@ const (
 	maxTexts = 16 << 10
 )
 
-// A cache holds answers for their TTL, within bounds. Failures are not cached.
-type cache struct {
-	now     func() time.Time
-	answers *otter.Cache[string, answer] // nil: nothing is cached
+// answers are cached for their TTL, within bounds. Failures are not cached.
+type answers struct {
+	now func() time.Time
+	of  *cache.Cache[string, answer] // nil: nothing is cached
 }
 
-func newCache(size int, now func() time.Time) *cache {
-	c := &cache{now: now}
+func newAnswers(size int, now func() time.Time) *answers {
+	c := &answers{now: now}
 	if size == 0 {
 		size = defaultNames
 	}
 	if size > 0 {
-		c.answers = otter.Must(&otter.Options[string, answer]{MaximumSize: size})
+		c.of = cache.New(cache.Options[string, answer]{Max: size})
 	}
 	return c
 }
 
-func (c *cache) get(name string) (answer, bool) {
-	if c.answers == nil {
+func (c *answers) get(name string) (answer, bool) {
+	if c.of == nil {
 		return answer{}, false
 	}
-	a, ok := c.answers.GetIfPresent(name)
+	a, ok := c.of.Get(name)
 	if !ok || !c.now().Before(a.expires) {
 		return answer{}, false
 	}
@@ -50,7 +50,7 @@ func (c *cache) get(name string) (answer, bool) {
 
 // put sets when the answer expires and caches it until then. It keeps only the texts of UIM records and of the registry of
 // MCP, and returns the answer with those.
-func (c *cache) put(a answer) answer {
+func (c *answers) put(a answer) answer {
 	ttl := max(a.ttl, minTTL)
 	if errors.Is(a.err, ErrNotFound) && a.ttl == 0 {
 		ttl = 0
@@ -65,8 +65,8 @@ func (c *cache) put(a answer) answer {
 			size += len(text)
 		}
 	}
-	if c.answers != nil && ttl > 0 && size <= maxTexts {
-		c.answers.Set(a.name, kept)
+	if c.of != nil && ttl > 0 && size <= maxTexts {
+		c.of.Set(a.name, kept)
 	}
 	return kept
 }

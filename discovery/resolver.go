@@ -42,7 +42,7 @@ type Options struct {
 // A Resolver finds services by their domain. It is safe for concurrent use.
 type Resolver struct {
 	o     Options
-	cache *cache
+	cache *answers
 }
 
 // New makes a Resolver, without any query.
@@ -56,7 +56,7 @@ func New(o Options) *Resolver {
 	if o.Now == nil {
 		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
 	}
-	return &Resolver{o: o, cache: newCache(o.Names, o.Now)}
+	return &Resolver{o: o, cache: newAnswers(o.Names, o.Now)}
 }
 
 // A Listing is what a domain publishes about its service.

@@ -10,8 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
@@ -39,7 +38,7 @@ type VerifierConfig struct {
 // safe for concurrent use.
 type Verifier struct {
 	c     VerifierConfig
-	cache *otter.Cache[[sha256.Size]byte, *cachedPAT]
+	cache *cache.Cache[[sha256.Size]byte, *cachedPAT]
 }
 
 // A cachedPAT is a PAT whose signature, form and issuer were verified. Times and revocations are checked whenever it is
@@ -61,11 +60,7 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	if c.Cached == 0 {
 		c.Cached = defaultCached
 	}
-	cache, err := otter.New(&otter.Options[[sha256.Size]byte, *cachedPAT]{MaximumSize: c.Cached})
-	if err != nil {
-		return nil, fmt.Errorf("making the cache of PATs: %w", err)
-	}
-	return &Verifier{c, cache}, nil
+	return &Verifier{c, cache.New(cache.Options[[sha256.Size]byte, *cachedPAT]{Max: c.Cached})}, nil
 }
 
 // Verify returns the claims of a PAT that is valid at now. Whether the policy is still the one offered is checked by
@@ -78,7 +73,7 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Cl
 	}
 	if err := v.checkTimes(c, now, 0); err != nil {
 		if now.After(c.ExpiresAt.Add(v.c.Leeway + v.c.Grace)) {
-			v.cache.Invalidate(digestToken(token))
+			v.cache.Remove(digestToken(token))
 		}
 		return nil, err
 	}
@@ -126,7 +121,7 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	}
 	sum := digestToken(token)
 	version := v.c.Keys.Version()
-	if known, ok := v.cache.GetIfPresent(sum); ok && known.keys == version && (known.until.IsZero() || now.Before(known.until)) {
+	if known, ok := v.cache.Get(sum); ok && known.keys == version && (known.until.IsZero() || now.Before(known.until)) {
 		return known.claims, nil
 	}
 	c, until, err := v.parse(ctx, token, now)

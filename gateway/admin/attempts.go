@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	"github.com/uimgate/uimgate/internal/cache"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 // attempts remember who sent wrong admin tokens. They are safe for concurrent use.
 type attempts struct {
 	mu    sync.Mutex
-	known *otter.Cache[netip.Prefix, attempt]
+	known *cache.Cache[netip.Prefix, attempt]
 }
 
 // An attempt is the last of one address.
@@ -33,9 +33,7 @@ type attempt struct {
 }
 
 func newAttempts() *attempts {
-	return &attempts{known: otter.Must(&otter.Options[netip.Prefix, attempt]{
-		MaximumSize: maxAddresses, ExpiryCalculator: otter.ExpiryWriting[netip.Prefix, attempt](attemptsKept),
-	})}
+	return &attempts{known: cache.New(cache.Options[netip.Prefix, attempt]{Max: maxAddresses, SinceWrite: attemptsKept})}
 }
 
 // bucketOf is what attempts are counted under: an IPv4 address, or an IPv6 /64.
@@ -53,7 +51,7 @@ func bucketOf(address netip.Addr) netip.Prefix {
 
 // wait is how long an address is refused yet; 0: not at all.
 func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
-	last, _ := a.known.GetIfPresent(from)
+	last, _ := a.known.Get(from)
 	return max(0, last.until.Sub(now))
 }
 
@@ -61,7 +59,7 @@ func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
 func (a *attempts) failed(from netip.Prefix, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last, _ := a.known.GetIfPresent(from)
+	last, _ := a.known.Get(from)
 	last.failures++
 	if over := last.failures - freeAttempts; over >= 0 {
 		last.until = now.Add(min(longestWait, firstWait<<min(over, 10)))
@@ -70,4 +68,4 @@ func (a *attempts) failed(from netip.Prefix, now time.Time) {
 }
 
 // forget deletes the count of an address that sent the right token.
-func (a *attempts) forget(from netip.Prefix) { a.known.Invalidate(from) }
+func (a *attempts) forget(from netip.Prefix) { a.known.Remove(from) }

@@ -14,9 +14,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -103,18 +102,18 @@ func (d *documents) put(c Client, until, now time.Time) {
 
 // trustedClients are clients that approved agents consented for, as far as this process has seen.
 type trustedClients struct {
-	of *otter.Cache[clientOf, struct{}]
+	of *cache.Cache[clientOf, struct{}]
 }
 
 // A clientOf is a client at a service.
 type clientOf struct{ service, id string }
 
 func newTrustedClients() trustedClients {
-	return trustedClients{otter.Must(&otter.Options[clientOf, struct{}]{MaximumSize: mostTrusted})}
+	return trustedClients{cache.New(cache.Options[clientOf, struct{}]{Max: mostTrusted})}
 }
 
 func (t trustedClients) has(service, id string) bool {
-	_, ok := t.of.GetIfPresent(clientOf{service, id})
+	_, ok := t.of.Get(clientOf{service, id})
 	return ok
 }
 

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 )
@@ -14,11 +13,11 @@ import (
 // changes its key.
 type agreedKeys struct {
 	agents Agents
-	known  *otter.Cache[pat.AgreementID, keys.Key]
+	known  *cache.Cache[pat.AgreementID, keys.Key]
 }
 
 func newAgreedKeys(a Agents) *agreedKeys {
-	return &agreedKeys{a, otter.Must(&otter.Options[pat.AgreementID, keys.Key]{MaximumSize: 10_000})}
+	return &agreedKeys{a, cache.New(cache.Options[pat.AgreementID, keys.Key]{Max: 10_000})}
 }
 
 // agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls have no proof.
@@ -30,7 +29,7 @@ func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error
 }
 
 func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.AgreementID) (keys.Key, error) {
-	if key, ok := k.known.GetIfPresent(agreement); ok {
+	if key, ok := k.known.Get(agreement); ok {
 		return key, nil
 	}
 	a, err := k.agents.Agreement(ctx, service, agreement)

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -22,7 +21,7 @@ const (
 type standings struct {
 	agents  Agents
 	changes func() uint64
-	known   *otter.Cache[standingKey, approval]
+	known   *cache.Cache[standingKey, approval]
 }
 
 type standingKey struct {
@@ -41,15 +40,13 @@ const (
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
-	return &standings{a, changes, otter.Must(&otter.Options[standingKey, approval]{
-		MaximumSize: maxStandings, ExpiryCalculator: otter.ExpiryWriting[standingKey, approval](standingsKept),
-	})}
+	return &standings{a, changes, cache.New(cache.Options[standingKey, approval]{Max: maxStandings, SinceWrite: standingsKept})}
 }
 
 // approved reports whether a principal is approved; one without a record is not.
 func (s *standings) approved(ctx context.Context, service string, p pat.Principal) (bool, error) {
 	key, asOf := standingKey{service, p.Record()}, s.changes()
-	if known, ok := s.known.GetIfPresent(key); ok && known.asOf == asOf {
+	if known, ok := s.known.Get(key); ok && known.asOf == asOf {
 		return known.approved, nil
 	}
 	agent, err := s.agents.Agent(ctx, service, key.record)

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
@@ -16,7 +15,7 @@ import (
 // A suspension counts refused attempts at limits that the policy also forbids to exceed. Too many within one period of
 // the limit, and the agent is blocked until the operator undoes it. UIM core 4.5.
 type suspension struct {
-	attempts *otter.Cache[attemptKey, *attempts]
+	attempts *cache.Cache[attemptKey, attempts]
 }
 
 type attemptKey struct {
@@ -34,7 +33,7 @@ type attempts struct {
 const maxAttempts = 100_000
 
 func newSuspension() *suspension {
-	return &suspension{otter.Must(&otter.Options[attemptKey, *attempts]{MaximumSize: maxAttempts})}
+	return &suspension{cache.New(cache.Options[attemptKey, attempts]{Max: maxAttempts})}
 }
 
 // refused counts one attempt and reports whether the agent was blocked for it.
@@ -45,11 +44,11 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	}
 	key := attemptKey{e.service.ID, e.claims.Principal(), full.ID}
 	slot := periodNumber(full.Period, now)
-	seen, _ := s.attempts.Compute(key, func(old *attempts, found bool) (*attempts, otter.ComputeOp) {
+	seen := s.attempts.Update(key, func(old attempts, found bool) attempts {
 		if !found || old.slot != slot {
-			return &attempts{slot: slot, count: 1}, otter.WriteOp
+			return attempts{slot: slot, count: 1}
 		}
-		return &attempts{slot: slot, count: old.count + 1}, otter.WriteOp
+		return attempts{slot: slot, count: old.count + 1}
 	})
 	if seen.count < most {
 		return false, nil
@@ -58,7 +57,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "went on calling over a limit that the policy forbids to exceed",
 	})
 	if err == nil { // the operator who lets the agent in again lets it begin anew
-		s.attempts.Invalidate(key)
+		s.attempts.Remove(key)
 	}
 	return err == nil, err
 }

@@ -4,8 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
@@ -17,12 +16,12 @@ import (
 type terms struct {
 	*Definition
 	past   []pat.Offer                             // policies offered before, to answer an agent that signed one of them
-	limits *otter.Cache[pat.TokenID, *limit.Limit] // by jti
+	limits *cache.Cache[pat.TokenID, *limit.Limit] // by jti
 }
 
 // newTerms bounds what is kept of tokens: as many as are in use at once.
 func newTerms(d *Definition, past []pat.Offer) *terms {
-	return &terms{d, past, otter.Must(&otter.Options[pat.TokenID, *limit.Limit]{MaximumSize: 100_000})}
+	return &terms{d, past, cache.New(cache.Options[pat.TokenID, *limit.Limit]{Max: 100_000})}
 }
 
 // Past are the policies offered before.
@@ -190,7 +189,7 @@ func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period
 // tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed
 // returns the key of the agreement; it is called where the terms depend on the key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
-	if l, ok := t.limits.GetIfPresent(c.ID); ok {
+	if l, ok := t.limits.Get(c.ID); ok {
 		return l, nil
 	}
 	granted, _ := t.requested(c.Scope)

@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"golang.org/x/time/rate"
 
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
@@ -33,7 +33,7 @@ type buckets struct {
 	of      limit.Rate
 	every   rate.Limit
 	burst   int
-	callers *otter.Cache[string, *rate.Limiter]
+	callers *cache.Cache[string, *rate.Limiter]
 }
 
 // wider are the networks around a /64 that have buckets of their own, each twice as large as the one before.
@@ -52,15 +52,15 @@ func (s *Set) SetRate(r limit.Rate) {
 		return
 	}
 	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
-	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: otter.Must(&otter.Options[string, *rate.Limiter]{
-		MaximumSize: maxCallers,
-		// After one idle period the bucket is full again, so forgetting it changes nothing.
-		ExpiryCalculator: otter.ExpiryAccessing[string, *rate.Limiter](time.Duration(r.Period.Seconds()+1) * time.Second),
+	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: cache.New(cache.Options[string, *rate.Limiter]{
+		Max: maxCallers,
+		// After one idle period the bucket is full again, so removing it changes nothing.
+		SinceUse: time.Duration(r.Period.Seconds()+1) * time.Second,
 	})})
 }
 
-// Close ends at once what goes on in the background, which else ends some time after the Set was last used. The Set still works.
-func (s *Set) Close() { s.buckets.Load().callers.StopAllGoroutines() }
+// Close ends at once what goes on in the background, which otherwise ends some time after the Set was last used. The Set still works.
+func (s *Set) Close() { s.buckets.Load().callers.Close() }
 
 // Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
 func (s *Set) Admit(caller string, now time.Time) bool {
@@ -80,7 +80,7 @@ func (s *Set) Admit(caller string, now time.Time) bool {
 func (s *Set) Empty(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	empty := func(name string) bool {
-		l, ok := b.callers.GetIfPresent(name)
+		l, ok := b.callers.Get(name)
 		return ok && l.TokensAt(now) < 1
 	}
 	return empty(caller) || slices.ContainsFunc(around(caller), empty)
@@ -103,9 +103,14 @@ func around(caller string) (names []string) {
 
 // take takes one from a bucket that holds as much as times those of callers.
 func (b *buckets) take(name string, times int, now time.Time) bool {
-	l, ok := b.callers.GetIfPresent(name)
+	l, ok := b.callers.Get(name)
 	if !ok {
-		l, _ = b.callers.SetIfAbsent(name, rate.NewLimiter(b.every*rate.Limit(times), b.burst*times))
+		l = b.callers.Update(name, func(l *rate.Limiter, found bool) *rate.Limiter {
+			if found {
+				return l
+			}
+			return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times)
+		})
 	}
 	return l.AllowN(now, 1)
 }

@@ -4,8 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/store/mail"
 )
 
@@ -20,7 +19,7 @@ const (
 // probed again.
 type probes struct {
 	mu sync.Mutex
-	of *otter.Cache[mail.Key, probe]
+	of *cache.Cache[mail.Key, probe]
 }
 
 // A probe is what was seen of a webhook since it was set.
@@ -32,18 +31,18 @@ type probe struct {
 }
 
 func newProbes() *probes {
-	return &probes{of: otter.Must(&otter.Options[mail.Key, probe]{MaximumSize: maxProbes})}
+	return &probes{of: cache.New(cache.Options[mail.Key, probe]{Max: maxProbes})}
 }
 
 // proved reports whether a webhook took a message. set is when it was set.
 func (p *probes) proved(owner mail.Key, set time.Time) bool {
-	seen, ok := p.of.GetIfPresent(owner)
+	seen, ok := p.of.Get(owner)
 	return ok && seen.proved && seen.set.Equal(set)
 }
 
 // most is how many attempts to an agent's webhook may be under way.
 func (p *probes) most(owner mail.Key) int {
-	if seen, ok := p.of.GetIfPresent(owner); ok && seen.proved {
+	if seen, ok := p.of.Get(owner); ok && seen.proved {
 		return postEach
 	}
 	return 1
@@ -51,7 +50,7 @@ func (p *probes) most(owner mail.Key) int {
 
 // hold returns until when nothing is posted to a webhook.
 func (p *probes) hold(w mail.Webhook) time.Time {
-	if seen, ok := p.of.GetIfPresent(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
+	if seen, ok := p.of.Get(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
 		return seen.until
 	}
 	return time.Time{}
@@ -61,7 +60,7 @@ func (p *probes) hold(w mail.Webhook) time.Time {
 func (p *probes) ended(w mail.Webhook, ok bool, now time.Time) (next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	seen, _ := p.of.GetIfPresent(w.Owner)
+	seen, _ := p.of.Get(w.Owner)
 	switch {
 	case seen.set.After(w.CreatedAt): // it was set anew since
 		return now

@@ -28,7 +28,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		return wire.Refuse(wire.BadRequest, "url must be an https URL of the public internet")
 	}
-	r.probes.of.Invalidate(c.key())
+	r.probes.of.Remove(c.key())
 	hook, err := r.store.SetWebhook(c.Context(), mail.Webhook{Owner: c.key(), URL: address, Secret: secret, Enabled: true})
 	if err != nil {
 		return r.refusal(err, wire.NotFound)

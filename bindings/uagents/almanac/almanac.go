@@ -11,9 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/uimgate/uimgate/bindings/uagents/delivery"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
@@ -39,7 +38,7 @@ var ErrAnswer = errors.New("the Almanac answered something else")
 // A Client asks Almanacs of the operator's choice, at any address. It is safe for concurrent use.
 type Client struct {
 	fetch *fetch.Client
-	known *otter.Cache[question, record]
+	known *cache.Cache[question, record]
 }
 
 type question struct {
@@ -56,9 +55,7 @@ type record struct {
 func NewClient() *Client {
 	return &Client{
 		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: asking}),
-		known: otter.Must(&otter.Options[question, record]{
-			MaximumWeight: maxRemembered, Weigher: weight, ExpiryCalculator: otter.ExpiryWriting[question, record](remembered),
-		}),
+		known: cache.New(cache.Options[question, record]{Max: maxRemembered, Weigh: weight, SinceWrite: remembered}),
 	}
 }
 
@@ -78,7 +75,7 @@ func (c *Client) Close() { c.fetch.Close() }
 // invalid endpoints.
 func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
 	q := question{base, of}
-	r, known := c.known.GetIfPresent(q)
+	r, known := c.known.Get(q)
 	if !known {
 		r.endpoints, r.err = c.ask(ctx, q)
 		if ctx.Err() == nil {
@@ -89,7 +86,7 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 }
 
 // Forget drops the cached answer: the agent is not at the endpoint any more.
-func (c *Client) Forget(base string, of identity.Address) { c.known.Invalidate(question{base, of}) }
+func (c *Client) Forget(base string, of identity.Address) { c.known.Remove(question{base, of}) }
 
 // A Said is an agent's statement about itself.
 type Said struct {

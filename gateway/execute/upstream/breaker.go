@@ -7,8 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/uimgate/uimgate/internal/cache"
 )
 
 // A breaker stops the calls of one intent for a while when they fail too often: when Breaker.Failures calls in a row failed, of at least
@@ -20,7 +21,7 @@ type breaker struct {
 	mu     sync.Mutex
 	all    *circuit
 	failed map[string]int // failures of each agent in all's present state, since the last success of any agent
-	own    *otter.Cache[ownCircuit, *circuit]
+	own    *cache.Cache[ownCircuit, *circuit]
 	intent string
 
 	changes int // of all's state
@@ -32,11 +33,11 @@ type ownCircuit struct{ intent, agent string }
 // maxOwnCircuits bounds the agents and intents whose failures are counted, of one service; the least recently used are evicted first.
 const maxOwnCircuits = 10_000
 
-func newOwnCircuits() *otter.Cache[ownCircuit, *circuit] {
-	return otter.Must(&otter.Options[ownCircuit, *circuit]{MaximumSize: maxOwnCircuits})
+func newOwnCircuits() *cache.Cache[ownCircuit, *circuit] {
+	return cache.New(cache.Options[ownCircuit, *circuit]{Max: maxOwnCircuits})
 }
 
-func newBreaker(intent string, own *otter.Cache[ownCircuit, *circuit], settings Breaker, now func() time.Time) *breaker {
+func newBreaker(intent string, own *cache.Cache[ownCircuit, *circuit], settings Breaker, now func() time.Time) *breaker {
 	b := &breaker{settings: settings, now: now, failed: map[string]int{}, own: own, intent: intent}
 	b.all = newCircuit(settings, now, b.severalFail, func() {
 		clear(b.failed)
@@ -58,7 +59,7 @@ func (b *breaker) severalFail(gobreaker.Counts) bool {
 func (b *breaker) ready(agent string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if own, ok := b.own.GetIfPresent(ownCircuit{b.intent, agent}); ok && own.refuses() {
+	if own, ok := b.own.Get(ownCircuit{b.intent, agent}); ok && own.refuses() {
 		return own.refused()
 	}
 	if b.all.refuses() {
@@ -72,7 +73,7 @@ func (b *breaker) allow(agent string) (admittedCall, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := admittedCall{breaker: b, agent: agent, changes: b.changes}
-	own, known := b.own.GetIfPresent(ownCircuit{b.intent, agent})
+	own, known := b.own.Get(ownCircuit{b.intent, agent})
 	var err error
 	if known {
 		if a.tellOwn, err = own.Allow(); err != nil {
@@ -119,15 +120,18 @@ func (b *breaker) record(a *admittedCall, err error) {
 	case isExcluded(err):
 	case !fails:
 		clear(b.failed)
-		if own, ok := b.own.GetIfPresent(key); ok && own.State() == gobreaker.StateClosed {
-			b.own.Invalidate(key)
+		if own, ok := b.own.Get(key); ok && own.State() == gobreaker.StateClosed {
+			b.own.Remove(key)
 		}
 	default:
 		b.failed[a.agent]++
 	}
 	if fails && a.tellOwn == nil {
-		own, _ := b.own.ComputeIfAbsent(key, func() (*circuit, bool) {
-			return newCircuit(b.settings, b.now, inARow(b.settings.Failures), func() {}), false
+		own := b.own.Update(key, func(own *circuit, found bool) *circuit {
+			if found {
+				return own
+			}
+			return newCircuit(b.settings, b.now, inARow(b.settings.Failures), func() {})
 		})
 		if tellOwn, refused := own.Allow(); refused == nil {
 			tellOwn(err)
@@ -229,7 +233,7 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 			states[r.intent] = state.String()
 		}
 	}
-	for _, own := range u.failing.All() {
+	for own := range u.failing.Values() {
 		if own.State() != gobreaker.StateClosed {
 			heldBack++
 		}

@@ -22,8 +22,7 @@ func Failures(n int) int {
 			admitted.ended(nil)
 		}
 	}
-	own.CleanUp()
-	return own.EstimatedSize()
+	return own.Settle()
 }
 
 // URL is the address a Prepared will be sent to.

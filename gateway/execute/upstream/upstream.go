@@ -27,9 +27,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
+	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
@@ -107,7 +106,7 @@ type Upstream struct {
 	question *question   // nil: the service cannot be asked for the outcome of a call
 	conns    *pool.Pool
 	places   *fairqueue.Places
-	failing  *otter.Cache[ownCircuit, *circuit]
+	failing  *cache.Cache[ownCircuit, *circuit]
 
 	credentials []string // the secrets among Config's, as texts
 

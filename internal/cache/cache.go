@@ -1,0 +1,91 @@
+// Package cache keeps values by key, up to a number of entries or a weight. What is used least goes first.
+//
+//	known := cache.New(cache.Options[string, answer]{Max: 1000, SinceWrite: time.Minute})
+//	if a, ok := known.Get(name); ok {
+//		return a
+//	}
+//
+// The library behind it is generic, and every package with a field of one of its types would compile the whole of it again, for 5 s of
+// processor time. So this package alone instantiates it, for keys and values of any type, behind an interface.
+package cache
+
+import (
+	"iter"
+	"time"
+)
+
+// Options are the bounds of a Cache.
+type Options[K comparable, V any] struct {
+	// Max is how many entries there may be, or how much they may weigh together where there is a Weigh. More are kept for a moment, until
+	// those used least are removed.
+	Max int
+	// Weigh returns the weight of an entry. It must not use the Cache. nil: each entry weighs 1.
+	Weigh func(K, V) uint32
+	// SinceWrite is how long an entry is kept after it was set, and SinceUse after it was last read or set. At most one of them is set; 0:
+	// until it is removed.
+	SinceWrite, SinceUse time.Duration
+}
+
+// A Cache keeps values by key. It is safe for concurrent use.
+type Cache[K comparable, V any] struct{ entries entries }
+
+// entries is the Cache without its types.
+type entries interface {
+	get(key any) (any, bool)
+	set(key, value any)
+	update(key any, to func(old any, found bool) any) any
+	remove(key any)
+	all() iter.Seq2[any, any]
+	settle() int
+	stop()
+}
+
+// New makes an empty Cache. It panics if Max is less than 1.
+func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
+	b := bounds{most: o.Max, sinceWrite: o.SinceWrite, sinceUse: o.SinceUse}
+	if o.Weigh != nil {
+		b.weigh = func(key, value any) uint32 { return o.Weigh(as[K](key), as[V](value)) }
+	}
+	return &Cache[K, V]{newEntries(b)}
+}
+
+// as returns a value with its type again.
+func as[T any](value any) T {
+	v, _ := value.(T)
+	return v
+}
+
+// Get returns the value of a key, and whether there is one.
+func (c *Cache[K, V]) Get(key K) (V, bool) {
+	value, ok := c.entries.get(key)
+	return as[V](value), ok
+}
+
+// Set sets the value of a key.
+func (c *Cache[K, V]) Set(key K, value V) { c.entries.set(key, value) }
+
+// Update sets the value of a key to what the function makes of the old one, and returns it. Nothing else changes the key meanwhile. The
+// function must not use the Cache.
+func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
+	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
+}
+
+// Remove removes a key.
+func (c *Cache[K, V]) Remove(key K) { c.entries.remove(key) }
+
+// Values returns all values, in no order.
+func (c *Cache[K, V]) Values() iter.Seq[V] {
+	return func(yield func(V) bool) {
+		for _, value := range c.entries.all() {
+			if !yield(as[V](value)) {
+				return
+			}
+		}
+	}
+}
+
+// Settle removes at once what is over the bounds, and returns how many entries are left.
+func (c *Cache[K, V]) Settle() int { return c.entries.settle() }
+
+// Close stops the goroutine that removes expired entries, which otherwise stops some time after the last use. The Cache still works.
+func (c *Cache[K, V]) Close() { c.entries.stop() }

@@ -1,0 +1,129 @@
+package cache_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uimgate/uimgate/internal/cache"
+)
+
+type point struct{ x, y int }
+
+func TestWhatIsSetIsFoundUntilItIsRemoved(t *testing.T) {
+	t.Parallel()
+	c := cache.New(cache.Options[point, *string]{Max: 10})
+	if v, ok := c.Get(point{1, 2}); ok || v != nil {
+		t.Errorf("an empty cache has %v", v)
+	}
+	text := "a"
+	c.Set(point{1, 2}, &text)
+	c.Set(point{2, 1}, nil)
+	if v, ok := c.Get(point{1, 2}); !ok || v != &text {
+		t.Errorf("got %v, %t", v, ok)
+	}
+	if v, ok := c.Get(point{2, 1}); !ok || v != nil {
+		t.Errorf("a value that is nil: got %v, %t", v, ok)
+	}
+	c.Remove(point{1, 2})
+	c.Remove(point{3, 3})
+	if _, ok := c.Get(point{1, 2}); ok {
+		t.Error("a removed key is found")
+	}
+	if all := slices.Collect(c.Values()); len(all) != 1 || all[0] != nil {
+		t.Errorf("left are %v", all)
+	}
+}
+
+func TestUpdatesOfOneKeyComeOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	c := cache.New(cache.Options[string, int]{Max: 10})
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			c.Update("n", func(old int, found bool) int {
+				if found != (old > 0) {
+					t.Errorf("%d is found: %t", old, found)
+				}
+				return old + 1
+			})
+		})
+	}
+	all.Wait()
+	if n, _ := c.Get("n"); n != 100 {
+		t.Errorf("100 updates counted to %d", n)
+	}
+}
+
+func TestNoMoreIsKeptThanTheBound(t *testing.T) {
+	t.Parallel()
+	const most = 100
+	for name, c := range map[string]*cache.Cache[int, string]{
+		"by number": cache.New(cache.Options[int, string]{Max: most}),
+		"by weight": cache.New(cache.Options[int, string]{Max: 10 * most, Weigh: func(n int, v string) uint32 {
+			if v != strconv.Itoa(n) {
+				t.Errorf("weighed %d and %q", n, v)
+			}
+			return 10
+		}}),
+	} {
+		for n := range 20 * most {
+			c.Set(n, strconv.Itoa(n))
+		}
+		if left := c.Settle(); left == 0 || left > most {
+			t.Errorf("%s: %d are left where %d may be", name, left, most)
+		}
+		c.Close()
+	}
+}
+
+func TestEntriesExpire(t *testing.T) {
+	t.Parallel()
+	kept := cache.New(cache.Options[int, int]{Max: 10, SinceWrite: time.Hour})
+	kept.Set(1, 1)
+	if _, ok := kept.Get(1); !ok {
+		t.Error("an entry of an hour expired at once")
+	}
+	for name, o := range map[string]cache.Options[int, int]{
+		"since it was written": {Max: 10, SinceWrite: time.Nanosecond}, "since it was used": {Max: 10, SinceUse: time.Nanosecond},
+	} {
+		c := cache.New(o)
+		c.Set(1, 1)
+		for began := time.Now(); time.Since(began) < time.Millisecond; { // the clock of a machine may be coarse
+		}
+		if _, ok := c.Get(1); ok {
+			t.Error(name + ": an expired entry is found")
+		}
+	}
+}
+
+func TestACacheWithoutABoundPanics(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("a cache without a bound was made")
+		}
+	}()
+	cache.New(cache.Options[int, int]{})
+}
+
+func TestValuesEndWhenTheLoopDoes(t *testing.T) {
+	t.Parallel()
+	c := cache.New(cache.Options[int, int]{Max: 10})
+	for n := range 5 {
+		c.Set(n, n)
+	}
+	seen := map[int]bool{}
+	for v := range c.Values() {
+		seen[v] = true
+		if len(seen) == 2 {
+			break
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("a loop of two saw %v", slices.Collect(maps.Keys(seen)))
+	}
+}
