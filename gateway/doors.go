@@ -21,12 +21,12 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 			continue
 		}
 		c.SetPath(route)
-		v := &door.Visit{
+		q := &door.Request{
 			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
-			Caller: s.caller(r, x.client), Address: x.address, Executor: s.executor, Later: s.later(route, x),
+			Caller: s.caller(r, x.client), Address: x.address, Pipeline: s.pipeline, Later: s.later(route, x),
 		}
-		defer func() { x.Outcome = v.Outcome }()
-		d.Serve(c.Response(), r, v)
+		defer func() { x.Outcome = q.Outcome }()
+		d.Serve(c.Response(), r, q)
 		return true
 	}
 	return false

@@ -101,15 +101,24 @@ func (s *Server) renew(c echo.Context) error {
 	most := min(maxAgreementBody, x.service.MaxBody)
 	issued, err := s.agreements.Renew(r.Context(), x.agreeCall(), func() (pat.RenewRequest, error) {
 		renewal, err := readRenewal(r, most)
-		if x.origin != nil {
-			renewal.SenderKey = x.origin.SenderKey
-		}
-		return renewal, err
+		return x.ofSender(renewal), err
 	})
 	if err != nil {
 		return err
 	}
 	return s.answerPAT(c, issued)
+}
+
+// ofSender restricts a renewal to PATs of the sender, if the request came in a message.
+func (x *exchange) ofSender(r pat.RenewRequest) pat.RenewRequest {
+	switch o := x.origin; {
+	case o == nil:
+	case o.SenderKey != "":
+		r.SenderKey = o.SenderKey
+	default:
+		r.Sender = o.Sender
+	}
+	return r
 }
 
 func readRenewal(r *http.Request, maxBody int64) (pat.RenewRequest, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 var _ door.Host = (*Server)(nil)
@@ -50,8 +51,7 @@ func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest
 		if err := x.confidential(); err != nil {
 			return err
 		}
-		r.SenderKey = from.SenderKey
-		issued, err = s.agreements.Renew(x, x.agreeCall(), func() (pat.RenewRequest, error) { return r, nil })
+		issued, err = s.agreements.Renew(x, x.agreeCall(), func() (pat.RenewRequest, error) { return x.ofSender(r), nil })
 		return err
 	})
 	return issued, err
@@ -71,10 +71,15 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 				return err
 			}
 		}
-		result, err = (&door.Visit{Executor: s.executor}).Execute(x, call)
+		result, err = s.pipeline.Execute(x, call)
 		return err
 	})
 	return result, err
+}
+
+// Unapproved implements door.Host.
+func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bool {
+	return s.executor.StrangerKey(ctx, service, key)
 }
 
 // message carries out one request that came in a message, as guard does one over HTTP, and logs it under the method and the path that it

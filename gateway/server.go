@@ -40,6 +40,7 @@ type Server struct {
 	directory  *service.Directory
 	executor   *execute.Executor
 	agreements *agree.Service
+	pipeline   door.Pipeline
 	keys       *keys.Keyring
 	published  atomic.Pointer[publications]
 	addresses  *ratelimit.Set

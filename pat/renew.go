@@ -16,7 +16,9 @@ type RenewRequest struct {
 	// Proved is a proof in place of Proof: the message with the request is signed. Anyone who intercepts it can send it again, so it is
 	// accepted once, also for the same successor. nil: it is not signed.
 	Proved *Proof
-	// SenderKey is the key that who asks is, where that is known beside the PAT: one of another key is refused. Empty: it is not.
+	// Sender is the agent that sent the request, and SenderKey its key, where the transport proves them. A PAT of another agent, or of
+	// another key, is refused with ErrInvalid. Empty: the transport does not prove it.
+	Sender    AgentID
 	SenderKey keys.ID
 	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
 	Admit func() error
@@ -33,8 +35,11 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	if err != nil {
 		return Issuance{}, err
 	}
-	if r.SenderKey != "" && r.SenderKey != claims.KeyID {
+	switch {
+	case r.SenderKey != "" && r.SenderKey != claims.KeyID:
 		return Issuance{}, errorOfKind(ErrInvalid, "the PAT is another key's than the sender's")
+	case r.Sender != "" && r.Sender != claims.Subject:
+		return Issuance{}, errorOfKind(ErrInvalid, "the PAT is another agent's than the sender's")
 	}
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
 		return Issuance{}, err

@@ -37,7 +37,6 @@ const (
 
 // A Door answers at the A2A paths of each service. It is safe for concurrent use.
 type Door struct {
-	executor *execute.Executor
 	signers  []*keys.Keyring
 	watchers *watchers
 	cards    door.Cache[*card]
@@ -53,7 +52,7 @@ func (d *Door) Blocks() config.Blocks {
 
 // Provision implements door.Module. It makes the keys that sign agent cards.
 func (d *Door) Provision(ctx context.Context, p door.Process) error {
-	d.executor, d.watchers = p.Executor, newWatchers()
+	d.watchers = newWatchers()
 	for _, algorithm := range []string{keys.EdDSA, keys.ES256} {
 		signer, err := p.Keys.For(ctx, keys.ForCards, algorithm, p.Data.KeysFor(string(keys.ForCards), algorithm))
 		if err != nil {
@@ -84,7 +83,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 
 // An exchange is one request for an operation.
 type exchange struct {
-	*door.Visit
+	*door.Request
 	d      *Door
 	w      http.ResponseWriter
 	r      *http.Request
@@ -138,14 +137,14 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 }
 
 // Serve answers one request.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	own := SettingsOf(v.Service.Definition).Path
 	if r.URL.Path == CardPath {
 		d.serveCard(w, r, v)
 		return
 	}
 	w.Header()["Cache-Control"] = noStore
-	x := &exchange{Visit: v, d: d, w: w, r: r, call: v.Call(Name, r), rest: r.URL.Path != own, params: strictjson.Object{}}
+	x := &exchange{Request: v, d: d, w: w, r: r, call: v.Call(Name, r), rest: r.URL.Path != own, params: strictjson.Object{}}
 	if x.extended = activates(r.Header); x.extended {
 		w.Header().Set(extensionsKey, Extension)
 	}
@@ -187,7 +186,7 @@ func (x *exchange) identified() bool {
 		if claims, err = x.Identify(x.r, &x.call); err == nil {
 			of := claims.Principal()
 			x.party = fairqueue.Party{
-				Name: x.Service.ID + " " + string(of), Stranger: x.d.executor.Stranger(x.r.Context(), x.Service.ID, of),
+				Name: x.Service.ID + " " + string(of), Stranger: x.Unapproved(x.r.Context(), of),
 			}
 		}
 	}

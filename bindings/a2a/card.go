@@ -26,10 +26,10 @@ type card struct {
 }
 
 // serveCard answers with the card of a service: to everybody, from any page.
-func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	x := &exchange{Visit: v, d: d, w: w, r: r, rest: true}
+	x := &exchange{Request: v, d: d, w: w, r: r, rest: true}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodOptions:

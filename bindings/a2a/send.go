@@ -51,7 +51,7 @@ func (x *exchange) malformed(fail *fault) {
 
 // continued answers a message that goes on with a task: those of ours end by themselves.
 func (x *exchange) continued(task string) {
-	if _, err := x.d.executor.Record(x.r.Context(), x.call, task); err != nil {
+	if _, err := x.Record(x.r.Context(), x.call, task); err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {
 			err = execute.Unsent(err)
 		}
@@ -130,7 +130,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	begun := x.Event != nil && x.Event.Reference != nil
 	switch {
 	case begun && f.Replayed: // of a call that ended before, which may be done although its output is not known any more
-		r, err := x.d.executor.Record(x.r.Context(), x.call, x.Event.Reference.ID)
+		r, err := x.Record(x.r.Context(), x.call, x.Event.Reference.ID)
 		if err != nil {
 			x.refuse(f)
 			return
@@ -143,7 +143,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 		t.of(x.Event)
 		x.task(&t)
 	case f.Reason == reason.IdempotencyInProgress || f.Reason == reason.OutcomeUnknown:
-		r, err := x.d.executor.RecordOf(x.r.Context(), x.call, x.call.IdempotencyKey)
+		r, err := x.RecordOf(x.r.Context(), x.call, x.call.IdempotencyKey)
 		if err != nil {
 			x.refuse(f)
 			return

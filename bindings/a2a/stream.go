@@ -92,7 +92,7 @@ func (s *events) end(t *task) {
 
 // start makes a call whose task is reported before it ends: at once, or in a stream.
 func (x *exchange) start(m *message) {
-	call := x.d.executor.Start(x.r.Context(), x.call)
+	call := x.Start(x.r.Context(), x.call)
 	reference, begun := call.Begun()
 	if !begun {
 		result, event, err := call.Ended()
@@ -144,7 +144,7 @@ func (x *exchange) subscribe() {
 		x.fail(in.wrong)
 		return
 	}
-	r, err := x.d.executor.Record(x.r.Context(), x.call, id)
+	r, err := x.Record(x.r.Context(), x.call, id)
 	switch {
 	case err != nil:
 		x.unfound(err)
@@ -175,7 +175,7 @@ func (x *exchange) follow(r *execute.Record) {
 		case <-alive.C:
 			s.alive()
 		case <-ask.C:
-			now, err := x.d.executor.Record(x.r.Context(), x.call, r.ID)
+			now, err := x.Record(x.r.Context(), x.call, r.ID)
 			if err != nil { // such as a PAT that has ended
 				x.Refusal = refusalOf(err)
 				return

@@ -27,7 +27,7 @@ func (x *exchange) asked() (execute.Record, bool) {
 		x.fail(in.wrong)
 		return execute.Record{}, false
 	}
-	r, err := x.d.executor.Record(x.r.Context(), x.call, id)
+	r, err := x.Record(x.r.Context(), x.call, id)
 	if err != nil {
 		x.unfound(err)
 	}
@@ -70,7 +70,7 @@ func (x *exchange) listTasks() {
 	var page execute.RecordPage
 	if !none {
 		var err error
-		page, err = x.d.executor.Records(x.r.Context(), x.call, q)
+		page, err = x.Records(x.r.Context(), x.call, q)
 		switch {
 		case errors.Is(err, execute.ErrNoRecord):
 			x.fail(wrongMember("/pageToken", "was not given to this agent"))

@@ -88,7 +88,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	}
 	a.skill = skill.New(skill.Config{
 		Door: Name, ID: s.ID, Address: set.Address, Serving: func() *service.Service { return door.Serving(d.Services(), s.ID) },
-		Host: d.Host, API: d.API, Agreements: d.Agreements, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
+		Host: d.Host, API: d.API, Shed: d.Shed, Memory: d.Memory, Now: d.Now, Log: d.Log,
 		HTTP: set.HTTP, Clear: set.Clear,
 	})
 	return a, a.runtime.Resources().Add(a.skill.Skill())

@@ -78,7 +78,7 @@ func cardPath(s *service.Definition) string {
 }
 
 // Serve answers GET and HEAD.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -121,7 +121,7 @@ func (d *Door) documents(s *service.Definition) (map[string]document, error) {
 	})
 }
 
-func refused(w http.ResponseWriter, v *door.Visit, f *reason.Refusal) {
+func refused(w http.ResponseWriter, v *door.Request, f *reason.Refusal) {
 	v.Refusal = f
 	wire.WriteHeader(w.Header(), f, v.Service.Issuer)
 	w.WriteHeader(f.Status())

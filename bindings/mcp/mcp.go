@@ -56,7 +56,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 
 // A request is one message, as far as it was read.
 type request struct {
-	*door.Visit
+	*door.Request
 	jsonrpc.Message
 	revision revision
 	token    string
@@ -73,10 +73,10 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 }
 
 // Serve answers one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h["Cache-Control"] = noStore
-	q := &request{Visit: v, header: r.Header, revision: revisionOf(r.Header)}
+	q := &request{Request: v, header: r.Header, revision: revisionOf(r.Header)}
 	a := &answer{ResponseWriter: w, request: q, stream: wantsStream(r.Header)}
 	if !a.admitted(r) {
 		return

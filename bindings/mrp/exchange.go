@@ -72,7 +72,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	of := fairqueue.Party{Name: sender.String(), Stranger: true}
 	if key, err := keys.New(sender.Public()); err == nil {
-		of.Stranger = a.d.Executor.StrangerKey(ctx, a.service, key.Thumbprint())
+		of.Stranger = a.d.Host.Unapproved(ctx, a.service, key.Thumbprint())
 	}
 	return of
 }

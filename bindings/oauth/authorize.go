@@ -62,12 +62,12 @@ type question struct {
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
-	x.asked, err = d.consents.Ask(q.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
+	x.asked, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
 	if err != nil {
 		x.unasked(err)
 		return nil
 	}
-	if x.shown, err = x.page.Shown(q.Context(), x.asked); err != nil {
+	if x.shown, err = x.page.Shown(q.r.Context(), x.asked); err != nil {
 		x.refuse(err)
 		return nil
 	}
@@ -113,7 +113,7 @@ func (x *question) unasked(err error) {
 
 // ask answers GET /oauth/authorize: the page that asks the person. RFC 6749 4.1.1.
 func (d *Door) ask(q *request) {
-	values, err := url.ParseQuery(q.URL.RawQuery)
+	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err == nil {
 		err = once(values)
 	} else {
@@ -167,7 +167,7 @@ func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 // decide answers POST /oauth/authorize: what the person decided.
 func (d *Door) decide(q *request) {
 	p := d.page(q.Service.Definition)
-	if site := q.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		q.failPage(p, &consent.Error{Code: consent.AccessDenied, Description: "Only this page itself can send its form."})
 		return
 	}
@@ -205,9 +205,9 @@ func (d *Door) decide(q *request) {
 		x.show(false, "Please agree, or leave.")
 		return
 	}
-	step, err := d.consents.Agree(q.Context(), q.AgreeCall(), x.asked, consent.Decision{
+	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.asked, consent.Decision{
 		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
-		UserAgent: q.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
+		UserAgent: q.r.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
 		Seed: x.seed(ticket, form["scope"]),
 	})
 	x.agreed(step, err)
@@ -241,7 +241,7 @@ func (d *Door) wait(q *request) {
 		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent of this browser waits here."})
 		return
 	}
-	step, err := d.consents.Wait(q.Context(), q.AgreeCall(), q.URL.Query().Get("id"), digestOf(browser))
+	step, err := d.consents.Wait(q.r.Context(), q.AgreeCall(), q.r.URL.Query().Get("id"), digestOf(browser))
 	if err != nil {
 		x := &question{request: q, page: p}
 		if step.RedirectURI != "" {
@@ -317,7 +317,7 @@ func (q *request) writePage(status int, body []byte, redirectURI string) {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Frame-Options", "DENY")
 	q.w.WriteHeader(status)
-	if q.Method != http.MethodHead {
+	if q.r.Method != http.MethodHead {
 		_, _ = q.w.Write(body)
 	}
 }
@@ -334,7 +334,7 @@ func (q *request) cookieName() string {
 
 // cookie returns the value that identifies the browser; empty: it has sent none.
 func (q *request) cookie() string {
-	list := q.CookiesNamed(q.cookieName())
+	list := q.r.CookiesNamed(q.cookieName())
 	if len(list) != 1 {
 		return ""
 	}

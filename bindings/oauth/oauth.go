@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/uimgate/uimgate/bindings/mcp"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/page"
@@ -29,10 +28,9 @@ const maxForm = 64 << 10 // bytes of a body
 
 // A Door answers at the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
 type Door struct {
-	consents   *consent.Service
-	agreements *agree.Service
-	documents  *fetch.Client
-	pages      door.Cache[*page.Consent]
+	consents  *consent.Service
+	documents *fetch.Client
+	pages     door.Cache[*page.Consent]
 }
 
 // Name implements door.Module.
@@ -40,7 +38,7 @@ func (d *Door) Name() string { return "oauth" }
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.consents, d.agreements, d.documents = p.Consents, p.Agreements, p.Documents
+	d.consents, d.documents = p.Consents, p.Documents
 	if d.documents == nil { // client-ID metadata documents
 		d.documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}
@@ -83,15 +81,15 @@ func (d *Door) Route(s *service.Definition, path string) string {
 
 // A request is one request, with what it is answered by.
 type request struct {
-	*door.Visit
-	*http.Request
+	*door.Request
+	r    *http.Request
 	w    http.ResponseWriter
 	back page.Link // for the error page; zero: no link
 }
 
 // Serve answers one request.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
-	q := &request{Visit: v, Request: r, w: w}
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
+	q := &request{Request: v, r: r, w: w}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	route := d.Route(v.Service.Definition, r.URL.Path)
@@ -144,7 +142,7 @@ func (q *request) answer(status int, v any) {
 	}
 	q.w.Header().Set("Content-Type", "application/json")
 	q.w.WriteHeader(status)
-	if q.Method != http.MethodHead {
+	if q.r.Method != http.MethodHead {
 		_, _ = q.w.Write(body)
 	}
 }
@@ -200,11 +198,11 @@ func ascii(s string) string {
 
 // readForm reads the body of a request as a form.
 func readForm(q *request) (url.Values, error) {
-	kind, _, err := mime.ParseMediaType(q.Header.Get("Content-Type"))
-	if err != nil || kind != "application/x-www-form-urlencoded" || q.Header.Get("Content-Encoding") != "" {
+	kind, _, err := mime.ParseMediaType(q.r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" || q.r.Header.Get("Content-Encoding") != "" {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must be a form: application/x-www-form-urlencoded.")
 	}
-	body, err := wire.ReadBody(q.Request, min(maxForm, q.Service.MaxBody))
+	body, err := wire.ReadBody(q.r, min(maxForm, q.Service.MaxBody))
 	if err != nil {
 		return nil, err
 	}

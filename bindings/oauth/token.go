@@ -25,12 +25,12 @@ func (d *Door) token(q *request) {
 	var tokens consent.Tokens
 	switch grant.Get("grant_type") {
 	case codeGrant:
-		tokens, err = d.consents.Exchange(q.Context(), q.AgreeCall(), consent.CodeRequest{
+		tokens, err = d.consents.Exchange(q.r.Context(), q.AgreeCall(), consent.CodeRequest{
 			Code: grant.Get("code"), RedirectURI: grant.Get("redirect_uri"), ClientID: grant.Get("client_id"),
 			Verifier: grant.Get("code_verifier"), Resource: grant.Get("resource"),
 		}, fetch)
 	case refreshGrant:
-		tokens, err = d.consents.Refresh(q.Context(), q.AgreeCall(), consent.RefreshRequest{
+		tokens, err = d.consents.Refresh(q.r.Context(), q.AgreeCall(), consent.RefreshRequest{
 			Token: grant.Get("refresh_token"), ClientID: grant.Get("client_id"), Scope: grant.Get("scope"), Resource: grant.Get("resource"),
 		})
 	case jwtGrant:
@@ -60,7 +60,7 @@ func (d *Door) token(q *request) {
 
 // parameters reads a form that has every parameter once.
 func (q *request) parameters() (url.Values, error) {
-	if _, sent := q.Header["Authorization"]; sent {
+	if _, sent := q.r.Header["Authorization"]; sent {
 		return nil, &consent.Error{Code: consent.InvalidClient, Description: "Clients are public here: send no Authorization."}
 	}
 	form, err := readForm(q)
@@ -75,7 +75,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
 		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
 	}
-	return d.agreements.Issue(q.Context(), q.AgreeCall(), func() (pat.IssueRequest, error) {
+	return q.Issue(q.r.Context(), func() (pat.IssueRequest, error) {
 		r, err := pat.IssueRequestOf(grant.Get("assertion"))
 		if scope := strings.Fields(grant.Get("scope")); len(scope) > 0 && !slices.Contains(scope, pat.WholeScope(q.Service.Issuer)) {
 			r.Scope = scope
@@ -86,7 +86,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 
 // register answers POST /oauth/register. RFC 7591 3.
 func (d *Door) register(q *request) {
-	tree, err := wire.ReadObject(q.Request, min(maxForm, q.Service.MaxBody))
+	tree, err := wire.ReadObject(q.r, min(maxForm, q.Service.MaxBody))
 	if err != nil {
 		if f, ok := errors.AsType[*reason.Refusal](err); ok && f.Reason == reason.MalformedRequest {
 			err = &consent.Error{Code: consent.InvalidClientMetadata, Description: f.Message}
@@ -94,7 +94,7 @@ func (d *Door) register(q *request) {
 		q.fail(err)
 		return
 	}
-	client, err := d.consents.Register(q.Context(), q.AgreeCall(), tree)
+	client, err := d.consents.Register(q.r.Context(), q.AgreeCall(), tree)
 	if err != nil {
 		q.fail(err)
 		return
@@ -118,10 +118,10 @@ func (d *Door) revoke(q *request) {
 	}
 	mine := false
 	if err == nil {
-		mine, err = d.consents.Revoke(q.Context(), q.AgreeCall(), form.Get("token"))
+		mine, err = d.consents.Revoke(q.r.Context(), q.AgreeCall(), form.Get("token"))
 	}
 	if err == nil && !mine {
-		err = d.agreements.Revoke(q.Context(), q.AgreeCall(), form.Get("token"))
+		err = q.Revoke(q.r.Context(), form.Get("token"))
 	}
 	if err != nil {
 		q.fail(err)

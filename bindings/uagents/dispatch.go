@@ -17,7 +17,7 @@ import (
 
 // An exchange is an envelope that was accepted, and what answering it needs: nothing of how it came, nor of how its answers go.
 type exchange struct {
-	*door.Visit
+	*door.Request
 	d      *Door
 	r      *http.Request // for its context and its header alone
 	header http.Header   // beside the answer

@@ -81,7 +81,7 @@ func (x *exchange) issue() (pat.Issuance, error) {
 	if err := x.known(); err != nil {
 		return pat.Issuance{}, err
 	}
-	issued, err := x.d.agreements.Issue(x.r.Context(), x.AgreeCall(), func() (pat.IssueRequest, error) {
+	issued, err := x.Issue(x.r.Context(), func() (pat.IssueRequest, error) {
 		return pat.IssueRequest{Evidence: agreement.Evidence{Envelope: x.raw, Target: x.settings().Address}}, nil
 	})
 	if err != nil {

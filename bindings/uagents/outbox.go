@@ -98,9 +98,9 @@ func (x *submission) postpone() {
 		x.fail(f)
 		return
 	}
-	visit := *x.Visit
-	visit.Outcome = door.Outcome{}
-	m.exchange = exchange{Visit: &visit, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}
+	request := *x.Request
+	request.Outcome = door.Outcome{}
+	m.exchange = exchange{Request: &request, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}
 	o.tallies.queued(x.Service.ID, 1)
 	o.pending.Add(1)
 	o.queue <- m // there is room, since it has a place
@@ -284,5 +284,5 @@ func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 
 // stranger reports whether the operator has not approved the sender.
 func (x *exchange) stranger(ctx context.Context) bool {
-	return x.d.executor.Stranger(ctx, x.Service.ID, pat.Principal(x.Sender))
+	return x.Unapproved(ctx, pat.Principal(x.Sender))
 }

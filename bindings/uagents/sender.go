@@ -61,7 +61,7 @@ func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("pat", false)
 	malformed := m.Done()
-	issued, err := x.d.agreements.Renew(x.r.Context(), x.AgreeCall(), func() (pat.RenewRequest, error) {
+	issued, err := x.Renew(x.r.Context(), func() (pat.RenewRequest, error) {
 		if malformed != nil {
 			return pat.RenewRequest{}, malformed
 		}

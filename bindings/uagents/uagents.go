@@ -16,9 +16,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/uagents/agreement"
 	"github.com/uimgate/uimgate/bindings/uagents/almanac"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
-	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -44,11 +42,9 @@ const (
 
 // A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
 type Door struct {
-	executor   *execute.Executor
-	agreements *agree.Service
-	keys       *Keys
-	now        func() time.Time
-	services   func() []*service.Service
+	keys     *Keys
+	now      func() time.Time
+	services func() []*service.Service
 
 	outbox    *outbox
 	registry  *almanac.Registry
@@ -76,7 +72,7 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	if !ok {
 		return errNoRegistrations
 	}
-	d.executor, d.agreements, d.now, d.services = p.Executor, p.Agreements, p.Now, p.Services
+	d.now, d.services = p.Now, p.Services
 	d.keys = NewKeys(func(service string) (string, error) {
 		seed, err := p.Data.Seed(Name, service)
 		return seed.Reveal(), err
@@ -125,9 +121,9 @@ type submission struct {
 }
 
 // Serve answers one request, with its checks in the order of the reference implementation.
-func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Visit) {
+func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
-	x := &submission{exchange{Visit: v, d: d, r: r, header: h, goodFor: goodFor}, w}
+	x := &submission{exchange{Request: v, d: d, r: r, header: h, goodFor: goodFor}, w}
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", "GET, POST, OPTIONS")
 	h.Set("Access-Control-Allow-Headers", "*")

@@ -23,7 +23,7 @@ func (greeter) Route(_ *service.Definition, path string) string {
 	return ""
 }
 
-func (greeter) Serve(w http.ResponseWriter, _ *http.Request, v *door.Visit) {
+func (greeter) Serve(w http.ResponseWriter, _ *http.Request, v *door.Request) {
 	fmt.Fprintf(w, "hello from %s", v.Service.ID)
 }
 
@@ -34,7 +34,7 @@ func Example() {
 	for _, d := range door.Of[door.Door]([]door.Module{m}) {
 		fmt.Println(d.Route(shop.Definition, "/hello"))
 		w := httptest.NewRecorder()
-		d.Serve(w, httptest.NewRequest(http.MethodGet, "/hello", nil), &door.Visit{Service: shop})
+		d.Serve(w, httptest.NewRequest(http.MethodGet, "/hello", nil), &door.Request{Service: shop})
 		fmt.Println(w.Body)
 	}
 	// Output:

@@ -7,6 +7,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/pat"
+	"github.com/uimgate/uimgate/pat/keys"
 )
 
 // A Host carries out what an agent requests in a message, for doors that do not take requests over HTTP. It bounds, logs, counts and
@@ -23,6 +24,8 @@ type Host interface {
 	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issuance, error)
 	// Execute calls an intent. The caller owns the output. UIM core 3.2.
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
+	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to.
+	Unapproved(ctx context.Context, service string, key keys.ID) bool
 }
 
 // A Call holds the parts of a call in a message.

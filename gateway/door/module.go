@@ -12,9 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/consent"
-	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/fetch"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -76,11 +74,9 @@ type Opener interface {
 
 // A Process is what a Module works with.
 type Process struct {
-	Host       Host
-	API        http.Handler // of the public listener
-	Executor   *execute.Executor
-	Agreements *agree.Service
-	Consents   *consent.Service
+	Host     Host
+	API      http.Handler // of the public listener
+	Consents *consent.Service
 	// Services returns those that are served now. Sole reports whether no other process serves them.
 	Services func() []*service.Service
 	Sole     bool

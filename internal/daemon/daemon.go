@@ -209,9 +209,9 @@ func (p *process) build(ctx context.Context) error {
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
-		Host: p.server, API: p.server.Handler(), Executor: p.executor, Agreements: p.agreements, Consents: p.consents,
+		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,
 		Services: func() []*service.Service { return p.directory.Current().Services() }, Sole: p.config.Store.Engine == config.SQLite,
-		Config: p.config, Data: p.data, Keys: p.keys, State: p.store, Listen: p.listenBeside, Certificate: p.certificate(), Memory: bodies,
+		Config: p.config, Data: p.data, Keys: p.keys, State: p.store,
 		Shed: p.metrics.Shed, DrainTimeout: func() time.Duration { return p.live.Load().drain }, Metrics: p.metrics.Registry(), Now: p.Now,
 		Log: p.Log, Version: p.Version,
 	})

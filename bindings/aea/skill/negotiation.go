@@ -4,13 +4,9 @@ import (
 	"context"
 	"strconv"
 
-	"go.uber.org/zap"
-
 	"github.com/uimgate/uimgate/bindings/aea/agreement"
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
-	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -182,13 +178,14 @@ func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) 
 
 // agreed answers an acceptance that is signed with a PAT.
 func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.FIPAMessage, error) {
-	if err := t.confidential(); err != nil {
-		return protocol.FIPAMessage{}, err
-	}
 	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	issued, err := t.Agreements.Issue(ctx, t.agreeCall(), t.acceptance)
+	signed, err := t.acceptance()
+	if err != nil {
+		return protocol.FIPAMessage{}, err
+	}
+	issued, err := t.Host.Agree(ctx, t.origin(t.Message), signed)
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
@@ -220,27 +217,11 @@ func (t *turn) acceptance() (pat.IssueRequest, error) {
 
 // renewed answers with the successor of a PAT of the sender's own.
 func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, error) {
-	if err := t.confidential(); err != nil {
+	issued, err := t.Host.Renew(ctx, t.origin(t.Message), pat.RenewRequest{Token: old})
+	if err != nil {
 		return protocol.FIPAMessage{}, err
-	}
-	issued, err := t.Agreements.Renew(ctx, t.agreeCall(), func() (pat.RenewRequest, error) {
-		claims, err := t.of.Verifier.Verify(ctx, old, t.Now())
-		if err == nil && string(claims.Subject) != t.Sender {
-			return pat.RenewRequest{}, notYours()
-		}
-		return pat.RenewRequest{Token: old}, nil // Renew reports any problem with it
-	})
-	switch {
-	case err != nil:
-		return protocol.FIPAMessage{}, err
-	case string(issued.Claims.Subject) != t.Sender: // it had expired, within the grace
-		return protocol.FIPAMessage{}, notYours()
 	}
 	return t.tells(protocol.FIPAInform, issued), nil
-}
-
-func notYours() error {
-	return reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
 }
 
 // tells is a message with a PAT.
@@ -248,25 +229,5 @@ func (t *turn) tells(by protocol.Performative, issued pat.Issuance) protocol.FIP
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),
 		"agreement_id": string(issued.AgreementID), "execute_url": t.of.At("/api/intents/execute"),
-	}}
-}
-
-// confidential refuses to send a PAT over a connection that others can read.
-func (t *turn) confidential() error {
-	if !t.Confidential && !t.Clear {
-		return reason.InsufficientPermissions.Refusal("PATs are not sent over a connection that others can read.")
-	}
-	return nil
-}
-
-// agreeCall returns the call of a message.
-func (t *turn) agreeCall() agree.Call {
-	return agree.Call{Service: t.of, From: t.Sender, Observe: func(e *agree.Event) {
-		fields := append(record.AgreementFields(e), zap.String("door", t.Door), zap.String("service", t.of.ID))
-		if e.Reason != "" { // of strangers there may be any number
-			t.Log.Debug("negotiation", append(fields, zap.String("reason", string(e.Reason)))...)
-			return
-		}
-		t.Log.Info("negotiation", fields...)
 	}}
 }

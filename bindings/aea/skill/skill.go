@@ -17,7 +17,6 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
-	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/limit"
@@ -33,17 +32,16 @@ var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
 // A Config is what a Skill is built on. All of it is required but HTTP and Clear.
 type Config struct {
-	Door       string                  // name of the door, for logs, metrics, audit records and idempotency keys
-	ID         string                  // of the service
-	Address    string                  // of the service among agents
-	Serving    func() *service.Service // as it is served at the moment; nil where it is not any more
-	Host       door.Host               // carries out calls
-	API        http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
-	Agreements *agree.Service
-	Shed       func(reason.Cause) // counts what the skill itself refuses because there is too much to do
-	Memory     *membudget.Budget  // calls are read within it
-	Now        func() time.Time
-	Log        *zap.Logger
+	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
+	ID      string                  // of the service
+	Address string                  // of the service among agents
+	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
+	Host    door.Host               // carries out calls
+	API     http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
+	Shed    func(reason.Cause)      // counts what the skill itself refuses because there is too much to do
+	Memory  *membudget.Budget       // calls are read within it
+	Now     func() time.Time
+	Log     *zap.Logger
 	// HTTP: requests of the protocol http are answered.
 	HTTP bool
 	// Clear: PATs are also sent over connections that others can read.

@@ -37,7 +37,7 @@ func opened(t *testing.T, settings string, change ...func(*skill.Config, *gatete
 	}
 	c := skill.Config{
 		Door: "aea", ID: "default", Address: s.address, Serving: func() *service.Service { return g.Directory.Current().Service("default") },
-		Host: g.Host, API: g.Handler, Agreements: g.Agreements, Shed: g.Metrics.Shed, Memory: g.Memory, Now: g.Now, Log: g.Log, HTTP: true,
+		Host: g.Host, API: g.Handler, Shed: g.Metrics.Shed, Memory: g.Memory, Now: g.Now, Log: g.Log, HTTP: true,
 	}
 	for _, f := range change {
 		f(&c, g)

@@ -198,7 +198,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	})
 	g.Handler, g.Host = server.Handler(), server
 	g.Must(door.Provision(t.Context(), g.Modules, door.Process{
-		Host: server, API: g.Handler, Executor: g.Executor, Agreements: g.Agreements, Consents: g.Consents,
+		Host: server, API: g.Handler, Consents: g.Consents,
 		Services: func() []*service.Service { return g.Directory.Current().Services() }, Sole: true,
 		Config: cfg, Data: data, Keys: g.Keys, State: g.Store, Listen: g.bind, Documents: g.Documents, Memory: g.Memory, Shed: g.Metrics.Shed,
 		DrainTimeout: func() time.Duration { return cfg.Server.DrainTimeout }, Metrics: prometheus.NewRegistry(), Now: g.Now, Log: g.Log,

@@ -1,0 +1,127 @@
+package door
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/uimgate/uimgate/gateway/agree"
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/reason"
+	"github.com/uimgate/uimgate/pat"
+)
+
+// A Request is one HTTP request to a Door, as the listener received it. Its methods carry out what the agent requests, as those of a Host
+// do for doors that take messages.
+type Request struct {
+	Service *service.Service        // that the request is for
+	Serving func() *service.Service // the same with its current configuration; it returns nil once the service is not served
+	// RequestID identifies the request in the log.
+	RequestID execute.RequestID
+	Caller    service.Caller
+	Address   string // that the limits on requests of one client count under
+	// Later records the outcome of an answer that is sent after the request has ended. It is called at most once, then.
+	Later func(Delivery)
+	Pipeline
+	Outcome
+}
+
+// A Pipeline carries out requests, whichever door they came through. Doors reach it by the methods of a Request.
+type Pipeline struct {
+	executor   *execute.Executor
+	agreements *agree.Service
+}
+
+// NewPipeline makes a Pipeline.
+func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeline{x, a} }
+
+// Call returns a call of this request, still without token and body.
+func (q *Request) Call(name string, r *http.Request) execute.Call {
+	return execute.Call{
+		Door: name, Service: q.Serving, Caller: q.Caller, RequestID: q.RequestID,
+		Traceparent: execute.ContinueTrace(r.Header.Get("Traceparent")),
+		Observe:     func(e *execute.Event) { q.Event = e },
+	}
+}
+
+// About returns what a refusal states about this request.
+func (q *Request) About(f *reason.Refusal) wire.About {
+	return wire.About{RequestID: string(q.RequestID), HelpURL: q.Service.HelpURL(f.Reason)}
+}
+
+// AgreeCall returns what agree and consent count and record this request under.
+func (q *Request) AgreeCall() agree.Call {
+	return agree.Call{Service: q.Service, From: q.Address, Observe: func(e *agree.Event) { q.Agreement = e }}
+}
+
+// Issue makes an agreement and issues its PAT. read is called once the caller is within its limits. See agree.Service.Issue.
+func (q *Request) Issue(ctx context.Context, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
+	return q.agreements.Issue(ctx, q.AgreeCall(), read)
+}
+
+// Renew issues the successor of a PAT. See agree.Service.Renew.
+func (q *Request) Renew(ctx context.Context, read func() (pat.RenewRequest, error)) (pat.Issuance, error) {
+	return q.agreements.Renew(ctx, q.AgreeCall(), read)
+}
+
+// Revoke revokes a PAT. See agree.Service.Revoke.
+func (q *Request) Revoke(ctx context.Context, token string) error {
+	return q.agreements.Revoke(ctx, q.AgreeCall(), token)
+}
+
+// Identify verifies the PAT of a call before the door reads the body, and returns its claims. A client whose PAT is accepted keeps its
+// connection when there are too many, and gets memory for the body. See execute.Executor.Identify.
+func (q *Request) Identify(r *http.Request, c *execute.Call) (*pat.Claims, error) {
+	claims, err := q.executor.Identify(r.Context(), c)
+	if err == nil {
+		Accepted(r)
+	}
+	return claims, err
+}
+
+// Execute makes a call. The caller owns the output. See execute.Executor.Execute.
+func (p Pipeline) Execute(ctx context.Context, c execute.Call) (execute.Result, error) {
+	result, err := p.executor.Execute(ctx, c)
+	if err != nil {
+		return result, err
+	}
+	output := slices.Clone(result.Output)
+	result.Sent()
+	result.Output = output
+	return result, nil
+}
+
+// Start begins a call that ends later. See execute.Executor.Start.
+func (p Pipeline) Start(ctx context.Context, c execute.Call) *execute.StartedCall {
+	return p.executor.Start(ctx, c)
+}
+
+// Record returns the record of a call. See execute.Executor.Record.
+func (p Pipeline) Record(ctx context.Context, c execute.Call, id string) (execute.Record, error) {
+	return p.executor.Record(ctx, c, id)
+}
+
+// RecordOf returns the record of the call with an idempotency key. See execute.Executor.RecordOf.
+func (p Pipeline) RecordOf(ctx context.Context, c execute.Call, key execute.IdempotencyKey) (execute.Record, error) {
+	return p.executor.RecordOf(ctx, c, key)
+}
+
+// Records returns a page of the records of an agent's calls. See execute.Executor.Records.
+func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQuery) (execute.RecordPage, error) {
+	return p.executor.Records(ctx, c, r)
+}
+
+// Unapproved reports whether the operator has not approved a principal. See execute.Executor.Unapproved.
+func (q *Request) Unapproved(ctx context.Context, of pat.Principal) bool {
+	return q.executor.Stranger(ctx, q.Service.ID, of)
+}
+
+// Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.
+func Accepted(r *http.Request) {
+	membudget.Of(r.Context()).Known()
+	connlimit.Of(r.Context()).Keep()
+}
