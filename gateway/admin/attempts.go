@@ -23,7 +23,7 @@ const (
 // attempts remember who sent wrong admin tokens. They are safe for concurrent use.
 type attempts struct {
 	mu    sync.Mutex
-	known *cache.Cache[netip.Prefix, attempt]
+	known *cache.Cache[string, attempt]
 }
 
 // An attempt is the last of one address.
@@ -33,7 +33,7 @@ type attempt struct {
 }
 
 func newAttempts() *attempts {
-	return &attempts{known: cache.New(cache.Options[netip.Prefix, attempt]{Max: maxAddresses, SinceWrite: attemptsKept})}
+	return &attempts{known: cache.New(cache.Options[string, attempt]{Max: maxAddresses, SinceWrite: attemptsKept})}
 }
 
 // bucketOf is what attempts are counted under: an IPv4 address, or an IPv6 /64.
@@ -51,7 +51,7 @@ func bucketOf(address netip.Addr) netip.Prefix {
 
 // wait is how long an address is refused yet; 0: not at all.
 func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
-	last, _ := a.known.Get(from)
+	last, _ := a.known.Get(from.String())
 	return max(0, last.until.Sub(now))
 }
 
@@ -59,13 +59,13 @@ func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
 func (a *attempts) failed(from netip.Prefix, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	last, _ := a.known.Get(from)
+	last, _ := a.known.Get(from.String())
 	last.failures++
 	if over := last.failures - freeAttempts; over >= 0 {
 		last.until = now.Add(min(longestWait, firstWait<<min(over, 10)))
 	}
-	a.known.Set(from, last)
+	a.known.Set(from.String(), last)
 }
 
 // forget deletes the count of an address that sent the right token.
-func (a *attempts) forget(from netip.Prefix) { a.known.Remove(from) }
+func (a *attempts) forget(from netip.Prefix) { a.known.Remove(from.String()) }

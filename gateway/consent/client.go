@@ -102,18 +102,15 @@ func (d *documents) put(c Client, until, now time.Time) {
 
 // trustedClients are clients that approved agents consented for, as far as this process has seen.
 type trustedClients struct {
-	of *cache.Cache[clientOf, struct{}]
+	of *cache.Cache[[2]string, struct{}] // by service and id of the client
 }
 
-// A clientOf is a client at a service.
-type clientOf struct{ service, id string }
-
 func newTrustedClients() trustedClients {
-	return trustedClients{cache.New(cache.Options[clientOf, struct{}]{Max: mostTrusted})}
+	return trustedClients{cache.New(cache.Options[[2]string, struct{}]{Max: mostTrusted})}
 }
 
 func (t trustedClients) has(service, id string) bool {
-	_, ok := t.of.Get(clientOf{service, id})
+	_, ok := t.of.Get([2]string{service, id})
 	return ok
 }
 
@@ -123,7 +120,7 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 		return
 	}
 	if a, err := d.store.Agent(ctx, kept.Service, agent); err == nil && a.Approved {
-		d.trusted.of.Set(clientOf{kept.Service, kept.ClientID}, struct{}{})
+		d.trusted.of.Set([2]string{kept.Service, kept.ClientID}, struct{}{})
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 // changes its key.
 type agreedKeys struct {
 	agents Agents
-	known  *cache.Cache[pat.AgreementID, keys.Key]
+	known  *cache.Cache[string, keys.Key]
 }
 
 func newAgreedKeys(a Agents) *agreedKeys {
-	return &agreedKeys{a, cache.New(cache.Options[pat.AgreementID, keys.Key]{Max: 10_000})}
+	return &agreedKeys{a, cache.New(cache.Options[string, keys.Key]{Max: 10_000})}
 }
 
 // agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls have no proof.
@@ -29,7 +29,7 @@ func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error
 }
 
 func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.AgreementID) (keys.Key, error) {
-	if key, ok := k.known.Get(agreement); ok {
+	if key, ok := k.known.Get(string(agreement)); ok {
 		return key, nil
 	}
 	a, err := k.agents.Agreement(ctx, service, agreement)
@@ -42,6 +42,6 @@ func (k *agreedKeys) of(ctx context.Context, service string, agreement pat.Agree
 	if err != nil {
 		return keys.Key{}, err
 	}
-	k.known.Set(agreement, key)
+	k.known.Set(string(agreement), key)
 	return key, nil
 }

@@ -21,12 +21,7 @@ const (
 type standings struct {
 	agents  Agents
 	changes func() uint64
-	known   *cache.Cache[standingKey, approval]
-}
-
-type standingKey struct {
-	service string
-	record  pat.AgentID
+	known   *cache.Cache[[2]string, approval] // by service and agent
 }
 
 type approval struct {
@@ -40,16 +35,17 @@ const (
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
-	return &standings{a, changes, cache.New(cache.Options[standingKey, approval]{Max: maxStandings, SinceWrite: standingsKept})}
+	return &standings{a, changes, cache.New(cache.Options[[2]string, approval]{Max: maxStandings, SinceWrite: standingsKept})}
 }
 
 // approved reports whether a principal is approved; one without a record is not.
 func (s *standings) approved(ctx context.Context, service string, p pat.Principal) (bool, error) {
-	key, asOf := standingKey{service, p.Record()}, s.changes()
+	record, asOf := p.Record(), s.changes()
+	key := [2]string{service, string(record)}
 	if known, ok := s.known.Get(key); ok && known.asOf == asOf {
 		return known.approved, nil
 	}
-	agent, err := s.agents.Agent(ctx, service, key.record)
+	agent, err := s.agents.Agent(ctx, service, record)
 	if errors.Is(err, pat.ErrNotFound) {
 		return false, nil
 	} else if err != nil {
@@ -66,7 +62,7 @@ func (x *Executor) Stranger(ctx context.Context, service string, p pat.Principal
 	return err != nil || !approved
 }
 
-// StrangerKey is Stranger of the agent that a key belongs to.
+// UnapprovedKey is Stranger of the agent that a key belongs to.
 func (x *Executor) StrangerKey(ctx context.Context, service string, key keys.ID) bool {
 	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
 	return err != nil || x.Stranger(ctx, service, pat.Principal(owner))

@@ -15,13 +15,7 @@ import (
 // A suspension counts refused attempts at limits that the policy also forbids to exceed. Too many within one period of
 // the limit, and the agent is blocked until the operator undoes it. UIM core 4.5.
 type suspension struct {
-	attempts *cache.Cache[attemptKey, attempts]
-}
-
-type attemptKey struct {
-	service string
-	agent   pat.Principal
-	limit   string
+	attempts *cache.Cache[[2]string, attempts] // by service and agent, and limit
 }
 
 type attempts struct {
@@ -33,7 +27,7 @@ type attempts struct {
 const maxAttempts = 100_000
 
 func newSuspension() *suspension {
-	return &suspension{cache.New(cache.Options[attemptKey, attempts]{Max: maxAttempts})}
+	return &suspension{cache.New(cache.Options[[2]string, attempts]{Max: maxAttempts})}
 }
 
 // refused counts one attempt and reports whether the agent was blocked for it.
@@ -42,7 +36,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {
 		return false, nil
 	}
-	key := attemptKey{e.service.ID, e.claims.Principal(), full.ID}
+	key := [2]string{e.service.ID + " " + string(e.claims.Principal()), full.ID}
 	slot := periodNumber(full.Period, now)
 	seen := s.attempts.Update(key, func(old attempts, found bool) attempts {
 		if !found || old.slot != slot {

@@ -15,13 +15,13 @@ import (
 // terms are what one service grants to whom, before any call. They are what package pat issues by.
 type terms struct {
 	*Definition
-	past   []pat.Offer                             // policies offered before, to answer an agent that signed one of them
-	limits *cache.Cache[pat.TokenID, *limit.Limit] // by jti
+	past   []pat.Offer                        // policies offered before, to answer an agent that signed one of them
+	limits *cache.Cache[string, *limit.Limit] // by jti
 }
 
 // newTerms bounds what is kept of tokens: as many as are in use at once.
 func newTerms(d *Definition, past []pat.Offer) *terms {
-	return &terms{d, past, cache.New(cache.Options[pat.TokenID, *limit.Limit]{Max: 100_000})}
+	return &terms{d, past, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
 }
 
 // Past are the policies offered before.
@@ -189,7 +189,7 @@ func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period
 // tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed
 // returns the key of the agreement; it is called where the terms depend on the key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
-	if l, ok := t.limits.Get(c.ID); ok {
+	if l, ok := t.limits.Get(string(c.ID)); ok {
 		return l, nil
 	}
 	granted, _ := t.requested(c.Scope)
@@ -210,6 +210,6 @@ func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (ke
 		l := limit.OfToken(c.Limit)
 		own = &l
 	}
-	t.limits.Set(c.ID, own)
+	t.limits.Set(string(c.ID), own)
 	return own, nil
 }

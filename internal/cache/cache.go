@@ -6,7 +6,7 @@
 //	}
 //
 // The library behind it is generic, and every package with a field of one of its types would compile the whole of it again, for 5 s of
-// processor time. So this package alone instantiates it, for keys and values of any type, behind an interface.
+// processor time. So this package alone instantiates it, for three types of keys and for values of any type, behind an interface.
 package cache
 
 import (
@@ -14,8 +14,11 @@ import (
 	"time"
 )
 
+// A Key is the key of an entry: a text, a pair of them, or a digest. Convert or join what is something else.
+type Key interface{ string | [2]string | [32]byte }
+
 // Options are the bounds of a Cache.
-type Options[K comparable, V any] struct {
+type Options[K Key, V any] struct {
 	// Max is how many entries there may be, or how much they may weigh together where there is a Weigh. More are kept for a moment, until
 	// those used least are removed.
 	Max int
@@ -27,26 +30,35 @@ type Options[K comparable, V any] struct {
 }
 
 // A Cache keeps values by key. It is safe for concurrent use.
-type Cache[K comparable, V any] struct{ entries entries }
+type Cache[K Key, V any] struct{ entries entries[K] }
 
-// entries is the Cache without its types.
-type entries interface {
-	get(key any) (any, bool)
-	set(key, value any)
-	update(key any, to func(old any, found bool) any) any
-	remove(key any)
-	all() iter.Seq2[any, any]
+// entries is the Cache without the type of its values.
+type entries[K Key] interface {
+	get(key K) (any, bool)
+	set(key K, value any)
+	update(key K, to func(old any, found bool) any) any
+	remove(key K)
+	values() iter.Seq[any]
 	settle() int
 	stop()
 }
 
 // New makes an empty Cache. It panics if Max is less than 1.
-func New[K comparable, V any](o Options[K, V]) *Cache[K, V] {
-	b := bounds{most: o.Max, sinceWrite: o.SinceWrite, sinceUse: o.SinceUse}
+func New[K Key, V any](o Options[K, V]) *Cache[K, V] {
+	b := bounds[K]{most: o.Max, sinceWrite: o.SinceWrite, sinceUse: o.SinceUse}
 	if o.Weigh != nil {
-		b.weigh = func(key, value any) uint32 { return o.Weigh(as[K](key), as[V](value)) }
+		b.weigh = func(key K, value any) uint32 { return o.Weigh(key, as[V](value)) }
 	}
-	return &Cache[K, V]{newEntries(b)}
+	var made any
+	switch b := any(b).(type) {
+	case bounds[string]:
+		made = byText(b)
+	case bounds[[2]string]:
+		made = byPair(b)
+	case bounds[[32]byte]:
+		made = byDigest(b)
+	}
+	return &Cache[K, V]{made.(entries[K])} //nolint:errcheck,forcetypeassert // there are three types of keys
 }
 
 // as returns a value with its type again.
@@ -76,7 +88,7 @@ func (c *Cache[K, V]) Remove(key K) { c.entries.remove(key) }
 // Values returns all values, in no order.
 func (c *Cache[K, V]) Values() iter.Seq[V] {
 	return func(yield func(V) bool) {
-		for _, value := range c.entries.all() {
+		for value := range c.entries.values() {
 			if !yield(as[V](value)) {
 				return
 			}

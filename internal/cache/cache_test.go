@@ -1,6 +1,7 @@
 package cache_test
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,26 +12,24 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-type point struct{ x, y int }
-
 func TestWhatIsSetIsFoundUntilItIsRemoved(t *testing.T) {
 	t.Parallel()
-	c := cache.New(cache.Options[point, *string]{Max: 10})
-	if v, ok := c.Get(point{1, 2}); ok || v != nil {
+	c := cache.New(cache.Options[[2]string, *string]{Max: 10})
+	if v, ok := c.Get([2]string{"1", "2"}); ok || v != nil {
 		t.Errorf("an empty cache has %v", v)
 	}
 	text := "a"
-	c.Set(point{1, 2}, &text)
-	c.Set(point{2, 1}, nil)
-	if v, ok := c.Get(point{1, 2}); !ok || v != &text {
+	c.Set([2]string{"1", "2"}, &text)
+	c.Set([2]string{"2", "1"}, nil)
+	if v, ok := c.Get([2]string{"1", "2"}); !ok || v != &text {
 		t.Errorf("got %v, %t", v, ok)
 	}
-	if v, ok := c.Get(point{2, 1}); !ok || v != nil {
+	if v, ok := c.Get([2]string{"2", "1"}); !ok || v != nil {
 		t.Errorf("a value that is nil: got %v, %t", v, ok)
 	}
-	c.Remove(point{1, 2})
-	c.Remove(point{3, 3})
-	if _, ok := c.Get(point{1, 2}); ok {
+	c.Remove([2]string{"1", "2"})
+	c.Remove([2]string{"3", "3"})
+	if _, ok := c.Get([2]string{"1", "2"}); ok {
 		t.Error("a removed key is found")
 	}
 	if all := slices.Collect(c.Values()); len(all) != 1 || all[0] != nil {
@@ -61,17 +60,18 @@ func TestUpdatesOfOneKeyComeOneAfterTheOther(t *testing.T) {
 func TestNoMoreIsKeptThanTheBound(t *testing.T) {
 	t.Parallel()
 	const most = 100
-	for name, c := range map[string]*cache.Cache[int, string]{
-		"by number": cache.New(cache.Options[int, string]{Max: most}),
-		"by weight": cache.New(cache.Options[int, string]{Max: 10 * most, Weigh: func(n int, v string) uint32 {
-			if v != strconv.Itoa(n) {
-				t.Errorf("weighed %d and %q", n, v)
+	for name, c := range map[string]*cache.Cache[[32]byte, string]{
+		"by number": cache.New(cache.Options[[32]byte, string]{Max: most}),
+		"by weight": cache.New(cache.Options[[32]byte, string]{Max: 10 * most, Weigh: func(n [32]byte, v string) uint32 {
+			if n != sha256.Sum256([]byte(v)) {
+				t.Errorf("weighed %x and %q", n, v)
 			}
 			return 10
 		}}),
 	} {
 		for n := range 20 * most {
-			c.Set(n, strconv.Itoa(n))
+			text := strconv.Itoa(n)
+			c.Set(sha256.Sum256([]byte(text)), text)
 		}
 		if left := c.Settle(); left == 0 || left > most {
 			t.Errorf("%s: %d are left where %d may be", name, left, most)
@@ -82,19 +82,19 @@ func TestNoMoreIsKeptThanTheBound(t *testing.T) {
 
 func TestEntriesExpire(t *testing.T) {
 	t.Parallel()
-	kept := cache.New(cache.Options[int, int]{Max: 10, SinceWrite: time.Hour})
-	kept.Set(1, 1)
-	if _, ok := kept.Get(1); !ok {
+	kept := cache.New(cache.Options[string, int]{Max: 10, SinceWrite: time.Hour})
+	kept.Set("1", 1)
+	if _, ok := kept.Get("1"); !ok {
 		t.Error("an entry of an hour expired at once")
 	}
-	for name, o := range map[string]cache.Options[int, int]{
+	for name, o := range map[string]cache.Options[string, int]{
 		"since it was written": {Max: 10, SinceWrite: time.Nanosecond}, "since it was used": {Max: 10, SinceUse: time.Nanosecond},
 	} {
 		c := cache.New(o)
-		c.Set(1, 1)
+		c.Set("1", 1)
 		for began := time.Now(); time.Since(began) < time.Millisecond; { // the clock of a machine may be coarse
 		}
-		if _, ok := c.Get(1); ok {
+		if _, ok := c.Get("1"); ok {
 			t.Error(name + ": an expired entry is found")
 		}
 	}
@@ -107,14 +107,14 @@ func TestACacheWithoutABoundPanics(t *testing.T) {
 			t.Error("a cache without a bound was made")
 		}
 	}()
-	cache.New(cache.Options[int, int]{})
+	cache.New(cache.Options[string, int]{})
 }
 
 func TestValuesEndWhenTheLoopDoes(t *testing.T) {
 	t.Parallel()
-	c := cache.New(cache.Options[int, int]{Max: 10})
+	c := cache.New(cache.Options[string, int]{Max: 10})
 	for n := range 5 {
-		c.Set(n, n)
+		c.Set(strconv.Itoa(n), n)
 	}
 	seen := map[int]bool{}
 	for v := range c.Values() {

@@ -7,21 +7,32 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// bounds are Options without their types.
-type bounds struct {
+// bounds are Options without the type of the values.
+type bounds[K Key] struct {
 	most                 int
-	weigh                func(key, value any) uint32
+	weigh                func(key K, value any) uint32
 	sinceWrite, sinceUse time.Duration
 }
 
 // otterEntries are entries in the library's cache.
-type otterEntries struct{ of *otter.Cache[any, any] }
+type otterEntries[K Key] struct{ of *otter.Cache[K, any] }
 
-func newEntries(b bounds) entries {
+// These functions are the only ones that instantiate the library. A caller into which the compiler inlined one of them would do so, too.
+
+//go:noinline
+func byText(b bounds[string]) any { return newEntries(b) }
+
+//go:noinline
+func byPair(b bounds[[2]string]) any { return newEntries(b) }
+
+//go:noinline
+func byDigest(b bounds[[32]byte]) any { return newEntries(b) }
+
+func newEntries[K Key](b bounds[K]) entries[K] {
 	if b.most < 1 {
 		panic("cache: a Cache needs a bound")
 	}
-	o := otter.Options[any, any]{}
+	o := otter.Options[K, any]{}
 	if b.weigh != nil {
 		o.MaximumWeight, o.Weigher = uint64(b.most), b.weigh
 	} else {
@@ -29,29 +40,29 @@ func newEntries(b bounds) entries {
 	}
 	switch {
 	case b.sinceWrite > 0:
-		o.ExpiryCalculator = otter.ExpiryWriting[any, any](b.sinceWrite)
+		o.ExpiryCalculator = otter.ExpiryWriting[K, any](b.sinceWrite)
 	case b.sinceUse > 0:
-		o.ExpiryCalculator = otter.ExpiryAccessing[any, any](b.sinceUse)
+		o.ExpiryCalculator = otter.ExpiryAccessing[K, any](b.sinceUse)
 	}
-	return otterEntries{otter.Must(&o)}
+	return otterEntries[K]{otter.Must(&o)}
 }
 
-func (e otterEntries) get(key any) (any, bool) { return e.of.GetIfPresent(key) }
+func (e otterEntries[K]) get(key K) (any, bool) { return e.of.GetIfPresent(key) }
 
-func (e otterEntries) set(key, value any) { e.of.Set(key, value) }
+func (e otterEntries[K]) set(key K, value any) { e.of.Set(key, value) }
 
-func (e otterEntries) update(key any, to func(old any, found bool) any) any {
+func (e otterEntries[K]) update(key K, to func(old any, found bool) any) any {
 	value, _ := e.of.Compute(key, func(old any, found bool) (any, otter.ComputeOp) { return to(old, found), otter.WriteOp })
 	return value
 }
 
-func (e otterEntries) remove(key any) { e.of.Invalidate(key) }
+func (e otterEntries[K]) remove(key K) { e.of.Invalidate(key) }
 
-func (e otterEntries) all() iter.Seq2[any, any] { return e.of.All() }
+func (e otterEntries[K]) values() iter.Seq[any] { return e.of.Values() }
 
-func (e otterEntries) settle() int {
+func (e otterEntries[K]) settle() int {
 	e.of.CleanUp()
 	return e.of.EstimatedSize()
 }
 
-func (e otterEntries) stop() { e.of.StopAllGoroutines() }
+func (e otterEntries[K]) stop() { e.of.StopAllGoroutines() }

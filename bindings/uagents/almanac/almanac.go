@@ -38,12 +38,7 @@ var ErrAnswer = errors.New("the Almanac answered something else")
 // A Client asks Almanacs of the operator's choice, at any address. It is safe for concurrent use.
 type Client struct {
 	fetch *fetch.Client
-	known *cache.Cache[question, record]
-}
-
-type question struct {
-	base string
-	of   identity.Address
+	known *cache.Cache[[2]string, record] // by base and address
 }
 
 type record struct {
@@ -55,13 +50,13 @@ type record struct {
 func NewClient() *Client {
 	return &Client{
 		fetch: fetch.New(fetch.Options{AllowInsecure: true, Timeout: asking}),
-		known: cache.New(cache.Options[question, record]{Max: maxRemembered, Weigh: weight, SinceWrite: remembered}),
+		known: cache.New(cache.Options[[2]string, record]{Max: maxRemembered, Weigh: weight, SinceWrite: remembered}),
 	}
 }
 
 // weight is about how many bytes an answer holds.
-func weight(q question, r record) uint32 {
-	n := perRecord + len(q.base) + len(q.of)
+func weight(key [2]string, r record) uint32 {
+	n := perRecord + len(key[0]) + len(key[1])
 	for _, e := range r.endpoints {
 		n += len(e.URL)
 	}
@@ -74,19 +69,21 @@ func (c *Client) Close() { c.fetch.Close() }
 // Endpoints returns the endpoints of an agent in the Almanac at a base URL, at most a minute old; it may return none. It leaves out
 // invalid endpoints.
 func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
-	q := question{base, of}
-	r, known := c.known.Get(q)
+	key := [2]string{base, string(of)}
+	r, known := c.known.Get(key)
 	if !known {
-		r.endpoints, r.err = c.ask(ctx, q)
+		r.endpoints, r.err = c.ask(ctx, base, of)
 		if ctx.Err() == nil {
-			c.known.Set(q, r)
+			c.known.Set(key, r)
 		}
 	}
 	return r.endpoints, r.err
 }
 
 // Forget drops the cached answer: the agent is not at the endpoint any more.
-func (c *Client) Forget(base string, of identity.Address) { c.known.Remove(question{base, of}) }
+func (c *Client) Forget(base string, of identity.Address) {
+	c.known.Remove([2]string{base, string(of)})
+}
 
 // A Said is an agent's statement about itself.
 type Said struct {
@@ -122,9 +119,9 @@ func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, a
 
 func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// say posts an agent's statement about itself.
-func (c *Client) say(ctx context.Context, url string, key identity.Key, said strictjson.Object) error {
-	body, err := Attest(key, said)
+// post posts an agent's statement about itself.
+func (c *Client) say(ctx context.Context, url string, key identity.Key, statement strictjson.Object) error {
+	body, err := Attest(key, statement)
 	if err != nil {
 		return err
 	}
@@ -140,9 +137,9 @@ func (c *Client) say(ctx context.Context, url string, key identity.Key, said str
 	return nil
 }
 
-func (c *Client) ask(ctx context.Context, q question) ([]delivery.Endpoint, error) {
+func (c *Client) ask(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
 	answer, err := c.fetch.Do(ctx, fetch.Request{
-		Method: http.MethodGet, URL: q.base + Path + "/agents/" + string(q.of), Header: http.Header{"Accept": {"application/json"}},
+		Method: http.MethodGet, URL: base + Path + "/agents/" + string(of), Header: http.Header{"Accept": {"application/json"}},
 		Max: maxRecord,
 	})
 	switch {
@@ -157,7 +154,7 @@ func (c *Client) ask(ctx context.Context, q question) ([]delivery.Endpoint, erro
 	if err != nil {
 		return nil, ErrAnswer
 	}
-	if tree.Text("expiry") == "" || tree.Text("address") != string(q.of) { // no agent has registered, or another one
+	if tree.Text("expiry") == "" || tree.Text("address") != string(of) { // no agent has registered, or another one
 		return nil, nil
 	}
 	return endpointsIn(tree.List("endpoints")), nil

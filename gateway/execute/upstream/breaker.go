@@ -21,23 +21,23 @@ type breaker struct {
 	mu     sync.Mutex
 	all    *circuit
 	failed map[string]int // failures of each agent in all's present state, since the last success of any agent
-	own    *cache.Cache[ownCircuit, *circuit]
+	own    *ownCircuits
 	intent string
 
 	changes int // of all's state
 }
 
-// An ownCircuit names the circuit of one agent and one intent.
-type ownCircuit struct{ intent, agent string }
+// ownCircuits are the circuits of single agents, by intent and agent.
+type ownCircuits = cache.Cache[[2]string, *circuit]
 
 // maxOwnCircuits bounds the agents and intents whose failures are counted, of one service; the least recently used are evicted first.
 const maxOwnCircuits = 10_000
 
-func newOwnCircuits() *cache.Cache[ownCircuit, *circuit] {
-	return cache.New(cache.Options[ownCircuit, *circuit]{Max: maxOwnCircuits})
+func newOwnCircuits() *ownCircuits {
+	return cache.New(cache.Options[[2]string, *circuit]{Max: maxOwnCircuits})
 }
 
-func newBreaker(intent string, own *cache.Cache[ownCircuit, *circuit], settings Breaker, now func() time.Time) *breaker {
+func newBreaker(intent string, own *ownCircuits, settings Breaker, now func() time.Time) *breaker {
 	b := &breaker{settings: settings, now: now, failed: map[string]int{}, own: own, intent: intent}
 	b.all = newCircuit(settings, now, b.severalFail, func() {
 		clear(b.failed)
@@ -59,7 +59,7 @@ func (b *breaker) severalFail(gobreaker.Counts) bool {
 func (b *breaker) ready(agent string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if own, ok := b.own.Get(ownCircuit{b.intent, agent}); ok && own.refuses() {
+	if own, ok := b.own.Get([2]string{b.intent, agent}); ok && own.refuses() {
 		return own.refused()
 	}
 	if b.all.refuses() {
@@ -73,7 +73,7 @@ func (b *breaker) allow(agent string) (admittedCall, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	a := admittedCall{breaker: b, agent: agent, changes: b.changes}
-	own, known := b.own.Get(ownCircuit{b.intent, agent})
+	own, known := b.own.Get([2]string{b.intent, agent})
 	var err error
 	if known {
 		if a.tellOwn, err = own.Allow(); err != nil {
@@ -115,7 +115,7 @@ func (a admittedCall) ended(err error) {
 
 // record records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
 func (b *breaker) record(a *admittedCall, err error) {
-	key, fails := ownCircuit{b.intent, a.agent}, isFailure(err)
+	key, fails := [2]string{b.intent, a.agent}, isFailure(err)
 	switch {
 	case isExcluded(err):
 	case !fails:

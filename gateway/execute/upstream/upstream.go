@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
-	"github.com/uimgate/uimgate/internal/cache"
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
@@ -106,7 +105,7 @@ type Upstream struct {
 	question *question   // nil: the service cannot be asked for the outcome of a call
 	conns    *pool.Pool
 	places   *fairqueue.Places
-	failing  *cache.Cache[ownCircuit, *circuit]
+	failing  *ownCircuits
 
 	credentials []string // the secrets among Config's, as texts
 
