@@ -60,14 +60,14 @@ func hostOf(address string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-func (c *Client) discover(ctx context.Context, address string, from *url.URL, asked string) (*Service, error) {
+func (c *Client) discover(ctx context.Context, address string, from *url.URL, request string) (*Service, error) {
 	catalog, problems, at, err := c.agentsFile(ctx, address, from)
 	if err != nil {
 		return nil, err
 	}
 	session := Session{
 		Endpoints: endpointsOf(at, catalog), Issuer: issuerOf(catalog), AgentID: c.id, KeyID: c.key.Thumbprint(),
-		Dialect: catalog.Dialect, asked: asked,
+		Dialect: catalog.Dialect, target: request,
 	}
 	problems = slices.Concat(problems, c.unusableEndpoints(session.Endpoints, at))
 	return &Service{client: c, session: session, catalog: catalog, warnings: problems}, nil

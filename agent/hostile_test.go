@@ -95,7 +95,7 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 			}
 		}
 	}
-	said := func(kind, body string) http.HandlerFunc {
+	respond := func(kind, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			_, _ = w.Write([]byte(body))
@@ -107,12 +107,12 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 	}{
 		"endless spaces":            {endless(bytes.Repeat([]byte(" "), 1<<16)), fetch.ErrTooLarge},
 		"endless list":              {endless([]byte(`[{"intents":[`)), fetch.ErrTooLarge},
-		"html":                      {said("text/html", `{"intents":[]}`), agent.ErrAnswer},
-		"no JSON":                   {said("application/json", `{"intents":`), agent.ErrAnswer},
-		"another project's":         {said("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
-		"deep":                      {said("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
-		"a huge number of members":  {said("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
-		"empty":                     {said("application/json", ``), agent.ErrAnswer},
+		"html":                      {respond("text/html", `{"intents":[]}`), agent.ErrAnswer},
+		"no JSON":                   {respond("application/json", `{"intents":`), agent.ErrAnswer},
+		"another project's":         {respond("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
+		"deep":                      {respond("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
+		"a huge number of members":  {respond("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
+		"empty":                     {respond("application/json", ``), agent.ErrAnswer},
 		"compressed without asking": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
 		"not there":                 {http.NotFound, agent.ErrNotFound},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) {

@@ -78,8 +78,8 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 	suggestion, _ := d["suggestion"].(string)
 	e.Suggestion = clean(suggestion)
 	upstream, _ := d["upstream"].(map[string]any)
-	said, _ := upstream["message"].(string)
-	e.Upstream = clean(said)
+	text, _ := upstream["message"].(string)
+	e.Upstream = clean(text)
 	if list, ok := d["violations"].([]any); ok {
 		e.Violations = readViolations(list)
 	}

@@ -50,13 +50,13 @@ func (c *Client) joinRelay() error {
 
 // onRelay is the key of the service.
 func (s *Service) onRelay() (wire.Key, error) {
-	named, told := s.client.o.Relay.Service, s.Endpoints().MRPKey
+	named, text := s.client.o.Relay.Service, s.Endpoints().MRPKey
 	switch {
-	case named == "" && told == "":
+	case named == "" && text == "":
 		return wire.Key{}, fmt.Errorf("%w: its agents.json has no uim-mrp", ErrNoDoor)
 	case named == "":
-		named = told
-	case told != "" && told != named:
+		named = text
+	case text != "" && text != named:
 		return wire.Key{}, fmt.Errorf("%w: its agents.json has another key as uim-mrp than the one given", ErrNoDoor)
 	}
 	k, err := wire.ParseKey(named)

@@ -141,12 +141,12 @@ func (c *call) afterServerError(e *Error, session Session, client *Client) step 
 
 // repeat plans one more attempt, if MaxAttempts and MaxWait allow it, after the wait that the service asks for or else an
 // exponential backoff with jitter.
-func (c *call) repeat(client *Client, asked time.Duration) step {
+func (c *call) repeat(client *Client, sent time.Duration) step {
 	c.repeats++
 	if c.repeats >= client.o.MaxAttempts {
 		return step{}
 	}
-	wait := asked
+	wait := sent
 	if wait <= 0 {
 		wait = min(firstBackoff<<(c.repeats-1), maxBackoff)
 		wait = wait/2 + time.Duration(client.jitter()*float64(wait/2))

@@ -32,7 +32,7 @@ type Session struct {
 	ExpiresAt      time.Time   // zero: not stated by the service
 	IssuedAt       time.Time   // by our clock
 	AcceptedIssuer string      // accepted by the caller although the host does not vouch for it
-	asked          string      // first address of the caller's target
+	target         string      // first address of the caller's target
 	tokenID        pat.TokenID // jti; empty: the PAT has none
 	token          secret
 	pending        secret // body of an agreement that waits for approval
@@ -86,7 +86,7 @@ func (s Session) Matches(where string) bool {
 	if err != nil {
 		return false
 	}
-	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.asked)
+	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.target)
 }
 
 // String describes the agreement, without the PAT.

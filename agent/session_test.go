@@ -196,15 +196,15 @@ func TestSessionsMatchTheCallersTarget(t *testing.T) {
 func TestLocateComesFirst(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
-	var asked []string
+	var requests []string
 	o := agent.Options{AllowInsecure: true, Locate: func(_ context.Context, domain string) ([]string, error) {
-		asked = append(asked, domain)
+		requests = append(requests, domain)
 		return []string{shop.URL + "/agents.json"}, nil
 	}}
 	if s := discover(t, o, "Shop.Example"); s.Endpoints().Agents != shop.URL+"/agents.json" || !s.Session().Matches("shop.example") {
 		t.Error(s)
 	}
-	if diff := cmp.Diff([]string{"shop.example"}, asked); diff != "" {
+	if diff := cmp.Diff([]string{"shop.example"}, requests); diff != "" {
 		t.Error(diff)
 	}
 	o.AllowInsecure = false // foreign DNS records do not lead to the loopback address

@@ -17,7 +17,7 @@ type sessionFile struct {
 	Endpoints    Endpoints          `json:"endpoints"`
 	Issuer       string             `json:"issuer"`
 	Accepted     string             `json:"accepted_issuer,omitempty"`
-	Asked        string             `json:"asked"`
+	Target       string             `json:"asked"`
 	Dialect      intents.Dialect    `json:"dialect"`
 	AgentID      pat.AgentID        `json:"agent_id"`
 	KeyID        keys.ID            `json:"key_id"`
@@ -48,7 +48,7 @@ const (
 // atomically; directories are made 0700. The error wraps ErrFile.
 func SaveSession(path string, s Session) error {
 	data, err := json.MarshalIndent(sessionFile{
-		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.asked, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
+		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.target, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
 		s.AgreementID, s.Form, s.Scope, s.ScopeOmitted, s.Requested, s.Declared, s.ExpiresAt, s.IssuedAt, s.tokenID,
 		s.token.reveal(), s.pending.reveal(), s.pendingDigest, s.pendingUID, s.pendingForm,
 	}, "", "  ")
@@ -73,7 +73,7 @@ func LoadSession(path string) (Session, error) {
 		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
 		PolicyUID: f.PolicyUID, PolicyDigest: f.PolicyDigest, AgreementID: f.AgreementID, Form: f.Form,
 		Scope: f.Scope, ScopeOmitted: f.Omitted, Requested: f.Requested, Declared: f.Declared, ExpiresAt: f.ExpiresAt, IssuedAt: f.IssuedAt,
-		AcceptedIssuer: f.Accepted, asked: f.Asked, tokenID: f.TokenID, token: newSecret(f.Token),
+		AcceptedIssuer: f.Accepted, target: f.Target, tokenID: f.TokenID, token: newSecret(f.Token),
 		pending: newSecret(f.Pending), pendingDigest: f.PendingFor,
 		pendingUID: f.PendingUID, pendingForm: f.PendingForm,
 	}, nil

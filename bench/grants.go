@@ -39,20 +39,20 @@ func grants(ctx context.Context, p plan) (err error) {
 	measure := func(engine string, replicas int, dsn string, trips *atomic.Int64) error {
 		for _, period := range []limit.Period{limit.Second, limit.Hour, limit.Lifetime} {
 			var best float64
-			var asked string
+			var request string
 			for range p.rounds {
 				rate, perThousand, err := grantsOn(ctx, dsn, replicas, period, trips)
 				if err != nil {
 					return err
 				}
 				if rate > best {
-					best, asked = rate, fmt.Sprintf("%.2f", perThousand)
+					best, request = rate, fmt.Sprintf("%.2f", perThousand)
 				}
 			}
 			if trips == nil {
-				asked = "none: in process"
+				request = "none: in process"
 			}
-			fmt.Fprintf(table, "%s\t%d\tper %s\t%.0f\t%s\t\n", engine, replicas, period, best, asked)
+			fmt.Fprintf(table, "%s\t%d\tper %s\t%.0f\t%s\t\n", engine, replicas, period, best, request)
 		}
 		return nil
 	}

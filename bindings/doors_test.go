@@ -24,7 +24,7 @@ type way struct {
 	path, body string                                         // %d in the body is the number of the call
 	signed     func(token string, number int64) (body string) // in place of body, where each is another text
 	header     []string
-	asked      func(number int64) (answer []byte) // in place of all, where it does not come over HTTP
+	messages   func(number int64) (answer []byte) // in place of all, where it does not come over HTTP
 	done       string                             // stands in the answer of a call that was made, and in no other
 }
 
@@ -144,8 +144,8 @@ func throughAllDoors(t *testing.T, limit int64, comes func(*gatetest.Gate, *inbo
 
 // send makes one call and returns the body of its answer.
 func (w way) send(g *gatetest.Gate, client *http.Client, token string, number int64) []byte {
-	if w.asked != nil {
-		return w.asked(number)
+	if w.messages != nil {
+		return w.messages(number)
 	}
 	answer, err := client.Do(w.request(g, token, strings.NewReader(w.numbered(token, number))))
 	if err != nil {

@@ -63,7 +63,7 @@ func inEnvelopes(g *gatetest.Gate, in *inbox) (token string, own map[string]way)
 	later := atOnce
 	later.header = nil
 	return token, map[string]way{"uAgents": atOnce, "uAgents, answered later": {
-		done: atOnce.done, asked: func(number int64) []byte { return in.ask(g, later, later.signed(token, number)) },
+		done: atOnce.done, messages: func(number int64) []byte { return in.ask(g, later, later.signed(token, number)) },
 	}}
 }
 

@@ -44,7 +44,7 @@ func inMessages(g *gatetest.Gate) (token string, w way) {
 	var reading sync.WaitGroup
 	reading.Go(c.read)
 	g.Cleanup(func() { _ = peer.Raw.Close(); reading.Wait() })
-	return c.token, way{asked: c.call, done: `{"lamps":1}`}
+	return c.token, way{messages: c.call, done: `{"lamps":1}`}
 }
 
 // read hands out what is answered, until the connection is closed.

@@ -45,7 +45,7 @@ func byRelay(g *gatetest.Gate) (token string, w way) {
 	g.Cleanup(func() { stop(); listening.Wait() })
 	body := fmt.Appendf(nil, `{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"lamp"},"pat":%q}}`,
 		gatetest.Searching, token)
-	return token, way{done: `"output":{"lamps":1}`, asked: func(number int64) []byte {
+	return token, way{done: `"output":{"lamps":1}`, messages: func(number int64) []byte {
 		m, err := a.Call(ctx, wire.Send{Recipient: a.To, ContentType: wire.TypeRequest, Body: body}, client.AskOptions{Encrypt: number%4 == 0})
 		if err != nil {
 			g.Error(err)

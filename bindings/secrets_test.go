@@ -57,14 +57,14 @@ func (s secrets) in(text string) (found []string) {
 // Neither a line of the log, at any level, nor the status of a door, nor a metric tells one.
 func TestWhatOperatorsAreNotTold(t *testing.T) {
 	t.Parallel()
-	nobody := httptest.NewServer(http.NotFoundHandler()) // takes no answer
-	t.Cleanup(nobody.Close)
+	absent := httptest.NewServer(http.NotFoundHandler()) // takes no answer
+	t.Cleanup(absent.Close)
 	sender, err := identity.FromSeed(seed, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := gatetest.New(t, gatetest.RelaySettings+"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+
-		", doors: {uagents: {key_file: seed.txt, registry: true, rules: {"+string(sender.Address())+": '"+nobody.URL+"'}}, "+
+		", doors: {uagents: {key_file: seed.txt, registry: true, rules: {"+string(sender.Address())+": '"+absent.URL+"'}}, "+
 		"aea: {key_file: key.txt, tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}, mrp: {key_file: relayed.txt}}}\n",
 		func(g *gatetest.Gate) {
 			g.Write("seed.txt", shopSeed+"\n")
@@ -116,7 +116,7 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 	g.Helper()
 	current := g.Directory.Current().Service("default")
 	n := 0
-	send := func(mode, model, message string, change func(*envelope.Envelope)) (told strictjson.Object) {
+	send := func(mode, model, message string, change func(*envelope.Envelope)) (reply strictjson.Object) {
 		g.Helper()
 		n++
 		until := uint64(g.Now().Add(time.Minute).Unix())
@@ -138,9 +138,9 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 		}
 		text, err := answer.Message()
 		g.Must(err)
-		told, err = strictjson.DecodeObject(text)
+		reply, err = strictjson.DecodeObject(text)
 		g.Must(err)
-		return told
+		return reply
 	}
 	asIs := func(*envelope.Envelope) {}
 	agreement := fmt.Sprintf(`{"policy_digest": %q, "issuer": %q, "scope": null}`, current.Offer().Digest, current.Issuer)

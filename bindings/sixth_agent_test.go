@@ -54,8 +54,8 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 		text := fmt.Appendf(nil, "%s %s nonce %s", s.Issuer, digest, g.Now().Add(time.Minute).Format(time.RFC3339))
 		return map[string]any{"Agreement": lineAgreement{spki, text, ed25519.Sign(private, text)}}
 	}
-	if said := ask(agreement("sha-256:another")); !strings.Contains(said, "Refused") {
-		t.Error(said)
+	if message := ask(agreement("sha-256:another")); !strings.Contains(message, "Refused") {
+		t.Error(message)
 	}
 	var token string
 	g.Must(json.Unmarshal([]byte(ask(agreement(s.Offer().Digest))), &token))
@@ -70,8 +70,8 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 		t.Errorf("%s, then %s", first, again)
 	}
 	order["PAT"] = token + "x"
-	if said := ask(order); !strings.Contains(said, "Refused") {
-		t.Error(said)
+	if message := ask(order); !strings.Contains(message, "Refused") {
+		t.Error(message)
 	}
 	record, err := g.Store.Agreement(t.Context(), "default", claims.Agreement)
 	g.Must(err)

@@ -96,14 +96,14 @@ type lineAgreement struct{ SPKI, Text, Signature []byte }
 
 func (e lineAgreement) Verify(issuer string, offer pat.Offer) (signer pat.Signer, a pat.Acceptance, err error) {
 	key, err := keys.ParseSPKI(e.SPKI)
-	said := strings.Fields(string(e.Text))
-	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(said) != 4 || said[0] != issuer || said[1] != offer.Digest ||
+	texts := strings.Fields(string(e.Text))
+	if public, _ := key.Public().(ed25519.PublicKey); err != nil || len(texts) != 4 || texts[0] != issuer || texts[1] != offer.Digest ||
 		!ed25519.Verify(public, e.Text, e.Signature) {
 		return signer, a, pat.ErrBadSignature
 	}
-	until, err := time.Parse(time.RFC3339, said[3])
+	until, err := time.Parse(time.RFC3339, texts[3])
 	by := pat.Signer{ID: lineID(key), Key: key}
-	return by, pat.Acceptance{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: said[2], Expires: until}, err
+	return by, pat.Acceptance{Form: "line", Signed: e.Text, Signature: e.Signature, Nonce: texts[2], Expires: until}, err
 }
 
 // serve answers the lines of one connection.

@@ -206,7 +206,7 @@ var sharedBounds = map[string]sharedBound{
 	"agent ids that belong to others": {
 		fill: func(g *gatetest.Gate, stranger *peer) {
 			for range 10 {
-				stranger.do(http.MethodPost, "/api/pat/issue", g.Agreement(g.Stranger("approved")))
+				stranger.do(http.MethodPost, "/api/pat/issue", g.Agreement(g.Unapproved("approved")))
 			}
 		},
 		serves: callServes,
@@ -258,17 +258,17 @@ func (p *peer) begins() string {
 	status, answer := p.do(http.MethodPost, "/a2a", json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":`+
 		`{"messageId":"m-1","role":"ROLE_USER","parts":[{"data":{"intent_uid":"shop.example:search:v1","parameters":{"query":"slow"}}}]},`+
 		`"configuration":{"returnImmediately":true}}}`), "A2A-Version", "1.0")
-	var told struct {
+	var reply struct {
 		Result struct {
 			Task struct {
 				ID string `json:"id"`
 			} `json:"task"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(answer, &told); err != nil || told.Result.Task.ID == "" {
+	if err := json.Unmarshal(answer, &reply); err != nil || reply.Result.Task.ID == "" {
 		p.Fatalf("%d %s", status, answer)
 	}
-	return told.Result.Task.ID
+	return reply.Result.Task.ID
 }
 
 // follows opens a stream of a task, until the test ends, and returns its first bytes.

@@ -33,7 +33,7 @@ func TestWhatIsCutOffIsAskedForOverTCP(t *testing.T) {
 	if found, err := lookup(t, patient, s.addr); err != nil || found.AgentsFile != agentsURL {
 		t.Fatal(found, err)
 	}
-	if udp, tcp := s.asked(); udp != 2 || tcp != 1 {
+	if udp, tcp := s.counts(); udp != 2 || tcp != 1 {
 		t.Errorf("%d over UDP, %d over TCP", udp, tcp)
 	}
 }
@@ -65,7 +65,7 @@ func TestASlowServerIsAskedTwice(t *testing.T) {
 	if _, err := lookup(t, short, s.addr); !errors.Is(err, discovery.ErrTimeout) || !errors.Is(err, discovery.ErrServer) {
 		t.Error(err)
 	}
-	if udp, tcp := s.asked(); udp > 4 || tcp != 0 { // two names
+	if udp, tcp := s.counts(); udp > 4 || tcp != 0 { // two names
 		t.Errorf("asked %d times, %d over TCP", udp, tcp)
 	}
 }
@@ -102,12 +102,12 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := ln.Addr().String() // nothing listens there for UDP
+	absent := ln.Addr().String() // nothing listens there for UDP
 	_ = ln.Close()
-	if _, err := lookup(t, patient, nobody, works.addr); err != nil {
+	if _, err := lookup(t, patient, absent, works.addr); err != nil {
 		t.Error(err)
 	}
-	if _, err := lookup(t, patient, nobody); !errors.Is(err, discovery.ErrServer) {
+	if _, err := lookup(t, patient, absent); !errors.Is(err, discovery.ErrServer) {
 		t.Error(err)
 	}
 }
@@ -315,7 +315,7 @@ func TestAnEndlessChainOverManyMessagesEnds(t *testing.T) {
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrChain) {
 		t.Error(err)
 	}
-	if udp, tcp := s.asked(); udp > 2*9+1 || tcp != 0 {
+	if udp, tcp := s.counts(); udp > 2*9+1 || tcp != 0 {
 		t.Errorf("asked %d times, %d over TCP", udp, tcp)
 	}
 }

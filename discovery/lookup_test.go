@@ -270,7 +270,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 			s.mu.Unlock()
 			r, c := resolver(t, s)
 			first, firstErr := r.Lookup(t.Context(), "shop.example")
-			if udp, _ := s.asked(); udp != 2 {
+			if udp, _ := s.counts(); udp != 2 {
 				t.Fatalf("asked %d times", udp)
 			}
 			if firstErr == nil && !first.Expires.Equal(c.now().Add(tt.kept)) {
@@ -279,7 +279,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 			if tt.kept > 0 {
 				c.add(tt.kept - time.Nanosecond)
 				again, err := r.Lookup(t.Context(), "SHOP.example.")
-				if udp, _ := s.asked(); udp != 2 {
+				if udp, _ := s.counts(); udp != 2 {
 					t.Errorf("asked %d times", udp)
 				}
 				if fmt.Sprint(err) != fmt.Sprint(firstErr) || cmp.Diff(first, again) != "" {
@@ -288,7 +288,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 				c.add(time.Nanosecond)
 			}
 			_, _ = r.Lookup(t.Context(), "shop.example")
-			if udp, _ := s.asked(); udp < 3 {
+			if udp, _ := s.counts(); udp < 3 {
 				t.Error("it was not asked again")
 			}
 		})

@@ -72,7 +72,7 @@ func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
 			if err != nil || len(second) != 1 || second[0].Unmap() != netip.MustParseAddr(private).Unmap() {
 				t.Fatal(second, err)
 			}
-			before, _ := s.asked()
+			before, _ := s.counts()
 			r, _ := resolver(t, s)
 			tlsConfig := web.Client().Transport.(*http.Transport).TLSClientConfig
 			client, err := agent.New(agent.Options{Locate: r.Locate, Resolver: system, TLS: tlsConfig})
@@ -85,7 +85,7 @@ func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
 			if !errors.Is(err, fetch.ErrRefused) || !strings.Contains(text, "rebind.example") || !strings.Contains(text, "public internet") {
 				t.Errorf("%s: %v", private, err)
 			}
-			if after, tcp := s.asked(); after <= before || overTCP == (tcp == 0) {
+			if after, tcp := s.counts(); after <= before || overTCP == (tcp == 0) {
 				t.Errorf("%s: %d, then %d questions over UDP, %d over TCP", private, before, after, tcp)
 			}
 		}

@@ -94,7 +94,7 @@ func (s *server) mangleBy(f func(m *dns.Msg, tcp bool)) {
 	s.mangle = f
 }
 
-func (s *server) asked() (udp, tcp int32) { return s.udp.Load(), s.tcp.Load() }
+func (s *server) counts() (udp, tcp int32) { return s.udp.Load(), s.tcp.Load() }
 
 func (s *server) serve(w dns.ResponseWriter, q *dns.Msg, tcp bool) {
 	if tcp {

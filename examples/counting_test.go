@@ -68,7 +68,7 @@ func TestPoliciesCountAsTheReadmeSays(t *testing.T) {
 			for i, r := range rows {
 				prices, full := map[string]int{}, ""
 				for call := range r.calls {
-					begun, err := s.Begin(t.Context(), reservation(t, p, r.intent, strconv.Itoa(i)+"-"+strconv.Itoa(call)))
+					admission, err := s.Begin(t.Context(), reservation(t, p, r.intent, strconv.Itoa(i)+"-"+strconv.Itoa(call)))
 					if refused, ok := errors.AsType[*store.LimitError](err); ok {
 						full = refused.String()
 						break
@@ -76,7 +76,7 @@ func TestPoliciesCountAsTheReadmeSays(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					prices[begun.Execution.Charge.String()]++
+					prices[admission.Execution.Charge.String()]++
 				}
 				if diff := cmp.Diff(r.prices, prices); diff != "" || full != r.full {
 					t.Errorf("%s: refused by %q, want %q; prices (-want +got):\n%s", r.intent, full, r.full, diff)

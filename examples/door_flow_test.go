@@ -90,7 +90,7 @@ func TestThroughAnotherDoor(t *testing.T) {
 	a.wants("find", a.ask(doorRequest{Do: "find", Text: "order"}), "pagination",
 		`{"current_page":1,"page_size":20,"total_pages":1,"total_results":1}`)
 	policy := a.ask(doorRequest{Do: "policy"})
-	who := g.Stranger("agent-1")
+	who := g.Unapproved("agent-1")
 	key, err := keys.New(who.Key.Public())
 	g.Must(err)
 	var jwk any

@@ -78,8 +78,8 @@ func (d *door) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (d *door) execute(r *http.Request, served func() *service.Service, q doorRequest) (any, error) {
-	asked := execute.Request{IntentUID: q.Intent, Parameters: q.Parameters}
-	read := func() (execute.Request, error) { return asked, nil }
+	request := execute.Request{IntentUID: q.Intent, Parameters: q.Parameters}
+	read := func() (execute.Request, error) { return request, nil }
 	call := execute.Call{Service: served, Token: q.PAT, Proof: q.Proof, RequestID: execute.RequestIDFrom(""), Read: read}
 	if q.Key != "" {
 		var err error

@@ -210,7 +210,7 @@ func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
 	proof, err := pat.SignProof(a.Key, pat.ProofBinding{Audience: "shop.example", TokenID: "other", Digest: "x"}, g.Now())
 	g.Must(err)
 	call := json.RawMessage(`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`)
-	b := g.Stranger("agent-2")
+	b := g.Unapproved("agent-2")
 	signed := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{"iss": b.ID, "expires": 1})
 	signed.Header["typ"] = pat.TypeAgreement
 	agreement, err := signed.SignedString(b.Key)
@@ -254,7 +254,7 @@ func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
 func TestAMismatchSaysHowTheDigestIsMade(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
-	a := g.Stranger("agent-1")
+	a := g.Unapproved("agent-1")
 	old := g.Directory.Current().Service("default").Offer()
 	g.Reload()
 	now := g.Directory.Current().Service("default").Offer()

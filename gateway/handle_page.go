@@ -62,13 +62,13 @@ func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Er
 
 // errorPage answers GET /errors/{reason}, to which help_url of each refusal leads.
 func (s *Server) errorPage(c echo.Context) error {
-	asked := reason.Reason(c.Param("reason"))
-	if !asked.Known() || asked.ForOperators() {
+	request := reason.Reason(c.Param("reason"))
+	if !request.Known() || request.ForOperators() {
 		return reason.NoSuchPath.Refusal("")
 	}
 	return s.explained(c,
-		func(d *service.Definition) ([]byte, error) { return page.Error(d, asked) },
-		func(d *service.Definition) ([]byte, error) { return page.ErrorJSON(d, asked) })
+		func(d *service.Definition) ([]byte, error) { return page.Error(d, request) },
+		func(d *service.Definition) ([]byte, error) { return page.ErrorJSON(d, request) })
 }
 
 // explained answers with a page for people, or with the same in JSON where that is asked for.

@@ -79,7 +79,7 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 
 // Unapproved implements door.Host.
 func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bool {
-	return s.executor.StrangerKey(ctx, service, key)
+	return s.executor.UnapprovedKey(ctx, service, key)
 }
 
 // message carries out one request that came in a message, as guard does one over HTTP, and logs it under the method and the path that it

@@ -97,9 +97,9 @@ func (x *exchange) known() bool {
 }
 
 const (
-	// toldPerFlood refusals of strangers are logged for each reason, in each floodTime; of the others only the number.
-	toldPerFlood = 50
-	floodTime    = 10 * time.Second
+	// loggedPerFlood refusals of strangers are logged for each reason, in each floodTime; of the others only the number.
+	loggedPerFlood = 50
+	floodTime      = 10 * time.Second
 )
 
 // floods keep refusals of strangers from filling the log. They are safe for concurrent use.
@@ -123,7 +123,7 @@ func (f *floods) logs(r reason.Reason, now time.Time) bool {
 		f.since, f.seen = now, map[reason.Reason]int{}
 	}
 	f.seen[r]++
-	return f.seen[r] <= toldPerFlood
+	return f.seen[r] <= loggedPerFlood
 }
 
 // over returns what has not been logged, once its time has passed.
@@ -135,8 +135,8 @@ func (f *floods) over(now time.Time) []summary {
 	}
 	var out []summary
 	for r, n := range f.seen {
-		if n > toldPerFlood {
-			out = append(out, summary{r, n - toldPerFlood})
+		if n > loggedPerFlood {
+			out = append(out, summary{r, n - loggedPerFlood})
 		}
 	}
 	f.seen = nil

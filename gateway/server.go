@@ -231,11 +231,11 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 		issuer, about.HelpURL = served.Issuer, served.HelpURL(f.Reason)
 	}
 	wire.WriteHeader(c.Response().Header(), f, issuer)
-	told := f
+	shown := f
 	if x.origin != nil {
-		told = refusal.InMessage(f)
+		shown = refusal.InMessage(f)
 	}
-	body := wire.Envelope(told, about)
+	body := wire.Envelope(shown, about)
 	if served != nil && f.Reason == reason.NoSuchPath {
 		body = lost(c, served, body)
 	}

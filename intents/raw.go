@@ -197,13 +197,13 @@ func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	if err != nil {
 		return raw
 	}
-	said := slices.ContainsFunc(all, func(m member) bool { return m.name == "safe" })
+	stated := slices.ContainsFunc(all, func(m member) bool { return m.name == "safe" })
 	var edits []edit
 	for _, m := range all {
 		switch {
 		case m.name == "input_parameters":
 			edits = append(edits, edit{from: m.from, to: m.to, with: inputsWithout(m.value, names)})
-		case m.name == "endpoint" && !endpoint && safe && !said:
+		case m.name == "endpoint" && !endpoint && safe && !stated:
 			edits = append(edits, edit{from: m.start, to: m.to, with: []byte(`"safe": true`)})
 		case m.name == "endpoint" && !endpoint:
 			edits = append(edits, cut(raw, 0, m.name)...)

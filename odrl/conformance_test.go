@@ -102,11 +102,11 @@ func (r row) check(t *testing.T, again bool) string {
 		if !has(problems, problem.Level(words[0]), words[1], words[2]) {
 			t.Errorf("%s\nwant %s, got %v", r.doc, r.fault, problems)
 		}
-		told := words[0] + " `" + words[1] + "`"
+		got := words[0] + " `" + words[1] + "`"
 		if words[2] != "" {
-			told += " at `" + words[2] + "`"
+			got += " at `" + words[2] + "`"
 		}
-		shown = append(shown, told)
+		shown = append(shown, got)
 	}
 	if problems.Failed() != strings.HasPrefix(r.fault, "error") {
 		t.Errorf("%s\nvalid %v, %v", r.doc, !problems.Failed(), problems)

@@ -50,17 +50,17 @@ func TestADutyIsNotExcusedOnceItsDeadlineIsPast(t *testing.T) {
 				if role == "obligation" && why == reason.PolicyNotApplicable {
 					want = reason.PolicyRequiresVerification
 				}
-				var asked []odrl.Request
+				var requests []odrl.Request
 				for _, now := range []time.Time{before, after} {
 					r := odrl.Request{AgentID: "agent-1", AgentKey: edKey(t), ProofKey: edKey(t), Intent: search.UID, Now: now, Facts: map[string]any{}}
 					if tt.purpose != "" {
 						r.Facts["purpose"] = tt.purpose
 					}
-					asked = append(asked, r)
+					requests = append(requests, r)
 				}
-				for i, d := range sameEverywhere(t, []byte(doc), asked...) {
+				for i, d := range sameEverywhere(t, []byte(doc), requests...) {
 					if denied := i == 1 && tt.overdue; d.Permit == denied || denied && d.Reason != want {
-						t.Errorf("%s to %s %s, at %s: permit %v, %s", role, action, tt.name, asked[i].Now, d.Permit, d.Reason)
+						t.Errorf("%s to %s %s, at %s: permit %v, %s", role, action, tt.name, requests[i].Now, d.Permit, d.Reason)
 					}
 				}
 			}
@@ -109,7 +109,7 @@ func TestATimeUnderXoneIsNoDeadline(t *testing.T) {
 
 // sameEverywhere decides as a gateway does, and fails where the published policy evaluated, or policy decide by the document
 // alone, decide otherwise. There are no decisions of a policy that cannot be published.
-func sameEverywhere(t *testing.T, doc []byte, asked ...odrl.Request) []odrl.Decision {
+func sameEverywhere(t *testing.T, doc []byte, requests ...odrl.Request) []odrl.Decision {
 	t.Helper()
 	w := world()
 	w.AnyAssignee = true
@@ -121,19 +121,19 @@ func sameEverywhere(t *testing.T, doc []byte, asked ...odrl.Request) []odrl.Deci
 	if alone == nil {
 		t.Fatalf("%s: %v", doc, problems)
 	}
-	out := make([]odrl.Decision, 0, len(asked))
-	for _, req := range asked {
+	out := make([]odrl.Decision, 0, len(requests))
+	for _, req := range requests {
 		d, err := p.Decide(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := p.Reproduce(req, d.Facts)
+		message := p.Reproduce(req, d.Facts)
 		for name, policy := range map[string]*odrl.Policy{"policy decide": alone, "published": p} {
-			e, err := policy.Evaluate(t.Context(), said.Question, said.World, odrl.EvaluateOptions{DutyMode: said.DutyMode})
+			e, err := policy.Evaluate(t.Context(), message.Question, message.World, odrl.EvaluateOptions{DutyMode: message.DutyMode})
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, _ := json.Marshal(said)
+			text, _ := json.Marshal(message)
 			if e.Permit != d.Permit || e.Reason != d.Reason || e.Rule != d.Rule {
 				t.Fatalf("%s\n%s\ngateway %v %s %s\n%s %v %s %s", doc, text, d.Permit, d.Reason, d.Rule, name, e.Permit, e.Reason, e.Rule)
 			}

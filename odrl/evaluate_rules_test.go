@@ -30,8 +30,8 @@ func report(t *testing.T, e odrl.Evaluation, rule string) odrl.RuleReport {
 // ODRL IM 2.4 includedIn, ODRL V 3.9 and the deprecated actions of 4.6 with their replacements.
 func TestConformanceActionHierarchy(t *testing.T) {
 	for _, tt := range []struct {
-		rule, asked string
-		want        bool
+		rule, request string
+		want          bool
 	}{
 		{"use", "use", true},
 		{"use", "read", true},
@@ -59,15 +59,15 @@ func TestConformanceActionHierarchy(t *testing.T) {
 		{"execute", "use", false},
 	} {
 		p := load(t, set(`"permission":{"assignee":"ex:alice","target":"ex:x","action":"`+tt.rule+`"}`))
-		e := evaluate(t, p, `{"party":"http://example.org/alice","action":"`+tt.asked+`","target":"http://example.org/x"}`, noWorld, "")
+		e := evaluate(t, p, `{"party":"http://example.org/alice","action":"`+tt.request+`","target":"http://example.org/x"}`, noWorld, "")
 		if e.Permit != tt.want {
-			t.Errorf("%s of %s: %s", tt.rule, tt.asked, outcome(e))
+			t.Errorf("%s of %s: %s", tt.rule, tt.request, outcome(e))
 		}
 		f := load(t, set(`"conflict":"prohibit"`, `"permission":{"target":"ex:x","action":["use","transfer","ex:dance"]}`,
 			`"prohibition":{"assignee":"ex:alice","target":"ex:x","action":"`+tt.rule+`"}`))
-		e = evaluate(t, f, `{"party":"http://example.org/alice","action":"`+tt.asked+`","target":"http://example.org/x"}`, noWorld, "")
-		if (outcome(e) == "POLICY_VIOLATION") != tt.want && tt.asked != "exceedRateLimit" {
-			t.Errorf("prohibiting %s, asked %s: %s", tt.rule, tt.asked, outcome(e))
+		e = evaluate(t, f, `{"party":"http://example.org/alice","action":"`+tt.request+`","target":"http://example.org/x"}`, noWorld, "")
+		if (outcome(e) == "POLICY_VIOLATION") != tt.want && tt.request != "exceedRateLimit" {
+			t.Errorf("prohibiting %s, asked %s: %s", tt.rule, tt.request, outcome(e))
 		}
 	}
 }
@@ -78,18 +78,18 @@ func TestConformanceActionFacts(t *testing.T) {
 	doc := func(rules string) string {
 		return `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.org/"}],"@graph":[` + dance + `,{"uid":"http://example.org/policy","type":"Set","conflict":"invalid",` + rules + `}]}`
 	}
-	asked := `{"party":"http://example.org/alice","action":"http://example.org/dance","target":"http://example.org/x"}`
-	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"use"}`)), asked, noWorld, ""); !e.Permit {
+	request := `{"party":"http://example.org/alice","action":"http://example.org/dance","target":"http://example.org/x"}`
+	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"use"}`)), request, noWorld, ""); !e.Permit {
 		t.Errorf("use covers what is included in it: %+v", e)
 	}
 	for rule, want := range map[string]string{"http://example.org/move": "POLICY_CONFLICT", "http://example.org/sing": "permit"} {
 		e := evaluate(t, load(t,
-			doc(`"permission":{"target":"ex:x","action":"ex:dance"},"prohibition":{"target":"ex:x","action":"`+rule+`"}`)), asked, noWorld, "")
+			doc(`"permission":{"target":"ex:x","action":"ex:dance"},"prohibition":{"target":"ex:x","action":"`+rule+`"}`)), request, noWorld, "")
 		if outcome(e) != want {
 			t.Errorf("dance implies move, prohibited %s: %s", rule, outcome(e))
 		}
 	}
-	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(asked, "dance", "move", 1),
+	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(request, "dance", "move", 1),
 		noWorld, ""); e.Permit {
 		t.Error("implying grants nothing")
 	}

@@ -24,7 +24,7 @@ func TestQuestions(t *testing.T) {
 		plain.Context["count"] != json.Number("3") {
 		t.Errorf("%+v", plain)
 	}
-	asked, err := odrl.ParseQuestion([]byte(asRequest), false)
+	request, err := odrl.ParseQuestion([]byte(asRequest), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func TestQuestions(t *testing.T) {
 		Party: "http://example.org/alice", Action: "read", Target: "http://example.org/x",
 		Context: map[string]any{"purpose": []any{"http://example.org/research"}, "count": []any{"3"}},
 	}
-	if !reflect.DeepEqual(asked, want) {
-		t.Errorf("%+v", asked)
+	if !reflect.DeepEqual(request, want) {
+		t.Errorf("%+v", request)
 	}
 	p := load(t, set(`"permission":{"assignee":"ex:alice","action":"read","target":"ex:x","constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"ex:research"},{"leftOperand":"count","operator":"lteq","rightOperand":3}]}`))
-	for _, q := range []odrl.Question{plain, asked} {
+	for _, q := range []odrl.Question{plain, request} {
 		if e, err := p.Evaluate(t.Context(), q, odrl.WorldState{}, odrl.EvaluateOptions{}); err != nil || !e.Permit || len(e.Limits) != 0 {
 			t.Errorf("%+v: %+v, %v", q, e, err)
 		}

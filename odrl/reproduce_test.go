@@ -64,8 +64,8 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 			}
 			e := again(t, doc, p.Reproduce(req, d.Facts))
 			if e.Permit != d.Permit || e.Reason != d.Reason || e.Rule != d.Rule {
-				said, _ := json.Marshal(p.Reproduce(req, d.Facts))
-				t.Fatalf("%s\n%s\ndecide %v %s %s\nagain %v %s %s", doc, said, d.Permit, d.Reason, d.Rule, e.Permit, e.Reason, e.Rule)
+				message, _ := json.Marshal(p.Reproduce(req, d.Facts))
+				t.Fatalf("%s\n%s\ndecide %v %s %s\nagain %v %s %s", doc, message, d.Permit, d.Reason, d.Rule, e.Permit, e.Reason, e.Rule)
 			}
 			if d.Permit {
 				permits++
@@ -78,9 +78,9 @@ func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
 }
 
 // again evaluates as uimgate policy decide does, from what was written down.
-func again(t *testing.T, doc []byte, said odrl.Reproduction) odrl.Evaluation {
+func again(t *testing.T, doc []byte, message odrl.Reproduction) odrl.Evaluation {
 	t.Helper()
-	text, err := json.Marshal(said)
+	text, err := json.Marshal(message)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -287,10 +287,10 @@ func (x *situationBuilder) proof(context map[string]any, q Question, w WorldStat
 }
 
 // reports are the states that are reported of duties, each once: the worst of them.
-func (x *situationBuilder) reports(told []DutyReport) map[string]any {
+func (x *situationBuilder) reports(lines []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}
-	for _, r := range told {
+	for _, r := range lines {
 		s := State(r.Deontic)
 		if s == "" {
 			s = NonSet

@@ -39,7 +39,7 @@ var unreadable = []struct{ limit, context, says string }{
 func TestAnUnreadableLimitNeverPermits(t *testing.T) {
 	const may, target = `"permission":{"action":"read","target":"ex:x"`, `"target":"ex:x"`
 	for _, tt := range unreadable {
-		if _, problems := odrl.Publish(t.Context(), []byte(permit(`"constraint":`+tt.limit)), world()); !told(problems, problem.Error, tt.says) {
+		if _, problems := odrl.Publish(t.Context(), []byte(permit(`"constraint":`+tt.limit)), world()); !reports(problems, problem.Error, tt.says) {
 			t.Errorf("Publish of %s does not say %q: %v", tt.limit, tt.says, problems)
 		}
 		for where, doc := range map[string]string{
@@ -72,15 +72,15 @@ func TestAnUnreadableLimitNeverPermits(t *testing.T) {
 			if text := explained(p); !strings.Contains(text, says) {
 				t.Errorf("%s %s: explain does not say %q:\n%s", where, tt.limit, says, text)
 			}
-			if problems := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{}); !told(problems, problem.Warning, says) {
+			if problems := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{}); !reports(problems, problem.Warning, says) {
 				t.Errorf("%s %s: validate does not say %q: %v", where, tt.limit, says, problems)
 			}
 		}
 	}
 }
 
-// told reports whether one of the problems says so.
-func told(problems problem.List, level problem.Level, says string) bool {
+// reports reports whether one of the problems says so.
+func reports(problems problem.List, level problem.Level, says string) bool {
 	for _, p := range problems {
 		if p.Level == level && strings.Contains(p.Message, says) {
 			return true

@@ -364,10 +364,10 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 func TestWordsProveAnAgreement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	said := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",`+
+	text := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",`+
 		`"content":[{"type":"text","text":"agree %s"}]}`, w.terms.offer.Digest)
 	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *enveloping) {
-		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, said
+		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, text
 	})
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: "agent1another"}}); !errors.Is(err,
 		pat.ErrAgreementMisdirected) {

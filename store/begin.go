@@ -80,7 +80,7 @@ type Admission struct {
 func (r *BeginRequest) Admit(candidate int, at time.Time) Admission {
 	c, e := &r.Candidates[candidate], r.Execution
 	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, Held, "", nil
-	e.BegunAt, e.Deadline, e.SettledAt = at, at.Add(r.Hold), time.Time{}
+	e.BeganAt, e.Deadline, e.SettledAt = at, at.Add(r.Hold), time.Time{}
 	return Admission{Execution: e, Recorded: c.Charge.Nano > 0 || e.IdempotencyKey != ""}
 }
 

@@ -46,7 +46,7 @@ type Execution struct {
 	State          State
 	Outcome        Outcome // empty while held
 	Answer         *Answer // nil until settled, without an idempotency key, or beyond a bound of answers
-	BegunAt        time.Time
+	BeganAt        time.Time
 	Deadline       time.Time // from then on the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
 	UnresolvedAt   time.Time // when it became unresolved; zero: it never was
@@ -67,7 +67,7 @@ type CallFilter struct {
 	CallScope
 	ContextID  string     // empty: of all conversations
 	Status     CallStatus // empty: any
-	BegunAfter time.Time
+	BeganAfter time.Time
 	Since      time.Time // when the status was first reached; zero: any time
 	After      CallCursor
 	Limit      int // as in AgentFilter
@@ -90,7 +90,7 @@ func (e *Execution) Status() (CallStatus, time.Time) {
 	case !e.UnresolvedAt.IsZero():
 		return CallFailed, e.UnresolvedAt
 	case e.State == Held:
-		return CallRunning, e.BegunAt
+		return CallRunning, e.BeganAt
 	case e.State == Captured:
 		return CallDone, e.SettledAt
 	default:

@@ -138,11 +138,11 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
 		t.of.save(service)
 	}
-	charged, told := chargedFor(result, err, m.reserved)
-	if told {
+	charged, reported := chargedFor(result, err, m.reserved)
+	if reported {
 		t.of.note(t.intent.UID, before.PolicyDigest, price, charged)
 	}
-	if settleErr := m.settle(ctx, result, err, charged, told); settleErr != nil {
+	if settleErr := m.settle(ctx, result, err, charged, reported); settleErr != nil {
 		b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
 	}
 	if _, changed := errors.AsType[*agent.PolicyChangedError](err); changed {

@@ -19,8 +19,8 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may have made it
 	}
 	if unknown, ok := errors.AsType[*unknownError](err); ok {
-		if told, ok := errors.AsType[*agent.Error](unknown.err); ok && told.Charge != nil {
-			charged = amountOf(told.Charge)
+		if reply, ok := errors.AsType[*agent.Error](unknown.err); ok && reply.Charge != nil {
+			charged = amountOf(reply.Charge)
 		}
 		return charged, !charged.IsZero()
 	}

@@ -38,8 +38,8 @@ func TestHostileDescriptions(t *testing.T) {
 			t.Errorf("%d bytes: %.600s", len(schema), schema)
 		}
 	}
-	if said := instructionsOf(h); len(said) > 1000 || strings.ContainsAny(said, "\u001b\u202e") {
-		t.Errorf("%q", said)
+	if output := instructionsOf(h); len(output) > 1000 || strings.ContainsAny(output, "\u001b\u202e") {
+		t.Errorf("%q", output)
 	}
 }
 

@@ -75,7 +75,7 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 
 // endpoint checks requests before the SDK reads them.
 func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
-	spoken := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return b.server }, &mcp.StreamableHTTPOptions{
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return b.server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: maxMessage, PropagateRequestCancellation: true,
 	})
 	own := []string{at.String(), netip.AddrPortFrom(netip.IPv6Loopback(), at.Port()).String()}
@@ -95,7 +95,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 		if body, ok := message(w, r); ok {
 			r = r.WithContext(context.WithValue(r.Context(), connection{}, r.Context().Done()))
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			spoken.ServeHTTP(w, r)
+			handler.ServeHTTP(w, r)
 		}
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -149,8 +149,8 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 	}
 	if none, ok := errors.AsType[*budget.CurrencyError](err); ok {
 		cost := "It is not known to be free of charge"
-		if !none.Asked.IsZero() {
-			cost = "It costs up to " + none.Asked.String()
+		if !none.Requested.IsZero() {
+			cost = "It costs up to " + none.Requested.String()
 		}
 		return own(string(reason.CodePaymentRequired), reasonNoBudget,
 			`Nothing was called. %s, and the owner of this agent allows no such charge: `+
@@ -211,11 +211,11 @@ func (e *termsError) explain() (failure, string) {
 // explainRefusal describes the service's answer.
 func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	left := maxDetails
-	told, _ := details(e.Details, &left).(map[string]any)
-	if told == nil {
-		told = map[string]any{}
+	reply, _ := details(e.Details, &left).(map[string]any)
+	if reply == nil {
+		reply = map[string]any{}
 	}
-	f := failure{e.Code, e.Message, told}
+	f := failure{e.Code, e.Message, reply}
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	say("%s", sentenceOf(e.Error()))
@@ -226,8 +226,8 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 		say("Message of the service's API: %s", sentenceOf(e.Upstream))
 	}
 	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and gives its own instructions
-		delete(told, "suggestion")
-		delete(told, "retry_after")
+		delete(reply, "suggestion")
+		delete(reply, "retry_after")
 		return f, strings.Join(out, " ")
 	}
 	if e.Suggestion != "" {
@@ -235,7 +235,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	}
 	if e.RetryAfter > 0 {
 		say("It may be tried again after %d seconds.", int64(math.Ceil(e.RetryAfter.Seconds())))
-		told["retry_after"] = int64(math.Ceil(e.RetryAfter.Seconds()))
+		reply["retry_after"] = int64(math.Ceil(e.RetryAfter.Seconds()))
 	}
 	if e.Outcome == "unknown" || e.Outcome == "done" {
 		say("The call may have taken effect (outcome: %s).", e.Outcome)

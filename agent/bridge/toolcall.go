@@ -167,17 +167,17 @@ func (m *toolCall) leave(ctx context.Context) {
 }
 
 // settle replaces the reservation by the charge, once for all calls under one key, and removes the call if the host gets its outcome.
-func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, told bool) error {
+func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, reported bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.stored {
-		if told {
+		if reported {
 			return m.reserved.Settle(ctx, charged)
 		}
 		return nil
 	}
 	_, unknown := errors.AsType[*unknownError](err)
-	if unknown && (!told || charged == m.reserved.Amount()) {
+	if unknown && (!reported || charged == m.reserved.Amount()) {
 		return m.b.outbox.Leave(ctx, m.call.ID)
 	}
 	stays := unknown || m.left
@@ -187,9 +187,9 @@ func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charge
 	}
 	m.stored = stays
 	switch {
-	case receipt != nil && told:
+	case receipt != nil && reported:
 		return m.b.o.Budget.Redeem(*receipt).Settle(ctx, charged)
-	case receipt == nil && told && !unknown && m.found && !replayed(r, err): // it was made again
+	case receipt == nil && reported && !unknown && m.found && !replayed(r, err): // it was made again
 		return m.b.o.Budget.Nothing().Settle(ctx, charged)
 	}
 	return nil

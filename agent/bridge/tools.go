@@ -185,8 +185,8 @@ func (t tool) description() string {
 	uid := t.intent.UID.String()
 	parts := []string{severalLines(t.intent.Description, maxDescription), "UID: " + uid}
 	_, _, _, terms := t.of.state()
-	if said := terms.Intents[uid].Words; said != "" {
-		parts = append(parts, severalLines(said, maxNote))
+	if output := terms.Intents[uid].Words; output != "" {
+		parts = append(parts, severalLines(output, maxNote))
 	}
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }

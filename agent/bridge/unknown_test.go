@@ -148,8 +148,8 @@ func TestTheBudgetOfAnOutcomeThatBecomesKnown(t *testing.T) {
 		  "details":{"reason":"UPSTREAM_ERROR","outcome":"` + outcome + `"}}}`}
 	}
 	for name, test := range map[string]struct {
-		told agenttest.Reply
-		free bool
+		watch agenttest.Reply
+		free  bool
 	}{
 		"failed":   {failed("failed", "true"), true},
 		"released": {released, true},
@@ -159,7 +159,7 @@ func TestTheBudgetOfAnOutcomeThatBecomesKnown(t *testing.T) {
 			t.Parallel()
 			shop := agenttest.New(t, agenttest.Canonical)
 			h := start(t, withBudget(t, optionsFor(t, shop), "0.01 USD/day"))
-			shop.Script(lost, unresolved, test.told)
+			shop.Script(lost, unresolved, test.watch)
 			h.refused(orderTool, nil, "OUTCOME_UNKNOWN")
 			if r := h.call(orderTool, nil); !r.IsError || strings.Contains(text(r, 0), "do not repeat") {
 				t.Errorf("%s", text(r, 0))

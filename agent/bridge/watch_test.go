@@ -17,8 +17,8 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// told connects a host that listens for changes of the list.
-func told(t *testing.T, b *Bridge) (*mcp.ClientSession, <-chan struct{}) {
+// watch connects a host that listens for changes of the list.
+func watch(t *testing.T, b *Bridge) (*mcp.ClientSession, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 64)
 	here, there := net.Pipe()
@@ -76,7 +76,7 @@ func TestNewTermsAreListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		session, changed := told(t, b)
+		session, changed := watch(t, b)
 		has(t, descriptionOf(t, session, orderTool), "Costs 0.01 USD a call.")
 		shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","note":"dearer","permission":[]}`)
 		if looks {
@@ -109,10 +109,10 @@ func TestAServiceThatComesLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session, changed := told(t, b)
+	session, changed := watch(t, b)
 	has(t, session.InitializeResult().Instructions, "could not be reached")
-	if said := descriptionOf(t, session, orderTool); said != "" {
-		t.Error(said)
+	if output := descriptionOf(t, session, orderTool); output != "" {
+		t.Error(output)
 	}
 	target, err := url.Parse(shop.URL)
 	if err != nil {

@@ -40,29 +40,29 @@ func (b *Book) Limits() []Limit { return slices.Clone(b.limits) }
 
 // An ExceededError means that a reservation would exceed a limit. Nothing was reserved.
 type ExceededError struct {
-	Limit Limit
-	Spent money.Amount // in the present period, what is reserved included
-	Asked money.Amount // zero: a price that is not known
-	Until time.Time    // when the period ends
+	Limit     Limit
+	Spent     money.Amount // in the present period, what is reserved included
+	Requested money.Amount // zero: a price that is not known
+	Until     time.Time    // when the period ends
 }
 
 func (e *ExceededError) Error() string {
-	asked := "the price is not known, and "
-	if !e.Asked.IsZero() {
-		asked = "the call costs up to " + e.Asked.String() + ", and "
+	request := "the price is not known, and "
+	if !e.Requested.IsZero() {
+		request = "the call costs up to " + e.Requested.String() + ", and "
 	}
 	return fmt.Sprintf("%s%s of the budget of %s are spent or reserved until %s",
-		asked, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
+		request, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
 }
 
 // A CurrencyError means that no limit is in the currency of a price.
-type CurrencyError struct{ Asked money.Amount }
+type CurrencyError struct{ Requested money.Amount }
 
 func (e *CurrencyError) Error() string {
-	if e.Asked.IsZero() {
+	if e.Requested.IsZero() {
 		return "there is no budget"
 	}
-	return "the call costs up to " + e.Asked.String() + ", and there is no budget in " + e.Asked.Currency
+	return "the call costs up to " + e.Requested.String() + ", and there is no budget in " + e.Requested.Currency
 }
 
 // A Reservation is what was set aside for one call.

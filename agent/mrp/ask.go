@@ -45,7 +45,7 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Mess
 		return wire.Message{}, err
 	}
 	w := &replyWait{
-		id: receipt.MessageID, digest: digest, from: s.Recipient, came: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c,
+		id: receipt.MessageID, digest: digest, from: s.Recipient, reply: make(chan wire.Message, answers), had: map[string]bool{}, o: o, c: c,
 	}
 	sent(w)
 	defer c.calls.drop(w)
@@ -159,7 +159,7 @@ func (c *calls) take(ctx context.Context, m wire.Message) bool {
 		switch {
 		case w != nil && w.from == m.Sender:
 			select {
-			case w.came <- m:
+			case w.reply <- m:
 				return true
 			default:
 				return false
@@ -183,7 +183,7 @@ type replyWait struct {
 	id     string
 	digest string // of the body that was sent encrypted
 	from   wire.Key
-	came   chan wire.Message // by Listen
+	reply  chan wire.Message // by Listen
 	had    map[string]bool   // ids
 	o      AskOptions
 	c      *Client
@@ -192,13 +192,13 @@ type replyWait struct {
 func (w *replyWait) wait(ctx context.Context) (wire.Message, error) {
 	pause := w.c.o.Reconnect
 	for round := 0; ; round++ {
-		asked := w.c.o.Now()
+		sent := w.c.o.Now()
 		if w.c.calls.listening.Load() == 0 {
 			if m, done, err := w.poll(ctx, round); done || err != nil {
 				return m, err
 			}
 		}
-		if w.c.o.Now().Sub(asked) >= time.Second {
+		if w.c.o.Now().Sub(sent) >= time.Second {
 			pause = w.c.o.Reconnect
 		}
 		timer := time.NewTimer(jittered(pause))
@@ -206,7 +206,7 @@ func (w *replyWait) wait(ctx context.Context) (wire.Message, error) {
 		case <-ctx.Done():
 			timer.Stop()
 			return wire.Message{}, ctx.Err()
-		case m := <-w.came:
+		case m := <-w.reply:
 			timer.Stop()
 			if m, done, err := w.look(m); done || err != nil {
 				return m, err

@@ -106,17 +106,17 @@ func TestAskingEncrypted(t *testing.T) {
 func TestAskingWhileListening(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	asked, answered, listening := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	requested, answered, listening := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s := stubRelay(t, map[string]http.HandlerFunc{
 		"GET /v1/ws": socket(t, func(ctx context.Context, _ int32, conn *websocket.Conn) {
-			<-asked
+			<-requested
 			push(ctx, conn, answer("msg_1", wire.TypeJSON, `{"status":"ok","result":1}`))
 			push(ctx, conn, message("msg_2", nil))
 			close(answered)
 			acks(ctx, conn, 3)
 		}),
 		"POST /v1/messages": func(w http.ResponseWriter, r *http.Request) {
-			close(asked)
+			close(requested)
 			<-answered
 			says(202, `{"message_id":"msg_q","status":"sent","created_at":"2026-03-05T12:00:00Z","expires_at":"2026-03-12T12:00:00Z"}`)(w, r)
 		},
@@ -152,14 +152,14 @@ func TestReplying(t *testing.T) {
 	var sent []wire.Send
 	s := answering(t, func(m wire.Send) []string { sent = append(sent, m); return nil })
 	c := client(t, s)
-	asked, err := e2e.SealSend(b, wire.Send{Recipient: keyA, ContentType: wire.TypeRequest, Body: []byte(`{"action":"x"}`)})
+	request, err := e2e.SealSend(b, wire.Send{Recipient: keyA, ContentType: wire.TypeRequest, Body: []byte(`{"action":"x"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range []wire.Message{
 		{ID: "i", Sender: keyB},
 		{ID: "i", Sender: keyB, ThreadID: "t"},
-		{ID: "i", Sender: keyB, ContentType: wire.TypeEncrypted, Body: asked.Body},
+		{ID: "i", Sender: keyB, ContentType: wire.TypeEncrypted, Body: request.Body},
 	} {
 		if _, err := c.Reply(t.Context(), m, wire.Send{ContentType: wire.TypeResponse, Body: []byte(`{"status":"ok"}`)}); err != nil {
 			t.Fatal(err)

@@ -93,7 +93,7 @@ type attempts struct {
 
 // after reports whether another attempt follows a failed one, and after which wait. date is the header of the answer, if there was one.
 func (a *attempts) after(r request, err error, date string) (wait time.Duration, again bool) {
-	status, asked := 0, time.Duration(0)
+	status, sent := 0, time.Duration(0)
 	refused, isRefused := errors.AsType[*wire.Error](err)
 	foreign, isForeign := errors.AsType[*StatusError](err)
 	failed, isFailed := errors.AsType[*fetch.Error](err)
@@ -105,9 +105,9 @@ func (a *attempts) after(r request, err error, date string) (wait time.Duration,
 		a.resigned = true
 		return 0, true
 	case isRefused:
-		status, asked = refused.Status, refused.RetryAfter
+		status, sent = refused.Status, refused.RetryAfter
 	case isForeign:
-		status, asked = foreign.Status, foreign.RetryAfter
+		status, sent = foreign.Status, foreign.RetryAfter
 	case isFailed && !errors.Is(failed, fetch.ErrRefused) && !errors.Is(failed, fetch.ErrTooLarge):
 		if r.once && failed.Sent {
 			return 0, false
@@ -124,15 +124,15 @@ func (a *attempts) after(r request, err error, date string) (wait time.Duration,
 	default:
 		return 0, false
 	}
-	return a.pause(asked)
+	return a.pause(sent)
 }
 
 // pause is the wait that was asked for, or a growing one.
-func (a *attempts) pause(asked time.Duration) (wait time.Duration, again bool) {
+func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	if a.made++; a.made >= a.c.o.Attempts {
 		return 0, false
 	}
-	if wait = asked; wait <= 0 {
+	if wait = sent; wait <= 0 {
 		wait = jittered(a.backoff)
 		a.backoff = min(2*a.backoff, maxBackoff)
 	}

@@ -182,7 +182,7 @@ func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err
 	from, pause := l.c.o.Now(), l.c.o.Reconnect
 	l.o.State(nil)
 	for f := (Filter{Wait: pollWait}); ctx.Err() == nil && (most == 0 || l.c.o.Now().Sub(from) < most); {
-		asked := l.c.o.Now()
+		sent := l.c.o.Now()
 		page, err := l.c.Poll(ctx, f)
 		if err != nil {
 			return good, err
@@ -197,7 +197,7 @@ func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err
 		if f.Cursor = page.Next; f.Cursor != "" || len(page.Messages) > 0 {
 			continue
 		}
-		if l.c.o.Now().Sub(asked) < time.Second { // it does not wait
+		if l.c.o.Now().Sub(sent) < time.Second { // it does not wait
 			if sleep(ctx, jittered(pause)) != nil {
 				break
 			}

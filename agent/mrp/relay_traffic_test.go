@@ -44,12 +44,12 @@ func TestAtARelayAgentsAskEachOther(t *testing.T) {
 			var asking sync.WaitGroup
 			for i := range 12 {
 				asking.Go(func() {
-					told := false
+					reported := false
 					got, err := ca.Ask(ctx, keyB, wire.Request{Action: "echo", Params: map[string]any{"n": i}}, mrp.AskOptions{
-						Encrypt: i%2 == 0, Progress: func(wire.Progress) { told = true },
+						Encrypt: i%2 == 0, Progress: func(wire.Progress) { reported = true },
 					})
-					if err != nil || got.Status != wire.ResponseOK || fmt.Sprint(got.Result) != fmt.Sprint(i) || !told {
-						t.Errorf("%d: %+v, %v, progress %v", i, got, err, told)
+					if err != nil || got.Status != wire.ResponseOK || fmt.Sprint(got.Result) != fmt.Sprint(i) || !reported {
+						t.Errorf("%d: %+v, %v, progress %v", i, got, err, reported)
 					}
 				})
 			}

@@ -134,8 +134,8 @@ func (v *verification) published(uid string) (found map[string]any) {
 
 // member returns a member of a found intent, from the search or from agents.json.
 func (v *verification) member(m map[string]any, name string) any {
-	if said, ok := m[name]; ok {
-		return said
+	if message, ok := m[name]; ok {
+		return message
 	}
 	return v.published(uidOf(m))[name]
 }

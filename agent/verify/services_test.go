@@ -258,14 +258,14 @@ func TestDNS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := ""
+			request := ""
 			lookup := func(_ context.Context, domain string) (verify.Records, error) {
-				asked = domain
+				request = domain
 				return tt.records, tt.err
 			}
 			r := run(t, verify.Options{Target: "shop.invalid", MaxTime: 5 * time.Second, Lookup: lookup})
-			if asked != "shop.invalid" {
-				t.Errorf("asked for %q, want shop.invalid", asked)
+			if request != "shop.invalid" {
+				t.Errorf("asked for %q, want shop.invalid", request)
 			}
 			for id, outcome := range tt.want {
 				if c := find(t, r, id); c.Outcome != outcome {

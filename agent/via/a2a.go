@@ -112,8 +112,8 @@ func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.A
 		detail, _ := strictjson.AsObject(v)
 		switch detail.Text("@type") {
 		case structType:
-			if told := detail.Object("value"); isError(told) {
-				return refused(a, told, status)
+			if reply := detail.Object("value"); isError(reply) {
+				return refused(a, reply, status)
 			}
 		case errorInfoType:
 			if detail.Text("domain") != "a2a-protocol.org" {
@@ -136,22 +136,22 @@ func readTask(a fetch.Answer, document []byte, at string, result strictjson.Obje
 	if !isState {
 		return fetch.Answer{}, wrong("its task has no state")
 	}
-	told := task.Object("status").Object("message")
+	reply := task.Object("status").Object("message")
 	artifacts := task.List("artifacts")
 	if state == "COMPLETED" && len(artifacts) == 1 {
 		return readArtifact(a, document, at+"/artifacts/0", artifacts[0])
 	}
-	for _, v := range partsOf(told) {
+	for _, v := range partsOf(reply) {
 		if tree := v.Object("data"); isError(tree) {
 			out, err := refused(a, tree, http.StatusInternalServerError)
 			if err == nil {
-				besideTask(out, told)
+				besideTask(out, reply)
 			}
 			return out, err
 		}
 	}
 	var texts []string
-	for _, v := range partsOf(told) {
+	for _, v := range partsOf(reply) {
 		if text := v.Text("text"); text != "" {
 			texts = append(texts, text)
 		}

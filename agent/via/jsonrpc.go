@@ -34,12 +34,12 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	if decodeErr != nil || tree["jsonrpc"] != "2.0" {
 		return response{}, false, nil //nolint:nilerr // something before the service may answer
 	}
-	_, asked := tree["method"]
+	_, requested := tree["method"]
 	_, hasResult := tree["result"]
 	_, hasError := tree["error"]
 	r = response{text: data, result: tree.Object("result"), failed: tree.Object("error")}
 	switch {
-	case asked || hasResult == hasError || r.result == nil && r.failed == nil:
+	case requested || hasResult == hasError || r.result == nil && r.failed == nil:
 		return response{}, true, wrong("it has neither result nor error, or both")
 	case tree["id"] == nil && hasError: // the request could not be read so far
 	case tree["id"] != id:

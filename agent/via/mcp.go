@@ -78,8 +78,8 @@ func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	case err != nil:
 		return fetch.Answer{}, err
 	case r.failed != nil:
-		if told := r.failed.Object("data"); isError(told) {
-			return refused(a, ofTool(told), statusOf(a.Status, r.failed))
+		if reply := r.failed.Object("data"); isError(reply) {
+			return refused(a, ofTool(reply), statusOf(a.Status, r.failed))
 		}
 		return refusedWith(a, statusOf(a.Status, r.failed), r.failed.Text("message"), "")
 	case a.Status/100 != 2:
@@ -110,7 +110,7 @@ func textsOf(v any) []string {
 // readTool reads the result of a call: the structured content, or the text, which then is JSON. It ignores the structured content of a
 // result with isError.
 func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
-	if kind, said := r.result["resultType"]; said && kind != "complete" {
+	if kind, stated := r.result["resultType"]; stated && kind != "complete" {
 		return fetch.Answer{}, wrong("it asks for something instead")
 	}
 	failed, isFlag := r.result["isError"].(bool)

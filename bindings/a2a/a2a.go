@@ -161,7 +161,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		x.refuse(reason.MethodNotAllowed.Refusal(""))
 		return
 	}
-	if !x.identified() || !x.read(&name) || !x.spoken() {
+	if !x.identified() || !x.read(&name) || !x.speaksVersion() {
 		return
 	}
 	o, known := operations[name]
@@ -186,7 +186,7 @@ func (x *exchange) identified() bool {
 		if claims, err = x.Identify(x.r, &x.call); err == nil {
 			of := claims.Principal()
 			x.party = fairqueue.Party{
-				Name: x.Service.ID + " " + string(of), Stranger: x.Unapproved(x.r.Context(), of),
+				Name: x.Service.ID + " " + string(of), Unapproved: x.Unapproved(x.r.Context(), of),
 			}
 		}
 	}
@@ -225,13 +225,13 @@ func (x *exchange) read(name *string) bool {
 	return true
 }
 
-// spoken refuses every version of the protocol but 1.0; a request without one is of version 0.3. A2A 1.0, 3.6.2.
-func (x *exchange) spoken() bool {
-	asked := x.r.Header.Get(versionKey)
-	if asked == "" {
-		asked = x.r.URL.Query().Get(versionKey)
+// speaksVersion refuses every version of the protocol but 1.0; a request without one is of version 0.3. A2A 1.0, 3.6.2.
+func (x *exchange) speaksVersion() bool {
+	request := x.r.Header.Get(versionKey)
+	if request == "" {
+		request = x.r.URL.Query().Get(versionKey)
 	}
-	if strings.TrimSpace(asked) == version {
+	if strings.TrimSpace(request) == version {
 		return true
 	}
 	x.fail(versionNotSupported.because("This service speaks A2A 1.0 alone: send the header A2A-Version: 1.0."))

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	described  = 20      // intents in one answer
-	wordsAsked = 1 << 10 // bytes of a text that rank them
-	maxSchema  = 64 << 10
+	described = 20      // intents in one answer
+	maxQuery  = 1 << 10 // bytes of a text that rank them
+	maxSchema = 64 << 10
 )
 
 // An about has the texts about one intent for answers in plain text.
@@ -33,8 +33,8 @@ type about struct {
 // text find.
 func (x *exchange) describe(m *message) {
 	s := x.Service.Definition
-	asked := strings.ToValidUTF8(m.text[:min(len(m.text), wordsAsked)], "")
-	found := s.Catalog.Search(intents.Query{Text: asked, PageSize: described})
+	request := strings.ToValidUTF8(m.text[:min(len(m.text), maxQuery)], "")
+	found := s.Catalog.Search(intents.Query{Text: request, PageSize: described})
 	if found.TotalResults == 0 {
 		found = s.Catalog.Search(intents.Query{PageSize: described})
 	}

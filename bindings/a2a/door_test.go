@@ -62,25 +62,25 @@ func rpc(g *gatetest.Gate, token, body string) (a rpcAnswer) {
 }
 
 // blocking makes the upstream wait: begun has an element for each call that it was sent, and it answers when goOn is closed.
-func blocking(g *gatetest.Gate) (begun chan struct{}, goOn chan struct{}) {
-	begun, goOn = make(chan struct{}, 16), make(chan struct{})
+func blocking(g *gatetest.Gate) (started chan struct{}, goOn chan struct{}) {
+	started, goOn = make(chan struct{}, 16), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
-		begun <- struct{}{}
+		started <- struct{}{}
 		<-goOn
 		_, _ = io.WriteString(w, `{"order": "o-1"}`)
 	}
-	return begun, goOn
+	return started, goOn
 }
 
 func TestARepeatedMessageIsTheSameTask(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
-	begun, goOn := blocking(g)
+	started, goOn := blocking(g)
 	ask := message("SendMessage", "m1", gatetest.Ordering, `{"product":"lamp"}`)
 	var first rpcAnswer
 	var all sync.WaitGroup
 	all.Go(func() { first = rpc(g, a.Token, ask) })
-	<-begun
+	<-started
 	again := rpc(g, a.Token, ask)
 	if again.Result.Task.Status.State != "TASK_STATE_WORKING" {
 		t.Errorf("%+v", again)
@@ -104,25 +104,25 @@ func TestARepeatedMessageIsTheSameTask(t *testing.T) {
 	all.Wait()
 	after := rpc(g, a.Token, ask)
 	if id := again.Result.Task.ID; first.Result.Task.ID != id || after.Result.Task.ID != id ||
-		after.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(begun) != 0 {
-		t.Errorf("%+v, %+v, %d more calls", first, after, len(begun))
+		after.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(started) != 0 {
+		t.Errorf("%+v, %+v, %d more calls", first, after, len(started))
 	}
 }
 
 func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
-	begun, goOn := blocking(g)
+	started, goOn := blocking(g)
 	ctx, cancel := context.WithCancel(t.Context())
 	resp, err := http.DefaultTransport.RoundTrip(post(g, ctx, a.Token, message("SendStreamingMessage", "m1", gatetest.Ordering, `{"product":"x"}`)))
 	g.Must(err)
-	<-begun
+	<-started
 	cancel()
 	_ = resp.Body.Close()
 	close(goOn)
 	g.Executor.Drain(t.Context()) // until the call has ended
 	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
-	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(begun) != 0 {
+	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(started) != 0 {
 		t.Errorf("%+v", task)
 	}
 }

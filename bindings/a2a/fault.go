@@ -162,11 +162,11 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
 		if x.extended { // the error of UIM as a whole
-			told, err := strictjson.DecodeObject(wire.Envelope(r, x.About(r)))
+			reply, err := strictjson.DecodeObject(wire.Envelope(r, x.About(r)))
 			if err != nil {
 				return out, err
 			}
-			list = append(list, map[string]any{"@type": protoStruct, "value": map[string]any(told)})
+			list = append(list, map[string]any{"@type": protoStruct, "value": map[string]any(reply)})
 		}
 	}
 	if len(f.fields) > 0 {
@@ -188,7 +188,7 @@ func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	if s := r.Suggestion(); s != "" {
 		m["suggestion"] = s
 	}
-	if outcome, told := r.Details["outcome"]; told {
+	if outcome, reported := r.Details["outcome"]; reported {
 		m["outcome"] = fmt.Sprint(outcome)
 	}
 	if r.RetryAfter > 0 {

@@ -79,10 +79,10 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	if data, ok := task.Artifacts[0].Parts[0].Data().(map[string]any); !ok || data["product"] != "lamp" {
 		g.Errorf("%+v", task.Artifacts[0].Parts[0])
 	}
-	told, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: task.ID})
+	reply, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: task.ID})
 	g.Must(err)
-	if told.ID != task.ID || told.Status.State != official.TaskStateCompleted || told.ContextID != "talk" {
-		g.Errorf("%+v", told)
+	if reply.ID != task.ID || reply.Status.State != official.TaskStateCompleted || reply.ContextID != "talk" {
+		g.Errorf("%+v", reply)
 	}
 	var seen []string
 	for event, err := range client.SendStreamingMessage(g.Context(), asking(gatetest.Searching, map[string]any{"query": "desk"})) {
@@ -129,7 +129,7 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	if !errors.Is(err, official.ErrInvalidParams) {
 		g.Errorf("wrong parameters: %v", err)
 	}
-	tells(g, err, "MISSING_PARAMETER", "UIM-VAL-001")
+	checkError(g, err, "MISSING_PARAMETER", "UIM-VAL-001")
 	if _, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: "none"}); !errors.Is(err, official.ErrTaskNotFound) {
 		g.Errorf("no task: %v", err)
 	}
@@ -146,18 +146,18 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 		g.Error("a stranger was answered")
 	}
 	if _, read := errors.AsType[*official.Error](err); read { // by JSON-RPC the client reads nothing of a 401
-		tells(g, err, "MISSING_TOKEN", "UIM-AUT-003")
+		checkError(g, err, "MISSING_TOKEN", "UIM-AUT-003")
 	}
 }
 
-// tells checks what the official client knows of an error beside its message.
-func tells(g *gatetest.Gate, err error, reason, number string) {
+// checkError checks what the official client knows of an error beside its message.
+func checkError(g *gatetest.Gate, err error, reason, number string) {
 	g.Helper()
-	told, ok := errors.AsType[*official.Error](err)
+	reply, ok := errors.AsType[*official.Error](err)
 	if !ok {
 		g.Fatalf("%s: the error is %v", reason, err)
 	}
-	metadata, _ := told.ErrorInfo().Value["metadata"].(map[string]string)
+	metadata, _ := reply.ErrorInfo().Value["metadata"].(map[string]string)
 	if metadata["reason"] != reason || metadata["uim_code"] != number || metadata["suggestion"] == "" {
 		g.Errorf("%s: the client has the metadata %v", reason, metadata)
 	}

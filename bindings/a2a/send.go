@@ -127,9 +127,9 @@ func (x *exchange) done(result *execute.Result) task {
 // failed answers a call that was not made, or failed. A call that has begun is a failed task, and one that the policy refuses a rejected
 // task. An invalid request, and a condition that the agent cannot wait for, is an error.
 func (x *exchange) failed(f *reason.Refusal, contextID string) {
-	begun := x.Event != nil && x.Event.Reference != nil
+	started := x.Event != nil && x.Event.Reference != nil
 	switch {
-	case begun && f.Replayed: // of a call that ended before, which may be done although its output is not known any more
+	case started && f.Replayed: // of a call that ended before, which may be done although its output is not known any more
 		r, err := x.Record(x.r.Context(), x.call, x.Event.Reference.ID)
 		if err != nil {
 			x.refuse(f)
@@ -137,7 +137,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 		}
 		x.headers(f)
 		x.recorded(&r)
-	case begun:
+	case started:
 		x.headers(f)
 		t := task{state: failed, refusal: f, charge: f.Charge, standing: f.Standing, replayed: f.Replayed, live: true}
 		t.of(x.Event)

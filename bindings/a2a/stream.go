@@ -16,7 +16,7 @@ import (
 const (
 	readWithin = 10 * time.Second // a client that takes longer for an event is left
 	aliveEvery = 15 * time.Second // something is sent, so that proxies keep the connection
-	askedEvery = 500 * time.Millisecond
+	pollEvery  = 500 * time.Millisecond
 )
 
 // events are a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
@@ -93,8 +93,8 @@ func (s *events) end(t *task) {
 // start makes a call whose task is reported before it ends: at once, or in a stream.
 func (x *exchange) start(m *message) {
 	call := x.Start(x.r.Context(), x.call)
-	reference, begun := call.Begun()
-	if !begun {
+	reference, started := call.Begun()
+	if !started {
 		result, event, err := call.Ended()
 		x.Event = event
 		x.ended(&result, err, m.contextID)
@@ -165,7 +165,7 @@ func (x *exchange) subscribe() {
 func (x *exchange) follow(r *execute.Record) {
 	s, t := x.open(), taskOf(r)
 	s.send("task", func(out []byte) ([]byte, error) { return x.appendTask(out, &t) })
-	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(askedEvery)
+	alive, ask := time.NewTicker(aliveEvery), time.NewTicker(pollEvery)
 	defer alive.Stop()
 	defer ask.Stop()
 	for !s.lost {

@@ -18,8 +18,8 @@ const (
 	maxHistory = 1 << 20
 )
 
-// asked returns the record of the task that a request names; false: it was answered.
-func (x *exchange) asked() (execute.Record, bool) {
+// named returns the record of the task that a request names; false: it was answered with an error.
+func (x *exchange) named() (execute.Record, bool) {
 	in := members{object: x.params}
 	id := in.text("id", 1<<10, true)
 	in.number("historyLength", 0, maxHistory, 0)
@@ -36,7 +36,7 @@ func (x *exchange) asked() (execute.Record, bool) {
 
 // getTask answers GetTask. A2A 1.0, 3.1.3.
 func (x *exchange) getTask() {
-	if r, found := x.asked(); found {
+	if r, found := x.named(); found {
 		t := taskOf(&r)
 		x.finish(x.appendTask(nil, &t))
 	}
@@ -44,7 +44,7 @@ func (x *exchange) getTask() {
 
 // cancelTask answers CancelTask: from begin on nothing cancels a call. A2A 1.0, 3.1.5.
 func (x *exchange) cancelTask() {
-	if _, found := x.asked(); found {
+	if _, found := x.named(); found {
 		x.fail(taskNotCancelled)
 	}
 }
@@ -106,9 +106,9 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	in := members{object: params}
 	size = in.number("pageSize", 1, mostTasks, usualPage)
 	in.number("historyLength", 0, maxHistory, 0)
-	asked := state(in.text("status", 1<<10, false))
-	status, known := statusOf[asked]
-	if !known && !otherStates[asked] {
+	request := state(in.text("status", 1<<10, false))
+	status, known := statusOf[request]
+	if !known && !otherStates[request] {
 		in.fail("status", "must be a TaskState such as TASK_STATE_COMPLETED")
 	}
 	q = execute.RecordQuery{

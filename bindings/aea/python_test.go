@@ -33,24 +33,24 @@ func TestAnAgentInPythonAgreesAndCalls(t *testing.T) {
 		if err := c.Run(); err != nil {
 			t.Fatalf("%s: %v\n%s", args[2], err, problems.Bytes())
 		}
-		var told struct {
+		var reply struct {
 			Address, Intent, Agreement, Output, Body string
 			Price, Status                            int
 		}
-		g.Must(json.Unmarshal(out.Bytes(), &told))
-		if told.Intent != gatetest.Ordering || told.Price != 25 || told.Status != http.StatusOK ||
-			told.Output != fmt.Sprintf(`{"calls":%d}`, 2*i+1) || told.Body != fmt.Sprintf(`{"calls":%d}`, 2*i+2) {
-			t.Errorf("%s: %+v", args[2], told)
+		g.Must(json.Unmarshal(out.Bytes(), &reply))
+		if reply.Intent != gatetest.Ordering || reply.Price != 25 || reply.Status != http.StatusOK ||
+			reply.Output != fmt.Sprintf(`{"calls":%d}`, 2*i+1) || reply.Body != fmt.Sprintf(`{"calls":%d}`, 2*i+2) {
+			t.Errorf("%s: %+v", args[2], reply)
 		}
-		a, err := g.Store.Agreement(t.Context(), "default", pat.AgreementID(told.Agreement))
+		a, err := g.Store.Agreement(t.Context(), "default", pat.AgreementID(reply.Agreement))
 		g.Must(err)
 		policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
 		g.Must(err)
 		bundle, err := pat.Export(a, policy, bindings.Forms())
 		g.Must(err)
 		e, err := pat.VerifyExport(bundle, bindings.Forms())
-		if err != nil || string(e.Agreement.AgentID) != told.Address || e.Agreement.Form != "aea-1" ||
-			!strings.HasPrefix(told.Address, "fetch1") {
+		if err != nil || string(e.Agreement.AgentID) != reply.Address || e.Agreement.Form != "aea-1" ||
+			!strings.HasPrefix(reply.Address, "fetch1") {
 			t.Errorf("%s: %+v, %v", args[2], e.Agreement, err)
 		}
 	}

@@ -74,12 +74,12 @@ func TestAReloadInTheMiddleOfANegotiation(t *testing.T) {
 			default:
 				answer(protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: info})
 			}
-			told, _ := turn.Content.(protocol.FIPAMessage)
+			reply, _ := turn.Content.(protocol.FIPAMessage)
 			if row.want == "" {
 				made(1)
 				answer(protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: info})
-				if again, _ := turn.Content.(protocol.FIPAMessage); told.Info["pat"] == "" || again.Info["pat"] != "" {
-					t.Errorf("%v, then %v", told.Info, again.Info)
+				if again, _ := turn.Content.(protocol.FIPAMessage); reply.Info["pat"] == "" || again.Info["pat"] != "" {
+					t.Errorf("%v, then %v", reply.Info, again.Info)
 				}
 				if text, _ := a.Refusal(t); !strings.HasPrefix(text, "AGREEMENT_REPLAYED") {
 					t.Error(text)
@@ -91,8 +91,8 @@ func TestAReloadInTheMiddleOfANegotiation(t *testing.T) {
 				turn = a.Next(t)
 			}
 			m, _ := turn.Content.(protocol.DefaultMessage)
-			if !strings.HasPrefix(m.Text, row.want) || told.Info["pat"] != "" || told.Info["sign"] != "" {
-				t.Errorf("%+v, %+v", m, told)
+			if !strings.HasPrefix(m.Text, row.want) || reply.Info["pat"] != "" || reply.Info["sign"] != "" {
+				t.Errorf("%+v, %+v", m, reply)
 			}
 			made(0)
 			if _, offer := a.Asks(t, gatetest.Ordering); aeatest.TextOf(offer, "tx_nonce") == info["tx_nonce"] {

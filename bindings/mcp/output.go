@@ -48,14 +48,14 @@ func (a *answer) done(result *execute.Result) {
 // written is an answer that is written in pieces. A stream is one event, and so one piece.
 type written struct {
 	*answer
-	out   []byte // not yet written
-	begun bool
+	out     []byte // not yet written
+	started bool
 }
 
 // flush writes what there is.
 func (p *written) flush() {
-	if !p.begun {
-		p.begun = true
+	if !p.started {
+		p.started = true
 		p.Header()["Content-Type"] = applicationJSON
 		p.WriteHeader(http.StatusOK)
 	}
@@ -92,7 +92,7 @@ func (p *written) raw(text []byte) {
 
 // end writes the rest.
 func (p *written) end() {
-	if p.begun {
+	if p.started {
 		p.flush()
 		return
 	}

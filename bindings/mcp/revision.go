@@ -46,8 +46,8 @@ func revisionOf(h http.Header) revision {
 // MCP 2026-07-28, basic/versioning; basic/transports/streamable-http, Server Validation.
 func (q *request) settle() *jsonrpc.Error {
 	meta := q.meta()
-	inBody, said := meta[metaVersion]
-	if said || q.Method == "server/discover" {
+	inBody, stated := meta[metaVersion]
+	if stated || q.Method == "server/discover" {
 		q.revision.alone = true
 	}
 	if !q.revision.alone {

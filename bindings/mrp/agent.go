@@ -35,8 +35,8 @@ const (
 	publishTime = 10 * time.Second
 )
 
-// talks bounds how often one sender is answered in words: two agents that do so could go on for ever.
-var talks = limit.Rate{Max: 20, Period: limit.Hour}
+// chatLimit bounds how often one sender is answered in words: two agents that do so could go on for ever.
+var chatLimit = limit.Rate{Max: 20, Period: limit.Hour}
 
 // An agent is that of one service at a relay.
 type agent struct {
@@ -47,11 +47,11 @@ type agent struct {
 	key      wire.Key
 	box      mailbox
 
-	places *fairqueue.Places
-	held   *semaphore.Weighted // bytes of messages in hand
-	talks  *ratelimit.Set
-	work   sync.WaitGroup // messages in hand
-	news   chan wire.Change
+	places    *fairqueue.Places
+	held      *semaphore.Weighted // bytes of messages in hand
+	chatLimit *ratelimit.Set
+	work      sync.WaitGroup // messages in hand
+	news      chan wire.Change
 
 	inHand, answered, lost atomic.Int64
 	mu                     sync.Mutex
@@ -63,7 +63,7 @@ func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box
 	return &agent{
 		d: d, service: id, settings: set, private: private, key: wire.KeyOf(private), box: box,
 		places: fairqueue.New(fairqueue.Bounds{Places: atOnce, Waiting: inLine, Wait: lineWait}), held: semaphore.NewWeighted(heldMost),
-		talks: ratelimit.NewSet(talks), news: make(chan wire.Change, 1),
+		chatLimit: ratelimit.NewSet(chatLimit), news: make(chan wire.Change, 1),
 	}
 }
 
@@ -89,7 +89,7 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 
 // Run implements door.Agent: it answers messages.
 func (a *agent) Run(taking, working context.Context) {
-	defer a.talks.Close()
+	defer a.chatLimit.Close()
 	working, cut := context.WithCancel(working)
 	defer cut()
 	var beside sync.WaitGroup
@@ -105,7 +105,7 @@ func (a *agent) Run(taking, working context.Context) {
 
 // Close implements door.Agent.
 func (a *agent) Close() {
-	a.talks.Close()
+	a.chatLimit.Close()
 	if r, ok := a.box.(*remote); ok {
 		r.client.Close()
 	}

@@ -19,7 +19,7 @@ import (
 // origin names the sender of the message to the host.
 func (x *exchange) origin() door.Origin {
 	return door.Origin{
-		Door: Name, Service: x.a.service, RequestID: x.requestID, Sender: pat.AgentID(x.came.Sender.String()), SenderKey: x.key.Thumbprint(),
+		Door: Name, Service: x.a.service, RequestID: x.requestID, Sender: pat.AgentID(x.received.Sender.String()), SenderKey: x.key.Thumbprint(),
 		Confidential: true,
 	}
 }

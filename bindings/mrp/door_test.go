@@ -163,10 +163,10 @@ func TestAPATIsGoodForItsKey(t *testing.T) {
 	expect(t, "of another door", a.Ask(t, "uim:execute", call(gatetest.Searching, elsewhere.Token)), `"output":{"ok":true}`)
 
 	b := agent(g)
-	told := b.Agrees(t, g.Directory.Current().Service("default").At("/api/pat/issue"))
-	if until, err := time.Parse(time.RFC3339, told.ExpiresAt); err != nil || !until.After(g.Now()) || len(told.Scope) != 2 ||
-		told.AgreementID == "" {
-		t.Errorf("%+v", told)
+	reply := b.Agrees(t, g.Directory.Current().Service("default").At("/api/pat/issue"))
+	if until, err := time.Parse(time.RFC3339, reply.ExpiresAt); err != nil || !until.After(g.Now()) || len(reply.Scope) != 2 ||
+		reply.AgreementID == "" {
+		t.Errorf("%+v", reply)
 	}
 	renewal := func(a *mrptest.Agent, token string) string {
 		t.Helper()
@@ -178,9 +178,9 @@ func TestAPATIsGoodForItsKey(t *testing.T) {
 		return a.Ask(t, "uim:renew", fmt.Sprintf(`{"pat":%q,"proof":%q}`, token, signed))
 	}
 	g.Later(30 * time.Minute)
-	expect(t, "renewed by another", renewal(a, told.PAT), `"code":"invalid_token"`)
-	next := mrptest.Result[mrptest.Agreed](t, renewal(b, told.PAT))
-	if next.PAT == told.PAT || next.ExpiresAt <= told.ExpiresAt {
+	expect(t, "renewed by another", renewal(a, reply.PAT), `"code":"invalid_token"`)
+	next := mrptest.Result[mrptest.Agreed](t, renewal(b, reply.PAT))
+	if next.PAT == reply.PAT || next.ExpiresAt <= reply.ExpiresAt {
 		t.Errorf("%+v", next)
 	}
 	expect(t, "renewed", b.Ask(t, "uim:execute", call(gatetest.Searching, next.PAT)), `"output":{"ok":true}`)

@@ -25,12 +25,12 @@ const progressAfter = 2 * time.Second
 
 // An exchange is one message that is answered.
 type exchange struct {
-	a       *agent
-	service *service.Service
-	came    relay.Arrival // as it came
-	says    wire.Message  // the same, or what was sealed in it
-	sealed  string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
-	key     keys.Key      // of the sender
+	a        *agent
+	service  *service.Service
+	received relay.Arrival // as it came
+	says     wire.Message  // the same, or what was sealed in it
+	sealed   string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
+	key      keys.Key      // of the sender
 
 	requestID execute.RequestID
 }
@@ -44,7 +44,7 @@ type answer struct {
 // answer returns the message to send; nil: none.
 func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	x := &exchange{
-		a: a, service: door.Serving(a.d.Services(), a.service), came: m, says: m.Message, requestID: execute.RequestIDFrom(""),
+		a: a, service: door.Serving(a.d.Services(), a.service), received: m, says: m.Message, requestID: execute.RequestIDFrom(""),
 	}
 	if m.Sender == a.key || !m.ExpiresAt.After(a.d.Now()) || x.service == nil || wantsNone(m.ContentType) {
 		return nil
@@ -70,9 +70,9 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 
 // party is a sender among those that share the places.
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
-	of := fairqueue.Party{Name: sender.String(), Stranger: true}
+	of := fairqueue.Party{Name: sender.String(), Unapproved: true}
 	if key, err := keys.New(sender.Public()); err == nil {
-		of.Stranger = a.d.Host.Unapproved(ctx, a.service, key.Thumbprint())
+		of.Unapproved = a.d.Host.Unapproved(ctx, a.service, key.Thumbprint())
 	}
 	return of
 }
@@ -106,7 +106,7 @@ func (x *exchange) answer(ctx context.Context) answer {
 		}
 	}
 	var err error
-	if x.key, err = keys.New(x.came.Sender.Public()); err != nil {
+	if x.key, err = keys.New(x.received.Sender.Public()); err != nil {
 		return x.refuse(refusal.For(err))
 	}
 	switch mediaType(x.says.ContentType) {
@@ -126,14 +126,14 @@ func (x *exchange) answer(ctx context.Context) answer {
 // open decrypts the message. The relay can change the content type outside of the ciphertext, and so make the service execute a message
 // that its sender meant otherwise: a request has its type inside.
 func (x *exchange) open() error {
-	m, err := e2e.OpenMessage(x.a.private, x.came.Message)
+	m, err := e2e.OpenMessage(x.a.private, x.received.Message)
 	switch {
 	case errors.Is(err, e2e.ErrType):
 		return reason.MalformedRequest.Refusal("The content type of the message is not the one that its sender encrypted.")
 	case err != nil:
 		return reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent.")
 	}
-	if x.sealed, err = e2e.Digest(x.came.Body); err != nil {
+	if x.sealed, err = e2e.Digest(x.received.Body); err != nil {
 		return reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent.")
 	}
 	x.says = m
@@ -147,8 +147,8 @@ func (x *exchange) open() error {
 // requested answers a request, and sends one progress report if that takes long.
 func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
-	var told sync.WaitGroup
-	told.Go(func() {
+	var reply sync.WaitGroup
+	reply.Go(func() {
 		if sleep(telling, progressAfter) != nil {
 			return
 		}
@@ -157,7 +157,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 			_, _ = x.a.box.Send(telling, *s) // the answer supersedes it
 		}
 	})
-	defer told.Wait()
+	defer reply.Wait()
 	defer done()
 	return x.request(ctx)
 }
@@ -177,16 +177,16 @@ func (x *exchange) send(of answer, prefix string) *wire.Send {
 
 func (x *exchange) message(of answer, prefix string) *wire.Send {
 	m := wire.Send{
-		Recipient: x.came.Sender, ContentType: of.contentType, Body: of.body, InReplyTo: x.came.ID, ThreadID: x.came.ThreadID,
-		IdempotencyKey: keyOf(prefix, x.came.ID),
+		Recipient: x.received.Sender, ContentType: of.contentType, Body: of.body, InReplyTo: x.received.ID, ThreadID: x.received.ThreadID,
+		IdempotencyKey: keyOf(prefix, x.received.ID),
 	}
 	if m.ThreadID == "" {
-		m.ThreadID = x.came.ID
+		m.ThreadID = x.received.ID
 	}
 	if x.sealed == "" || len(of.body) > wire.MaxBody {
 		return &m
 	}
-	sealed, err := e2e.SealAnswer(x.a.private, m, x.came.Body)
+	sealed, err := e2e.SealAnswer(x.a.private, m, x.received.Body)
 	if err != nil { // it was opened with this key
 		return nil
 	}

@@ -73,7 +73,7 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	}
 	own := c.key == ""
 	if own {
-		c.key = keyOf(Name+":", cmp.Or(x.sealed, x.came.ID))
+		c.key = keyOf(Name+":", cmp.Or(x.sealed, x.received.ID))
 	}
 	execute := func() (execute.Result, error) {
 		return x.a.d.Host.Execute(ctx, from, door.Call{Token: c.token, Proof: c.proof, IdempotencyKey: c.key, Body: body})
@@ -105,14 +105,14 @@ const provesFor = 15 * time.Minute
 // proved is the message as a proof of key: its sender signed the request that brought it to the relay of this process, which is for this
 // service, and has all of the call. nil: the relay is elsewhere, and brings no such signature.
 func (x *exchange) proved() *pat.Proof {
-	e := x.came.Evidence
+	e := x.received.Evidence
 	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {
 		return nil
 	}
-	a, s, err := e.Verify(x.came.Sender)
+	a, s, err := e.Verify(x.received.Sender)
 	age := x.a.d.Now().Sub(a.Time)
-	if err != nil || s.Recipient != x.a.key || s.ContentType != x.came.ContentType || !bytes.Equal(s.Body, x.came.Body) ||
-		!slices.EqualFunc(s.Attachments, x.came.Attachments, func(a, b wire.Attachment) bool { return a.BlobID == b.BlobID }) ||
+	if err != nil || s.Recipient != x.a.key || s.ContentType != x.received.ContentType || !bytes.Equal(s.Body, x.received.Body) ||
+		!slices.EqualFunc(s.Attachments, x.received.Attachments, func(a, b wire.Attachment) bool { return a.BlobID == b.BlobID }) ||
 		age >= provesFor || age <= -provesFor {
 		return nil
 	}

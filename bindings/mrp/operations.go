@@ -65,9 +65,9 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 }
 
 // agree answers with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
-func (x *exchange) agree(ctx context.Context, asked request) answer {
-	r := pat.IssueRequest{AgentID: x.came.Sender.String()}
-	if err := x.params(ctx, asked, "", func(m *apiwire.Members) error {
+func (x *exchange) agree(ctx context.Context, query request) answer {
+	r := pat.IssueRequest{AgentID: x.received.Sender.String()}
+	if err := x.params(ctx, query, "", func(m *apiwire.Members) error {
 		r.SignedPolicy, r.Scope = m.Text("agreement", true), m.Texts("scope")
 		return nil
 	}); err != nil {

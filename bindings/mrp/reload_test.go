@@ -70,8 +70,8 @@ func TestProgress(t *testing.T) {
 	g := gatetest.New(t, settings)
 	a := agent(g)
 	token := agrees(g, a)
-	told := make(chan wire.Progress, 1)
-	a.Told = func(p wire.Progress) { told <- p }
+	reports := make(chan wire.Progress, 1)
+	a.Told = func(p wire.Progress) { reports <- p }
 	release := make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		<-release
@@ -79,7 +79,7 @@ func TestProgress(t *testing.T) {
 	}
 	answered := make(chan string)
 	go func() { answered <- a.Ask(t, "uim:execute", call(gatetest.Searching, token)) }()
-	if p := <-told; p.State != "working" {
+	if p := <-reports; p.State != "working" {
 		t.Errorf("%+v", p)
 	}
 	close(release)

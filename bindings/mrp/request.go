@@ -167,19 +167,19 @@ func (x *exchange) talk(ctx context.Context) answer {
 			return x.refuse(reason.MalformedRequest.Refusal("A request has the type " + wire.TypeRequest + ", and an action."))
 		}
 	}
-	if !x.a.talks.Admit(x.came.Sender.String(), x.a.d.Now()) {
+	if !x.a.chatLimit.Admit(x.received.Sender.String(), x.a.d.Now()) {
 		return answer{} // two that talk would go on for ever
 	}
-	said := help(x.service)
+	message := help(x.service)
 	if form == wire.TypeText {
-		body, err := strictjson.Append(nil, said)
+		body, err := strictjson.Append(nil, message)
 		if err != nil {
 			return answer{}
 		}
 		return answer{wire.TypeText, body}
 	}
 	w := strictjson.NewWriter(nil)
-	w.Text("text", said)
+	w.Text("text", message)
 	body, err := w.End()
 	if err != nil {
 		return answer{}

@@ -16,7 +16,7 @@ import (
 // However many strangers have messages in hand that are not answered yet, an agent that the operator approved is answered.
 func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	t.Parallel()
-	const strangersAtOnce = 48                                                                        // of 64 places
+	const unapprovedAtOnce = 48                                                                       // of 64 places
 	g := gatetest.New(t, strings.Replace(settings, "url: UPSTREAM", "url: UPSTREAM, timeout: 5m", 1)) // no call ends by itself
 	arrived, release := make(chan struct{}, 1000), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 			g.Must(err)
 		}
 	}
-	for range strangersAtOnce {
+	for range unapprovedAtOnce {
 		<-arrived
 	}
 	expect(t, "of an approved agent", approved.Ask(t, "uim:execute", call(gatetest.Searching, token)), `"output":{"ok":true}`)

@@ -51,41 +51,41 @@ func fieldsOf(q consent.Query) []page.Field {
 // A question is one authorization request on the way to a person.
 type question struct {
 	*request
-	query   consent.Query
-	asked   *consent.Request
-	page    *page.Consent
-	shown   page.Shown
-	browser string // value of the cookie: a secret
+	query         consent.Query
+	authorization *consent.Request
+	page          *page.Consent
+	shown         page.Shown
+	browser       string // value of the cookie: a secret
 }
 
 // question reads an authorization request. Where it returns nil it has answered already.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
-	x.asked, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
+	x.authorization, err = d.consents.Ask(q.r.Context(), q.AgreeCall(), x.query, d.fetcher(q.Service.Definition))
 	if err != nil {
-		x.unasked(err)
+		x.reject(err)
 		return nil
 	}
-	if x.shown, err = x.page.Shown(q.r.Context(), x.asked); err != nil {
+	if x.shown, err = x.page.Shown(q.r.Context(), x.authorization); err != nil {
 		x.refuse(err)
 		return nil
 	}
 	return x
 }
 
-// told returns the redirect URI at which the client receives an error; empty: only the person sees it.
-func (x *question) told(err error) string {
+// text returns the redirect URI at which the client receives an error; empty: only the person sees it.
+func (x *question) text(err error) string {
 	own, ok := errors.AsType[*consent.Error](err)
-	if !ok || !own.Told || x.asked == nil {
+	if !ok || !own.ToClient || x.authorization == nil {
 		return ""
 	}
-	return x.location(x.asked.RedirectURI, x.asked.State, "error", string(own.Code), "error_description", ascii(own.Description))
+	return x.location(x.authorization.RedirectURI, x.authorization.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
 // refuse answers an error after a person has answered: to the client if it may receive the error, otherwise only to the person.
 func (x *question) refuse(err error) {
-	to := x.told(err)
+	to := x.text(err)
 	if to == "" {
 		x.failPage(x.page, err)
 		return
@@ -94,15 +94,15 @@ func (x *question) refuse(err error) {
 	x.send(to)
 }
 
-// unasked answers an error before a person was asked. Anybody can register a client with any redirect URI, so that no browser is
+// reject answers an error before a person was asked. Anybody can register a client with any redirect URI, so that no browser is
 // sent to another site by itself: a link leads there. RFC 9700 4.11.2.
-func (x *question) unasked(err error) {
-	to := x.told(err)
+func (x *question) reject(err error) {
+	to := x.text(err)
 	if to == "" {
 		x.failPage(x.page, err)
 		return
 	}
-	host, local := consent.SentTo(x.asked.RedirectURI)
+	host, local := consent.SentTo(x.authorization.RedirectURI)
 	if local {
 		x.refuse(err)
 		return
@@ -136,12 +136,12 @@ func (x *question) show(changed bool, wrong string) {
 	}
 	x.setCookie(x.browser)
 	fields := append(fieldsOf(x.query), page.Field{Name: memberTicket, Value: x.ticket(rand.Text())})
-	body, err := x.page.Ask(x.shown, fields, x.asked.Invited || x.asked.Approved, changed, wrong)
+	body, err := x.page.Ask(x.shown, fields, x.authorization.Invited || x.authorization.Approved, changed, wrong)
 	if err != nil {
 		x.failPage(x.page, err)
 		return
 	}
-	x.writePage(http.StatusOK, body, x.asked.RedirectURI)
+	x.writePage(http.StatusOK, body, x.authorization.RedirectURI)
 }
 
 // ticket ties the form to this browser, this request, what was shown, and one time it was shown, which nonce names: no other
@@ -199,13 +199,13 @@ func (d *Door) decide(q *request) {
 	switch form.Get(memberDecision) {
 	case "agree":
 	case "leave":
-		x.redirect(x.asked.RedirectURI, x.asked.State, "error", string(consent.AccessDenied), "error_description", "The person did not agree.")
+		x.redirect(x.authorization.RedirectURI, x.authorization.State, "error", string(consent.AccessDenied), "error_description", "The person did not agree.")
 		return
 	default:
 		x.show(false, "Please agree, or leave.")
 		return
 	}
-	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.asked, consent.Decision{
+	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.authorization, consent.Decision{
 		Scope: form["scope"], Page: x.shown.Digest, Browser: digestOf(x.browser), Address: network(q.Caller.Address),
 		UserAgent: q.r.UserAgent(), Invitation: strings.TrimSpace(form.Get(memberInvitation)),
 		Seed: x.seed(ticket, form["scope"]),
@@ -226,7 +226,7 @@ func (x *question) agreed(step consent.Step, err error) {
 		x.show(true, "")
 	case own != nil && own.Code == consent.InvalidScope:
 		x.show(false, "Leave at least one thing that the client may do, or leave without agreeing.")
-	case own != nil && own.Code == consent.AccessDenied && (x.asked.Invited || x.asked.Approved):
+	case own != nil && own.Code == consent.AccessDenied && (x.authorization.Invited || x.authorization.Approved):
 		x.show(false, "This service asks for an invitation, and this is not, or no longer, a good one.")
 	default:
 		x.failPage(x.page, err)
@@ -245,7 +245,7 @@ func (d *Door) wait(q *request) {
 	if err != nil {
 		x := &question{request: q, page: p}
 		if step.RedirectURI != "" {
-			x.asked = &consent.Request{RedirectURI: step.RedirectURI, State: step.State}
+			x.authorization = &consent.Request{RedirectURI: step.RedirectURI, State: step.State}
 		}
 		x.refuse(err)
 		return

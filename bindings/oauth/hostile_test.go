@@ -156,7 +156,7 @@ func TestEachAddressIsBounded(t *testing.T) {
 // An agent with a key needs nobody's consent: its own agreement is the assertion.
 func TestAnAgentThatHoldsAKey(t *testing.T) {
 	g := newGate(t, "")
-	a := g.Stranger("agent-1")
+	a := g.Unapproved("agent-1")
 	assertion := func(change func(header, claims map[string]any)) string {
 		key, err := keys.New(a.Key.Public())
 		g.Must(err)

@@ -72,8 +72,8 @@ func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byt
 	}.Sign(x.d.keys.of(x.settings().Address))
 }
 
-// told answers with a message of UIMProtocol.
-func (x *exchange) told(model string, message any) (envelope.Envelope, error) {
+// respond answers with a message of UIMProtocol.
+func (x *exchange) respond(model string, message any) (envelope.Envelope, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
 		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
@@ -95,12 +95,12 @@ func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.R
 // refuse answers with the refusal as every door has it: code, reason, message and details.
 func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	f := x.refused(err, advice)
-	told, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
+	got, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
 	w := strictjson.NewWriter(nil)
 	w.Text("code", string(f.Code))
 	w.Text("reason", string(f.Reason))
 	w.Text("message", refusal.InMessage(f).Message)
-	w.Object("details", told.Object("error").Object("details"))
+	w.Object("details", got.Object("error").Object("details"))
 	message, unwritten := w.End()
 	if err != nil || unwritten != nil {
 		return envelope.Envelope{}, errors.Join(err, unwritten)

@@ -22,24 +22,24 @@ func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {
 	p := opened(t)
 	var calls atomic.Int64
 	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
-	if model, told := p.ask("UIMSearch", `{"query": "order", "tags": null}`); model != "UIMIntents" || len(told.List("intents")) != 1 {
-		t.Errorf("%s %v", model, told)
+	if model, reply := p.ask("UIMSearch", `{"query": "order", "tags": null}`); model != "UIMIntents" || len(reply.List("intents")) != 1 {
+		t.Errorf("%s %v", model, reply)
 	}
-	model, told := p.ask("UIMPolicyRequest", `{}`)
-	if offer := p.Directory.Current().Service("default").Offer(); model != "UIMPolicy" || told.Text("document") != string(offer.Bytes) ||
-		told.Text("digest") != offer.Digest || told.Text("uid") != offer.UID {
-		t.Errorf("%s %v", model, told)
+	model, reply := p.ask("UIMPolicyRequest", `{}`)
+	if offer := p.Directory.Current().Service("default").Offer(); model != "UIMPolicy" || reply.Text("document") != string(offer.Bytes) ||
+		reply.Text("digest") != offer.Digest || reply.Text("uid") != offer.UID {
+		t.Errorf("%s %v", model, reply)
 	}
 	token := p.agreed()
-	model, told = p.ask("UIMExecute", search(token))
-	if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") ||
-		told.Text("request_id") != "request-1" || told["charge"] != nil || told.Text("rate_limit") == "" ||
-		told.Text("intent_uid") != gatetest.Searching {
-		t.Errorf("%s %v", model, told)
+	model, reply = p.ask("UIMExecute", search(token))
+	if model != "UIMResult" || reply.Object("output").Number("lamps") != "1" || reply.Flag("replayed") ||
+		reply.Text("request_id") != "request-1" || reply["charge"] != nil || reply.Text("rate_limit") == "" ||
+		reply.Text("intent_uid") != gatetest.Searching {
+		t.Errorf("%s %v", model, reply)
 	}
-	model, told = p.ask("UIMExecute", fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token))
-	if model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {
-		t.Errorf("%s %v", model, told)
+	model, reply = p.ask("UIMExecute", fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token))
+	if model != "UIMResult" || !strings.HasPrefix(reply.Text("charge"), "0.25 EUR") {
+		t.Errorf("%s %v", model, reply)
 	}
 	named := 0
 	for _, e := range p.Logs.All() {
@@ -70,22 +70,22 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 	copy(other.Signature[32:], negated[:])
 	for i, sent := range []envelope.Envelope{e, e, other} {
 		model, text := p.opens(p.submit(http.MethodPost, p.text(sent)))
-		told, err := strictjson.DecodeObject(text)
+		reply, err := strictjson.DecodeObject(text)
 		p.Must(err)
-		if model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") != (i > 0) {
+		if model != "UIMResult" || reply.Object("output").Number("lamps") != "1" || reply.Flag("replayed") != (i > 0) {
 			t.Errorf("%d: %s %s", i, model, text)
 		}
 	}
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
 	}
-	if model, told := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || told.Text("reason") != "AGREEMENT_REPLAYED" {
-		t.Errorf("%s %v", model, told)
+	if model, reply := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
+		t.Errorf("%s %v", model, reply)
 	}
 	p.Later(time.Minute)
-	if model, told := p.opens(p.submit(http.MethodPost, p.text(e))); model != "ErrorMessage" ||
-		!bytes.Contains(told, []byte("Query envelope expired")) {
-		t.Errorf("%s %s", model, told)
+	if model, got := p.opens(p.submit(http.MethodPost, p.text(e))); model != "ErrorMessage" ||
+		!bytes.Contains(got, []byte("Query envelope expired")) {
+		t.Errorf("%s %s", model, got)
 	}
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
@@ -101,14 +101,14 @@ func TestARefusalIsThatOfHTTP(t *testing.T) {
 		"a parameter that is missing": `{}`, "one that is unknown": `{"query": "lamp", "colour": "red"}`, "one of another type": `{"query": 1}`,
 	} {
 		body := fmt.Sprintf(`{"intent_uid": %q, "parameters": %s`, gatetest.Searching, parameters)
-		model, told := p.ask("UIMExecute", body+fmt.Sprintf(`, "pat": %q}`, token))
+		model, reply := p.ask("UIMExecute", body+fmt.Sprintf(`, "pat": %q}`, token))
 		a := p.Call("/api/intents/execute", token, json.RawMessage(body+"}"), "UIM-Request-ID", "request-1")
 		tree, err := strictjson.DecodeObject(a.Body)
 		p.Must(err)
 		want := tree.Object("error")
-		if model != "UIMFault" || told.Text("code") != want.Text("code") || told.Text("message") != want.Text("message") ||
-			told.Text("reason") != want.Object("details").Text("reason") || fmt.Sprint(told["details"]) != fmt.Sprint(want["details"]) {
-			t.Errorf("%s: %s %v, want %v", name, model, told, want)
+		if model != "UIMFault" || reply.Text("code") != want.Text("code") || reply.Text("message") != want.Text("message") ||
+			reply.Text("reason") != want.Object("details").Text("reason") || fmt.Sprint(reply["details"]) != fmt.Sprint(want["details"]) {
+			t.Errorf("%s: %s %v, want %v", name, model, reply, want)
 		}
 	}
 }
@@ -118,8 +118,8 @@ func TestWhatIsRefused(t *testing.T) {
 	p := opened(t)
 	for _, model := range []string{"UIMExecute", "UIMRenew"} {
 		message := map[string]string{"UIMExecute": search(""), "UIMRenew": `{"pat": null}`}[model]
-		if answer, told := p.ask(model, message); answer != "UIMFault" || told.Text("reason") != "MISSING_TOKEN" {
-			t.Errorf("%s before any agreement: %s %v", model, answer, told)
+		if answer, reply := p.ask(model, message); answer != "UIMFault" || reply.Text("reason") != "MISSING_TOKEN" {
+			t.Errorf("%s before any agreement: %s %v", model, answer, reply)
 		}
 	}
 	token := p.agreed()
@@ -145,8 +145,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"an answer":                  {"UIMAgreed", `{}`, "ErrorMessage", ""},
 		"health":                     {"HealthCheck", `{}`, "AgentHealth", ""},
 	} {
-		if model, told := p.ask(c.model, c.message); model != c.answer || told.Text("reason") != c.reason {
-			t.Errorf("%s: %s %v, want %s %s", name, model, told, c.answer, c.reason)
+		if model, reply := p.ask(c.model, c.message); model != c.answer || reply.Text("reason") != c.reason {
+			t.Errorf("%s: %s %v, want %s %s", name, model, reply, c.answer, c.reason)
 		}
 	}
 	for name, expires := range map[string]*uint64{"no time": nil, "a time that is over": at(p, -1), "a time too far": at(p, 3600)} {

@@ -108,12 +108,12 @@ func (p *peer) opens(a gatetest.Answer) (model string, message []byte) {
 }
 
 // ask sends a message and returns what is answered.
-func (p *peer) ask(model, message string) (answer string, told strictjson.Object) {
+func (p *peer) ask(model, message string) (answer string, reply strictjson.Object) {
 	p.Helper()
 	answer, text := p.opens(p.submit(http.MethodPost, p.text(p.unsigned(model, message).Sign(p.key))))
-	told, err := strictjson.DecodeObject(text)
+	reply, err := strictjson.DecodeObject(text)
 	p.Must(err)
-	return answer, told
+	return answer, reply
 }
 
 // agreement is UIMAgree to the policy that is offered.
@@ -125,11 +125,11 @@ func (p *peer) agreement() string {
 // agreed agrees and returns the PAT.
 func (p *peer) agreed() string {
 	p.Helper()
-	model, told := p.ask("UIMAgree", p.agreement())
-	if model != "UIMAgreed" || told.Text("pat") == "" {
-		p.Fatalf("%s %v", model, told)
+	model, reply := p.ask("UIMAgree", p.agreement())
+	if model != "UIMAgreed" || reply.Text("pat") == "" {
+		p.Fatalf("%s %v", model, reply)
 	}
-	return told.Text("pat")
+	return reply.Text("pat")
 }
 
 func search(token string) string {
@@ -192,8 +192,8 @@ func TestWhatIsNoEnvelopeForUs(t *testing.T) {
 			c.method = http.MethodPost
 		}
 		a := p.submit(c.method, c.body, c.header...)
-		var told struct{ Error, Detail string }
-		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != c.status || told.Error != c.text {
+		var reply struct{ Error, Detail string }
+		if err := json.Unmarshal(a.Body, &reply); err != nil || a.Status != c.status || reply.Error != c.text {
 			t.Errorf("%s: %d %s (%v), want %d %s", name, a.Status, a.Body, err, c.status, c.text)
 		}
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" {
@@ -239,7 +239,7 @@ func TestWhatTheServiceTellsOfItself(t *testing.T) {
 		return p.Send(r)
 	}
 	for _, address := range []string{"", string(p.shop)} {
-		var told struct {
+		var reply struct {
 			Address   string
 			Endpoints []struct {
 				URL    string
@@ -253,9 +253,9 @@ func TestWhatTheServiceTellsOfItself(t *testing.T) {
 		}
 		a := get("/agent_info", address)
 		u := p.Addresses("uagents")["url"]
-		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != 200 || told.Address != string(p.shop) || told.Type != "custom" ||
-			len(told.Endpoints) != 1 || told.Endpoints[0].URL != u || told.Endpoints[0].Weight != 1 || told.Prefix != "agent" ||
-			!strings.HasPrefix(u, fmt.Sprintf("http://127.0.0.1:%d/", told.Port)) || told.Metadata == nil || len(told.Protocols) != 4 ||
+		if err := json.Unmarshal(a.Body, &reply); err != nil || a.Status != 200 || reply.Address != string(p.shop) || reply.Type != "custom" ||
+			len(reply.Endpoints) != 1 || reply.Endpoints[0].URL != u || reply.Endpoints[0].Weight != 1 || reply.Prefix != "agent" ||
+			!strings.HasPrefix(u, fmt.Sprintf("http://127.0.0.1:%d/", reply.Port)) || reply.Metadata == nil || len(reply.Protocols) != 4 ||
 			a.Header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%v: %d %s", err, a.Status, a.Body)
 		}

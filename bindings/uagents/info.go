@@ -54,7 +54,7 @@ type agentInfo struct {
 // info returns the service's description of itself; nil: the request is for another agent.
 func (x *submission) info() any {
 	own := x.settings()
-	if asked := x.r.Header.Get(addressKey); asked != "" && asked != own.Address {
+	if request := x.r.Header.Get(addressKey); request != "" && request != own.Address {
 		return nil
 	}
 	u := x.Service.PublicURL
@@ -73,7 +73,7 @@ func (x *submission) info() any {
 
 // manifests are those of all protocols that are spoken, or the one of a digest; nil: there is none.
 func manifests(digest string) any {
-	all := spoken()
+	all := serviceProtocols()
 	if digest == "" {
 		return all
 	}

@@ -35,14 +35,14 @@ func TestAnswersAreHeldInMemory(t *testing.T) {
 		if i == 50 {
 			p.Pass(time.Minute)
 		}
-		said := located("http://a.example/")
+		statement := located("http://a.example/")
 		var endpoints []any
 		for range 8 {
 			endpoints = append(endpoints, map[string]any{"url": "http://a.example/" + strings.Repeat("x", 2000), "weight": json.Number("1")})
 		}
-		said["endpoints"] = endpoints
-		if status, told := p.asks("POST", "agents", p.attest(keyOf(t, "agent "+strconv.Itoa(i)), said)); status != http.StatusOK {
-			t.Fatalf("%d %v", status, told)
+		statement["endpoints"] = endpoints
+		if status, reply := p.asks("POST", "agents", p.attest(keyOf(t, "agent "+strconv.Itoa(i)), statement)); status != http.StatusOK {
+			t.Fatalf("%d %v", status, reply)
 		}
 	}
 	search := `{"text": "` + string(protocol.UIM().Digest) + `", "limit": LIMIT}`

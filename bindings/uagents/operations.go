@@ -22,17 +22,17 @@ import (
 // message has their parameters. A cursor is valid for the query that it was given for.
 func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
-	asked := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
+	requests := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
 			return envelope.Envelope{}, m.Wrong("cursor", "was not given here")
 		}
-		asked["page"] = []string{cursor}
+		requests["page"] = []string{cursor}
 	}
 	if err := m.Done(); err != nil {
 		return envelope.Envelope{}, err
 	}
-	query, err := intents.ParseQuery(asked)
+	query, err := intents.ParseQuery(requests)
 	if err != nil {
 		return envelope.Envelope{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
 	}
@@ -46,7 +46,7 @@ func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) 
 		next := strconv.Itoa(page.CurrentPage + 1)
 		cursor = &next
 	}
-	return x.told("UIMIntents", struct {
+	return x.respond("UIMIntents", struct {
 		Intents []json.RawMessage `json:"intents"`
 		Cursor  *string           `json:"cursor"`
 	}{list, cursor})
@@ -58,7 +58,7 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 		return envelope.Envelope{}, err
 	}
 	offer := x.Service.Offer()
-	return x.told("UIMPolicy", struct {
+	return x.respond("UIMPolicy", struct {
 		UID      string `json:"uid"`
 		Digest   string `json:"digest"`
 		Issuer   string `json:"issuer"`
@@ -98,7 +98,7 @@ func (x *exchange) issue() (pat.Issuance, error) {
 
 // agreed answers with UIMAgreed.
 func (x *exchange) agreed(issued pat.Issuance) (envelope.Envelope, error) {
-	return x.told("UIMAgreed", struct {
+	return x.respond("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
 		PAT         string          `json:"pat"`
 		ExpiresAt   int64           `json:"expires_at"`

@@ -42,21 +42,21 @@ const (
 
 // An outbox answers envelopes after their requests, at the endpoints of their senders.
 type outbox struct {
-	courier *delivery.Courier
-	almanac *almanac.Client
-	places  *fairqueue.Places // of postponing
-	turns   *fairqueue.Places // of answering
-	queue   chan *laterReply
-	pending sync.WaitGroup // of postponed
-	closing chan struct{}  // closed when the process begins to end
-	cut     chan struct{}  // closed when it does not wait any more
-	tallies tallies
+	courier      *delivery.Courier
+	almanac      *almanac.Client
+	places       *fairqueue.Places // of postponing
+	answerPlaces *fairqueue.Places // of answering
+	queue        chan *laterReply
+	pending      sync.WaitGroup // of postponed
+	closing      chan struct{}  // closed when the process begins to end
+	cut          chan struct{}  // closed when it does not wait any more
+	tallies      tallies
 }
 
 func newOutbox(now func() time.Time) *outbox {
 	return &outbox{
 		courier: delivery.New(delivery.Options{}), almanac: almanac.NewClient(),
-		places: fairqueue.New(postponing), turns: fairqueue.New(answering), queue: make(chan *laterReply, postponing.Places),
+		places: fairqueue.New(postponing), answerPlaces: fairqueue.New(answering), queue: make(chan *laterReply, postponing.Places),
 		closing: make(chan struct{}), cut: make(chan struct{}), tallies: tallies{now: now},
 	}
 }
@@ -78,7 +78,7 @@ func (x *submission) postpone() {
 		return
 	}
 	m := &laterReply{
-		party: fairqueue.Party{Name: string(x.Sender), Stranger: x.stranger(x.r.Context())},
+		party: fairqueue.Party{Name: string(x.Sender), Unapproved: x.unapproved(x.r.Context())},
 		share: membudget.Of(x.r.Context()).Beside(),
 	}
 	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
@@ -221,7 +221,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	if err != nil {
 		return err
 	}
-	route.Stranger = x.stranger(ctx)
+	route.Unapproved = x.unapproved(ctx)
 	if err = o.courier.Deliver(ctx, route, body, o.closing); err != nil {
 		o.lost(x)
 	}
@@ -259,7 +259,7 @@ func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	m.ahead = func(e envelope.Envelope) { o.sendAhead(ctx, m, e) }
 	var answer envelope.Envelope
 	var f *fault
-	leave, err := o.turns.Take(ctx, m.party)
+	leave, err := o.answerPlaces.Take(ctx, m.party)
 	if err == nil {
 		defer leave()
 	}
@@ -282,7 +282,7 @@ func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	return body
 }
 
-// stranger reports whether the operator has not approved the sender.
-func (x *exchange) stranger(ctx context.Context) bool {
+// unapproved reports whether the operator has not approved the sender.
+func (x *exchange) unapproved(ctx context.Context) bool {
 	return x.Unapproved(ctx, pat.Principal(x.Sender))
 }

@@ -14,25 +14,25 @@ import (
 func TestEnvelopesThatWaitMeetTheServiceOfTheMoment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		change func(p *peer)
-		sent   [2]string
-		want   string
-		told   string
+		change  func(p *peer)
+		sent    [2]string
+		want    string
+		respond string
 	}{
 		"another policy": {
 			change: func(p *peer) { p.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1)) },
-			sent:   [2]string{"UIMAgree"}, want: "UIMFault", told: "POLICY_MISMATCH",
+			sent:   [2]string{"UIMAgree"}, want: "UIMFault", respond: "POLICY_MISMATCH",
 		},
 		"another identity": {
 			change: func(p *peer) { p.Write("seed.txt", "another seed of the shop, in one line\n") },
-			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", told: "not here any more",
+			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "not here any more",
 		},
 		"a shut door": {
 			change: func(p *peer) {
 				without, _, _ := strings.Cut(p.Settings, ", doors: ")
 				p.Write("uimgate.yaml", without+"}\n")
 			},
-			sent: [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", told: "not here any more",
+			sent: [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "not here any more",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,11 +61,11 @@ func TestEnvelopesThatWaitMeetTheServiceOfTheMoment(t *testing.T) {
 			p.Reload()
 			close(proceed)
 			for range most + 1 {
-				switch model, told := in.told(p); {
-				case model == c.want && strings.Contains(told.Text("reason")+told.Text("error"), c.told):
+				switch model, reply := in.receive(p); {
+				case model == c.want && strings.Contains(reply.Text("reason")+reply.Text("error"), c.respond):
 					return
 				case model == "UIMAgreed" || model == "UIMPolicy":
-					t.Fatalf("%s %v", model, told)
+					t.Fatalf("%s %v", model, reply)
 				}
 			}
 			t.Errorf("no %s came", c.want)

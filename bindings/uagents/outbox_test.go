@@ -23,18 +23,18 @@ import (
 // An inbox is an endpoint of an agent: what it was posted is in came.
 type inbox struct {
 	*httptest.Server
-	came chan []byte
+	received chan []byte
 }
 
 func opensInbox(t *testing.T) *inbox {
 	t.Helper()
-	in := &inbox{came: make(chan []byte, 4096)}
+	in := &inbox{received: make(chan []byte, 4096)}
 	in.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Header.Get("X-Uagents-Connection") != "" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v, %v", r.Header, err)
 		}
-		in.came <- body
+		in.received <- body
 	}))
 	t.Cleanup(in.Close)
 	return in
@@ -73,15 +73,15 @@ func (p *peer) postpones(model, message string) {
 	}
 }
 
-// told waits for the next answer, opens it and returns its message.
-func (in *inbox) told(p *peer) (model string, told strictjson.Object) {
+// receive waits for the next answer, opens it and returns its message.
+func (in *inbox) receive(p *peer) (model string, reply strictjson.Object) {
 	p.Helper()
 	select {
-	case body := <-in.came:
+	case body := <-in.received:
 		model, text := p.opens(gatetest.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body})
-		told, err := strictjson.DecodeObject(text)
+		reply, err := strictjson.DecodeObject(text)
 		p.Must(err)
-		return model, told
+		return model, reply
 	case <-time.After(time.Minute):
 		p.Fatal("no answer came")
 	}
@@ -99,32 +99,32 @@ func TestAnswersAreDelivered(t *testing.T) {
 		fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1))
 	}
 	p.postpones("UIMAgree", p.agreement())
-	model, told := in.told(p)
-	token := told.Text("pat")
+	model, reply := in.receive(p)
+	token := reply.Text("pat")
 	if model != "UIMAgreed" || token == "" {
-		t.Fatalf("%s %v", model, told)
+		t.Fatalf("%s %v", model, reply)
 	}
 	p.postpones("UIMAgree", p.agreement())
-	if model, told := in.told(p); model != "UIMFault" || told.Text("reason") != "AGREEMENT_REPLAYED" {
-		t.Errorf("%s %v", model, told)
+	if model, reply := in.receive(p); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
+		t.Errorf("%s %v", model, reply)
 	}
 	p.postpones("UIMExecute", search(token)) // it is taken before the service is called
 	close(proceed)
 	for i := range 3 { // the same envelope is the same call, told again
-		if model, told := in.told(p); model != "UIMResult" || told.Object("output").Number("lamps") != "1" || told.Flag("replayed") != (i > 0) ||
-			told.Text("request_id") != "request-1" {
-			t.Errorf("%s %v", model, told)
+		if model, reply := in.receive(p); model != "UIMResult" || reply.Object("output").Number("lamps") != "1" || reply.Flag("replayed") != (i > 0) ||
+			reply.Text("request_id") != "request-1" {
+			t.Errorf("%s %v", model, reply)
 		}
 		p.postpones("UIMExecute", search(token))
 	}
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
 	}
-	in.told(p) // the one sent last
+	in.receive(p) // the one sent last
 	for model, want := range map[string]string{"Nobody": "ErrorMessage", "HealthCheck": "AgentHealth", "UIMSearch": "UIMIntents"} {
 		p.postpones(model, "{}")
-		if model, told := in.told(p); model != want {
-			t.Errorf("%s %v, want %s", model, told, want)
+		if model, reply := in.receive(p); model != want {
+			t.Errorf("%s %v, want %s", model, reply, want)
 		}
 	}
 	p.Drain()
@@ -171,15 +171,15 @@ func TestWhatIsNotPostponed(t *testing.T) {
 		"of an unknown agent": {good.Sign(keyOf(t, "bob recovery password")), "asynchronous envelopes are not answered here"},
 		"not signed":          {good, "Envelope signature is missing"},
 	} {
-		var told struct{ Error, Detail string }
+		var reply struct{ Error, Detail string }
 		a := p.post(c.sent)
-		if err := json.Unmarshal(a.Body, &told); err != nil || a.Status != http.StatusBadRequest || told.Error != c.text {
+		if err := json.Unmarshal(a.Body, &reply); err != nil || a.Status != http.StatusBadRequest || reply.Error != c.text {
 			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, c.text)
 		}
 	}
 	p.postpones("UIMPolicyRequest", "{}") // of which all of these differ in one thing
-	if model, _ := in.told(p); model != "UIMPolicy" || len(in.came) != 0 {
-		t.Errorf("%s, and %d more", model, len(in.came))
+	if model, _ := in.receive(p); model != "UIMPolicy" || len(in.received) != 0 {
+		t.Errorf("%s, and %d more", model, len(in.received))
 	}
 }
 
@@ -226,7 +226,7 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 		t.Errorf("%v are counted as shed", n)
 	}
 	p.postpones("UIMPolicyRequest", "{}")
-	if model, _ := in.told(p); model != "UIMPolicy" {
+	if model, _ := in.receive(p); model != "UIMPolicy" {
 		t.Error(model)
 	}
 	p.key = keyOf(t, "stranger 0")
@@ -258,11 +258,11 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := opensInbox(t)
-			asked := make(chan string, 16)
+			requested := make(chan string, 16)
 			sender := string(keyOf(t, "alice recovery password").Address())
 			almanac := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet { // else the service registers itself
-					asked <- r.URL.Path
+					requested <- r.URL.Path
 				}
 				w.Header().Set("Location", in.URL)
 				w.WriteHeader(c.status)
@@ -282,11 +282,11 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 			if n := p.counted("uimgate_answers_delivered_total", "delivered"); (n == 1) != (c.became == "delivered") {
 				t.Errorf("%v were delivered", n)
 			}
-			if path := <-asked; path != "/v1/almanac/agents/"+sender {
+			if path := <-requested; path != "/v1/almanac/agents/"+sender {
 				t.Error(path)
 			}
-			if (len(in.came) == 1) != (c.became == "delivered") {
-				t.Errorf("%d came", len(in.came))
+			if (len(in.received) == 1) != (c.became == "delivered") {
+				t.Errorf("%d came", len(in.received))
 			}
 		})
 	}

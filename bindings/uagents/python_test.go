@@ -43,14 +43,14 @@ func (p *peer) python(more ...string) {
 	if err := c.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, problems.Bytes())
 	}
-	var told struct {
+	var reply struct {
 		Agent  string
 		Result struct {
 			Output struct{ OK bool }
 			Reason string
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &told); err != nil || !told.Result.Output.OK || !strings.HasPrefix(told.Agent, "agent1") {
+	if err := json.Unmarshal(out.Bytes(), &reply); err != nil || !reply.Result.Output.OK || !strings.HasPrefix(reply.Agent, "agent1") {
 		t.Errorf("%v: %s", err, out.Bytes())
 	}
 }

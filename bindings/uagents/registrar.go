@@ -25,17 +25,17 @@ const (
 	firstRetry   = 20 * time.Second // after a failure; it doubles with each, up to
 	longestRetry = 10 * time.Minute
 	// asking is how many Almanacs are asked at once.
-	askedAtOnce = 8
+	requestsAtOnce = 8
 )
 
-// spoken are the protocols of services, which agents search by.
-func spoken() []protocol.Manifest {
+// serviceProtocols are the protocols of services, which agents search by.
+func serviceProtocols() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }
 
 // protocols are the digests of those.
 func protocols() (digests []string) {
-	for _, m := range spoken() {
+	for _, m := range serviceProtocols() {
 		digests = append(digests, string(m.Digest))
 	}
 	return digests
@@ -98,7 +98,7 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 		}
 	}
 	var group errgroup.Group
-	group.SetLimit(askedAtOnce)
+	group.SetLimit(requestsAtOnce)
 	for p, was := range r.known(wanted) {
 		switch {
 		case !wanted[p]:
@@ -143,22 +143,22 @@ func (r *registrar) known(wanted map[place]bool) map[place]registration {
 }
 
 func (r *registrar) register(ctx context.Context, p place, was registration) {
-	said := almanac.Said{
+	message := almanac.Statement{
 		Endpoints: []delivery.Endpoint{{URL: p.endpoint, Weight: 1}}, Protocols: protocols(), At: r.now(),
 	}
 	var err error
 	if p.almanac == "" {
-		err = r.registry.RegisterOwn(ctx, p.service, p.address, said)
+		err = r.registry.RegisterOwn(ctx, p.service, p.address, message)
 	} else {
-		err = r.client.Register(ctx, p.almanac, r.keys.of(p.address), said)
+		err = r.client.Register(ctx, p.almanac, r.keys.of(p.address), message)
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	next := registration{at: said.At, due: said.At.Add(registerEvery)}
+	next := registration{at: message.At, due: message.At.Add(registerEvery)}
 	if err != nil {
 		retry := min(firstRetry<<min(was.failures, 10), longestRetry)
-		next = registration{at: was.at, due: said.At.Add(retry), failures: was.failures + 1, err: err}
+		next = registration{at: was.at, due: message.At.Add(retry), failures: was.failures + 1, err: err}
 	}
 	r.changed(p, was.err, err)
 	r.mu.Lock()
@@ -204,7 +204,7 @@ func (r *registrar) end(ctx context.Context) {
 	defer r.turn.Unlock()
 	r.gone = true
 	var group errgroup.Group
-	group.SetLimit(askedAtOnce)
+	group.SetLimit(requestsAtOnce)
 	for p := range r.known(nil) {
 		group.Go(func() error { r.leave(ctx, p, nil); return nil })
 	}
@@ -226,11 +226,11 @@ func (r *registrar) of(service string) []Registration {
 		if p.service != service {
 			continue
 		}
-		told := Registration{Almanac: cmp.Or(p.almanac, own), At: now.at}
+		reply := Registration{Almanac: cmp.Or(p.almanac, own), At: now.at}
 		if now.err != nil {
-			told.Error, told.Retry = now.err.Error(), now.due
+			reply.Error, reply.Retry = now.err.Error(), now.due
 		}
-		list = append(list, told)
+		list = append(list, reply)
 	}
 	slices.SortFunc(list, func(a, b Registration) int { return cmp.Compare(a.Almanac, b.Almanac) })
 	return list

@@ -20,15 +20,15 @@ import (
 // A relay passes what it is asked on to an Almanac, unless it is down, and tells of it.
 type relay struct {
 	*httptest.Server
-	asked chan string // method, path and status
-	down  atomic.Bool
+	requests chan string // method, path and status
+	down     atomic.Bool
 }
 
 func relays(t *testing.T, to string) *relay {
 	t.Helper()
-	l := &relay{asked: make(chan string, 64)}
+	l := &relay{requests: make(chan string, 64)}
 	l.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		told := "down"
+		text := "down"
 		if !l.down.Load() {
 			on, err := http.NewRequestWithContext(r.Context(), r.Method, to+r.URL.Path, r.Body)
 			if err != nil {
@@ -44,11 +44,11 @@ func relays(t *testing.T, to string) *relay {
 			answer.Body.Close()
 			w.WriteHeader(answer.StatusCode)
 			_, _ = w.Write(body)
-			told = fmt.Sprint(answer.StatusCode)
+			text = fmt.Sprint(answer.StatusCode)
 		} else {
 			w.WriteHeader(http.StatusBadGateway)
 		}
-		l.asked <- r.Method + " " + r.URL.Path + " " + told
+		l.requests <- r.Method + " " + r.URL.Path + " " + text
 	}))
 	t.Cleanup(l.Close)
 	return l
@@ -59,7 +59,7 @@ func (l *relay) saw(t *testing.T, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		select {
-		case got := <-l.asked:
+		case got := <-l.requests:
 			if got != strings.Replace(w, " ", " /v1/almanac/", 1) {
 				t.Errorf("%s, want %s", got, w)
 			}
@@ -67,8 +67,8 @@ func (l *relay) saw(t *testing.T, want ...string) {
 			t.Fatalf("nobody asked: want %s", w)
 		}
 	}
-	if len(l.asked) > 0 {
-		t.Errorf("beside it %s", <-l.asked)
+	if len(l.requests) > 0 {
+		t.Errorf("beside it %s", <-l.requests)
 	}
 }
 
@@ -87,8 +87,8 @@ func (p *peer) door() *uagents.Door {
 // found are who speaks UIMProtocol, by what the Almanac at p says of them.
 func (p *peer) found(address string) (status, endpoint string) {
 	p.Helper()
-	_, told := p.asks("POST", "search", fmt.Sprintf(`{"text": %q}`, strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")))
-	for _, item := range told.List("list") {
+	_, reply := p.asks("POST", "search", fmt.Sprintf(`{"text": %q}`, strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")))
+	for _, item := range reply.List("list") {
 		agent, _ := strictjson.AsObject(item)
 		if agent.Text("address") == address {
 			first, _ := strictjson.AsObject(agent.List("endpoints")[0])

@@ -23,12 +23,12 @@ import (
 type member = strictjson.Object
 
 // attest is what an agent says of itself, signed now.
-func (p *peer) attest(key identity.Key, said member) string {
+func (p *peer) attest(key identity.Key, statement member) string {
 	p.Helper()
-	if !said.Has("timestamp") {
-		said["timestamp"] = json.Number(strconv.FormatInt(p.Now().Unix(), 10))
+	if !statement.Has("timestamp") {
+		statement["timestamp"] = json.Number(strconv.FormatInt(p.Now().Unix(), 10))
 	}
-	body, err := almanac.Attest(key, said)
+	body, err := almanac.Attest(key, statement)
 	p.Must(err)
 	return string(body)
 }
@@ -42,7 +42,7 @@ func located(endpoint string) member {
 }
 
 // asks asks the Almanac.
-func (p *peer) asks(method, path, body string) (status int, told member) {
+func (p *peer) asks(method, path, body string) (status int, reply member) {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), method, p.URL+"/v1/almanac/"+path, strings.NewReader(body))
 	p.Must(err)
@@ -52,54 +52,54 @@ func (p *peer) asks(method, path, body string) (status int, told member) {
 	if list, isList := tree.([]any); isList {
 		return a.Status, member{"list": list}
 	}
-	told, _ = strictjson.AsObject(tree)
-	return a.Status, told
+	reply, _ = strictjson.AsObject(tree)
+	return a.Status, reply
 }
 
 func TestAgentsRegister(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true, private_endpoints: true")
 	address := string(p.key.Address())
-	if status, told := p.asks("GET", "agents/"+address, ""); status != 404 || told.Text("detail") != "agent not found" {
-		t.Errorf("%d %v", status, told)
+	if status, reply := p.asks("GET", "agents/"+address, ""); status != 404 || reply.Text("detail") != "agent not found" {
+		t.Errorf("%d %v", status, reply)
 	}
-	said := located("http://127.0.0.1:8001/submit")
-	said["metadata"] = map[string]any{"a": "b"}
-	if status, told := p.asks("POST", "agents", p.attest(p.key, said)); status != 200 {
-		t.Fatalf("%d %v", status, told)
+	statement := located("http://127.0.0.1:8001/submit")
+	statement["metadata"] = map[string]any{"a": "b"}
+	if status, reply := p.asks("POST", "agents", p.attest(p.key, statement)); status != 200 {
+		t.Fatalf("%d %v", status, reply)
 	}
-	status, told := p.asks("GET", "agents/"+address+"?prefix=agent", "")
-	if status != 200 || told.Text("address") != address || told.Text("status") != "active" || told.Text("type") != "custom" ||
-		told.Text("expiry") != "2026-11-21T14:00:00.000000+00:00" ||
-		fmt.Sprint(told["endpoints"]) != "[map[url:http://127.0.0.1:8001/submit weight:1]]" ||
-		fmt.Sprint(told["protocols"]) != "["+string(protocol.UIM().Digest)+"]" || told.Object("metadata").Text("a") != "b" {
-		t.Errorf("%d %v", status, told)
+	status, reply := p.asks("GET", "agents/"+address+"?prefix=agent", "")
+	if status != 200 || reply.Text("address") != address || reply.Text("status") != "active" || reply.Text("type") != "custom" ||
+		reply.Text("expiry") != "2026-11-21T14:00:00.000000+00:00" ||
+		fmt.Sprint(reply["endpoints"]) != "[map[url:http://127.0.0.1:8001/submit weight:1]]" ||
+		fmt.Sprint(reply["protocols"]) != "["+string(protocol.UIM().Digest)+"]" || reply.Object("metadata").Text("a") != "b" {
+		t.Errorf("%d %v", status, reply)
 	}
 	if status, _ := p.asks("GET", "agents/"+address+"?prefix=test-agent", ""); status != 404 {
 		t.Errorf("on the other network: %d", status)
 	}
 	digits := strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")
 	for text, want := range map[string]int{digits: 1, "proto:" + digits: 1, strings.Repeat("0", 64): 0, "lamps": 0, "": 0} {
-		if status, told := p.asks("POST", "search", `{"text": "`+text+`"}`); status != 200 || p.strangers(told) != want {
-			t.Errorf("%q: %d %v", text, status, told)
+		if status, reply := p.asks("POST", "search", `{"text": "`+text+`"}`); status != 200 || p.foreign(reply) != want {
+			t.Errorf("%q: %d %v", text, status, reply)
 		}
 	}
 	p.Pass(time.Second)
-	if status, told := p.asks("POST", "agents/"+address+"/status", p.attest(p.key, member{"is_active": false})); status != 200 {
-		t.Errorf("%d %v", status, told)
+	if status, reply := p.asks("POST", "agents/"+address+"/status", p.attest(p.key, member{"is_active": false})); status != 200 {
+		t.Errorf("%d %v", status, reply)
 	}
-	if _, told := p.asks("GET", "agents/"+address, ""); told.Text("status") != "offline" {
-		t.Errorf("%v", told)
+	if _, reply := p.asks("GET", "agents/"+address, ""); reply.Text("status") != "offline" {
+		t.Errorf("%v", reply)
 	}
 	p.Pass(2 * time.Hour)
-	if status, told := p.asks("GET", "agents/"+address, ""); status != 404 {
-		t.Errorf("%d %v", status, told)
+	if status, reply := p.asks("GET", "agents/"+address, ""); status != 404 {
+		t.Errorf("%d %v", status, reply)
 	}
 }
 
-// strangers are how many agents were found beside the service itself.
-func (p *peer) strangers(told member) (n int) {
-	for _, item := range told.List("list") {
+// foreign are how many agents were found beside the service itself.
+func (p *peer) foreign(reply member) (n int) {
+	for _, item := range reply.List("list") {
 		if agent, _ := strictjson.AsObject(item); agent.Text("address") != string(p.shop) {
 			n++
 		}
@@ -118,8 +118,8 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 	old["timestamp"] = json.Number(strconv.FormatInt(p.Now().Add(-6*time.Minute).Unix(), 10))
 	early := located("http://three.example/")
 	early["timestamp"] = json.Number(strconv.FormatInt(p.Now().Add(6*time.Minute).Unix(), 10))
-	if status, told := p.asks("POST", "agents", good); status != 200 {
-		t.Fatalf("%d %v", status, told)
+	if status, reply := p.asks("POST", "agents", good); status != 200 {
+		t.Fatalf("%d %v", status, reply)
 	}
 	manifest, err := json.Marshal(protocol.UIM())
 	p.Must(err)
@@ -155,14 +155,14 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 		"another path":                 {"GET", "recent", "", 404},
 		"another method":               {"DELETE", at, "", 404},
 	} {
-		status, told := p.asks(c.method, c.path, c.body)
-		if status != c.status || status != 200 && told.Text("detail") == "" {
-			t.Errorf("%s: %d %v, want %d", name, status, told, c.status)
+		status, reply := p.asks(c.method, c.path, c.body)
+		if status != c.status || status != 200 && reply.Text("detail") == "" {
+			t.Errorf("%s: %d %v, want %d", name, status, reply, c.status)
 		}
 	}
-	if _, told := p.asks("GET", at, ""); fmt.Sprint(told["endpoints"]) != "[map[url:http://two.example/ weight:1]]" ||
-		told.Text("status") != "active" {
-		t.Errorf("%v", told)
+	if _, reply := p.asks("GET", at, ""); fmt.Sprint(reply["endpoints"]) != "[map[url:http://two.example/ weight:1]]" ||
+		reply.Text("status") != "active" {
+		t.Errorf("%v", reply)
 	}
 }
 
@@ -190,13 +190,13 @@ func TestTheAlmanacIsBounded(t *testing.T) {
 	for range 60 {
 		p.asks("POST", "agents", "{}")
 	}
-	if status, told := p.asks("POST", "agents", p.attest(p.key, located("http://a.example/"))); status != http.StatusTooManyRequests {
-		t.Errorf("%d %v", status, told)
+	if status, reply := p.asks("POST", "agents", p.attest(p.key, located("http://a.example/"))); status != http.StatusTooManyRequests {
+		t.Errorf("%d %v", status, reply)
 	}
 	seen, after := map[string]bool{}, ""
 	for page := 0; ; page++ {
-		_, told := p.asks("POST", "search", fmt.Sprintf(`{"text": %q, "limit": 30, "after": %q}`, protocol.UIM().Digest, after))
-		list := told.List("list")
+		_, reply := p.asks("POST", "search", fmt.Sprintf(`{"text": %q, "limit": 30, "after": %q}`, protocol.UIM().Digest, after))
+		list := reply.List("list")
 		if len(list) > 30 || page > 4 {
 			t.Fatalf("page %d has %d", page, len(list))
 		}
@@ -222,12 +222,12 @@ func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
 	in := opensInbox(t)
 	p := with(t, "registry: true, private_endpoints: true")
 	p.unanswerable("UIMPolicyRequest", "{}", "doors.uagents.registry")
-	if status, told := p.asks("POST", "agents", p.attest(p.key, located(in.URL))); status != 200 {
-		t.Fatalf("%d %v", status, told)
+	if status, reply := p.asks("POST", "agents", p.attest(p.key, located(in.URL))); status != 200 {
+		t.Fatalf("%d %v", status, reply)
 	}
 	p.Pass(time.Second)
 	p.postpones("UIMPolicyRequest", "{}")
-	if model, _ := in.told(p); model != "UIMPolicy" {
+	if model, _ := in.receive(p); model != "UIMPolicy" {
 		t.Error(model)
 	}
 	guarded := with(t, "registry: true")
@@ -236,9 +236,9 @@ func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
 		guarded.attest(guarded.key, located("http://localhost:8001/submit")),
 	} {
 		for path, body := range map[string]string{"agents": body, "agents/batch": `{"attestations":[` + body + `]}`} {
-			if status, told := guarded.asks("POST", path, body); status != 400 ||
-				!strings.Contains(told.Text("detail"), "doors.uagents.private_endpoints") {
-				t.Errorf("%s: %d %v", path, status, told)
+			if status, reply := guarded.asks("POST", path, body); status != 400 ||
+				!strings.Contains(reply.Text("detail"), "doors.uagents.private_endpoints") {
+				t.Errorf("%s: %d %v", path, status, reply)
 			}
 		}
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 // answered sends a message in an envelope that was changed before it was signed.
-func (p *peer) answered(model, message string, expires *uint64) (answer string, told strictjson.Object) {
+func (p *peer) answered(model, message string, expires *uint64) (answer string, reply strictjson.Object) {
 	p.Helper()
 	e := p.unsigned(model, message)
 	e.Expires = expires
 	answer, text := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key))))
-	told, err := strictjson.DecodeObject(text)
+	reply, err := strictjson.DecodeObject(text)
 	p.Must(err)
-	return answer, told
+	return answer, reply
 }
 
 func order(token string) string {
@@ -32,12 +32,12 @@ func TestAnEnvelopeIsAProofOfKey(t *testing.T) {
 	t.Parallel()
 	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
 	token := p.agreed()
-	if model, told := p.answered("UIMExecute", order(token), nil); model != "UIMFault" ||
-		told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" || !strings.Contains(told.Object("details").Text("suggestion"), "expires") {
-		t.Errorf("an envelope that never expires: %s %v", model, told)
+	if model, reply := p.answered("UIMExecute", order(token), nil); model != "UIMFault" ||
+		reply.Text("reason") != "POLICY_REQUIRES_VERIFICATION" || !strings.Contains(reply.Object("details").Text("suggestion"), "expires") {
+		t.Errorf("an envelope that never expires: %s %v", model, reply)
 	}
-	if model, told := p.ask("UIMExecute", order(token)); model != "UIMResult" || !strings.HasPrefix(told.Text("charge"), "0.25 EUR") {
-		t.Errorf("%s %v", model, told)
+	if model, reply := p.ask("UIMExecute", order(token)); model != "UIMResult" || !strings.HasPrefix(reply.Text("charge"), "0.25 EUR") {
+		t.Errorf("%s %v", model, reply)
 	}
 	p.Refuses(p.Call("/api/intents/execute", token, strictjson.Object{
 		"intent_uid": gatetest.Ordering, "parameters": strictjson.Object{"product": "lamp"},
@@ -54,26 +54,26 @@ func TestAMessageNeedNameNoPAT(t *testing.T) {
 	p.Later(time.Second)
 	second := p.agreed()
 	none := strings.Replace(search("x"), `"x"`, "null", 1)
-	if model, told := p.ask("UIMExecute", none); model != "UIMResult" {
-		t.Fatalf("%s %v", model, told)
+	if model, reply := p.ask("UIMExecute", none); model != "UIMResult" {
+		t.Fatalf("%s %v", model, reply)
 	}
-	if model, told := p.answered("UIMExecute", none, nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
-		t.Errorf("in an envelope that never expires: %s %v", model, told)
+	if model, reply := p.answered("UIMExecute", none, nil); model != "UIMFault" || reply.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
+		t.Errorf("in an envelope that never expires: %s %v", model, reply)
 	}
-	if model, told := p.answered("UIMExecute", search(second), nil); model != "UIMResult" {
-		t.Errorf("with a PAT, in an envelope that never expires: %s %v", model, told)
+	if model, reply := p.answered("UIMExecute", search(second), nil); model != "UIMResult" {
+		t.Errorf("with a PAT, in an envelope that never expires: %s %v", model, reply)
 	}
 	for i, token := range []string{second, first} {
 		if a := p.Call("/api/pat/revoke", token, strictjson.Object{"token": token}); a.Status != http.StatusOK {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
 		p.Later(time.Duration(i+1) * time.Second)
-		model, told := p.ask("UIMExecute", none)
+		model, reply := p.ask("UIMExecute", none)
 		if i == 0 && model != "UIMResult" {
-			t.Errorf("the older PAT is good: %s %v", model, told)
+			t.Errorf("the older PAT is good: %s %v", model, reply)
 		}
-		if i == 1 && (told.Text("reason") != "REVOKED_TOKEN" || !strings.Contains(told.Object("details").Text("suggestion"), "UIMAgree")) {
-			t.Errorf("none is good any more: %s %v", model, told)
+		if i == 1 && (reply.Text("reason") != "REVOKED_TOKEN" || !strings.Contains(reply.Object("details").Text("suggestion"), "UIMAgree")) {
+			t.Errorf("none is good any more: %s %v", model, reply)
 		}
 	}
 	if calls.Load() != 3 {
@@ -86,25 +86,25 @@ func TestARenewal(t *testing.T) {
 	p := opened(t)
 	token := p.agreed()
 	p.Later(time.Minute)
-	if model, told := p.answered("UIMRenew", `{"pat": null}`, nil); model != "UIMFault" || told.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
-		t.Errorf("in an envelope that never expires: %s %v", model, told)
+	if model, reply := p.answered("UIMRenew", `{"pat": null}`, nil); model != "UIMFault" || reply.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
+		t.Errorf("in an envelope that never expires: %s %v", model, reply)
 	}
 	e := p.unsigned("UIMRenew", fmt.Sprintf(`{"pat": %q}`, token)).Sign(p.key)
 	model, text := p.opens(p.submit(http.MethodPost, p.text(e)))
-	told, err := strictjson.DecodeObject(text)
+	reply, err := strictjson.DecodeObject(text)
 	p.Must(err)
-	renewed := told.Text("pat")
-	if model != "UIMAgreed" || renewed == "" || renewed == token || told.Number("expires_at") == "" || len(told.List("scope")) != 2 {
-		t.Fatalf("%s %v", model, told)
+	renewed := reply.Text("pat")
+	if model != "UIMAgreed" || renewed == "" || renewed == token || reply.Number("expires_at") == "" || len(reply.List("scope")) != 2 {
+		t.Fatalf("%s %v", model, reply)
 	}
 	// Who caught the envelope is not told the PAT.
 	if model, text := p.opens(p.submit(http.MethodPost, p.text(e))); model != "UIMFault" || !strings.Contains(string(text), "PROOF_REPLAYED") {
 		t.Errorf("%s %s", model, text)
 	}
-	if model, told := p.ask("UIMExecute", search(renewed)); model != "UIMResult" {
-		t.Errorf("%s %v", model, told)
+	if model, reply := p.ask("UIMExecute", search(renewed)); model != "UIMResult" {
+		t.Errorf("%s %v", model, reply)
 	}
-	if model, told := p.ask("UIMRenew", `{}`); model != "UIMAgreed" {
-		t.Errorf("of the newest PAT: %s %v", model, told)
+	if model, reply := p.ask("UIMRenew", `{}`); model != "UIMAgreed" {
+		t.Errorf("of the newest PAT: %s %v", model, reply)
 	}
 }

@@ -82,11 +82,11 @@ func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	if x.ahead != nil { // a call may take its time
 		x.ahead(acknowledged)
 	}
-	said, err := chat.Say(x.say(m), false, x.d.now())
+	text, err := chat.Say(x.say(m), false, x.d.now())
 	if err != nil {
 		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
 	}
-	return x.reply("ChatMessage", protocol.Chat().Digest, said), nil
+	return x.reply("ChatMessage", protocol.Chat().Digest, text), nil
 }
 
 // say is an answer to a message.
@@ -245,13 +245,13 @@ func (x *exchange) sayResult(m chat.Message, c chat.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said := string(output)
+	message := string(output)
 	var pretty bytes.Buffer
 	if len(output) <= longPretty && json.Indent(&pretty, output, "", "  ") == nil {
-		said = pretty.String()
+		message = pretty.String()
 	}
 	if charge := x.header.Get(wire.Charge); charge != "" {
-		said += "\n\nCharged: " + charge
+		message += "\n\nCharged: " + charge
 	}
-	return said, nil
+	return message, nil
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// spoken is a ChatMessage under an id.
-func spoken(id, text string) string {
+// chatMessage is a ChatMessage under an id.
+func chatMessage(id, text string) string {
 	return fmt.Sprintf(`{"timestamp": "2026-01-02T03:04:05.123456+00:00", "msg_id": %q, "content": [{"type": "text", "text": %q}]}`, id, text)
 }
 
 // saysAs sends a text under an id and returns what is said in return.
 func (p *peer) saysAs(id, text string) string {
 	p.Helper()
-	model, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", spoken(id, text)).Sign(p.key))))
+	model, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", chatMessage(id, text)).Sign(p.key))))
 	m, err := chat.Parse(message)
 	if model != "ChatMessage" || err != nil {
 		p.Fatalf("%q: %s %s: %v", text, model, message, err)
@@ -79,18 +79,18 @@ func TestATalk(t *testing.T) {
 func TestAnAgreementInWords(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
-	said := "agree " + p.Directory.Current().Service("default").Offer().Digest
-	e := p.unsigned("ChatMessage", spoken(uuid.NewString(), said))
+	output := "agree " + p.Directory.Current().Service("default").Offer().Digest
+	e := p.unsigned("ChatMessage", chatMessage(uuid.NewString(), output))
 	e.Expires = nil
 	if _, message := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key)))); !strings.Contains(string(message), "expires") {
 		t.Errorf("in an envelope that never expires: %s", message)
 	}
-	split := strings.Replace(spoken(uuid.NewString(), said), "agree ", `agree"},{"type":"text","text":"`, 1)
+	split := strings.Replace(chatMessage(uuid.NewString(), output), "agree ", `agree"},{"type":"text","text":"`, 1)
 	_, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", split).Sign(p.key))))
 	if !strings.Contains(string(message), "in one item of text") {
 		t.Errorf("in two items: %s", message)
 	}
-	e = p.unsigned("ChatMessage", spoken(uuid.NewString(), said)).Sign(p.key)
+	e = p.unsigned("ChatMessage", chatMessage(uuid.NewString(), output)).Sign(p.key)
 	for _, want := range []string{"You have agreed", "Send a new envelope"} {
 		if _, message := p.opens(p.submit(http.MethodPost, p.text(e))); !strings.Contains(string(message), want) {
 			t.Errorf("%s, want %q", message, want)
@@ -101,8 +101,8 @@ func TestAnAgreementInWords(t *testing.T) {
 	if len(list) != 1 || list[0].Form != "uagents-chat" || string(list[0].AgentID) != string(p.key.Address()) {
 		t.Fatalf("%+v", list)
 	}
-	if model, told := p.ask("UIMExecute", strings.Replace(search("x"), `"x"`, "null", 1)); model != "UIMResult" {
-		t.Errorf("%s %v", model, told)
+	if model, reply := p.ask("UIMExecute", strings.Replace(search("x"), `"x"`, "null", 1)); model != "UIMResult" {
+		t.Errorf("%s %v", model, reply)
 	}
 }
 
@@ -110,20 +110,20 @@ func TestToolsAsAgentsKnowThem(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"lamps": 1}`) }
-	model, told := p.ask("ListTools", `{}`)
+	model, reply := p.ask("ListTools", `{}`)
 	var names []string
-	for _, v := range told.List("tools") {
+	for _, v := range reply.List("tools") {
 		if one, ok := strictjson.AsObject(v); ok && one.Object("inputSchema") != nil {
 			names = append(names, one.Text("name"))
 		}
 	}
 	if model != "ListToolsResponse" || strings.Join(names, " ") != "order_v1 search_v1" {
-		t.Errorf("%s %v", model, told)
+		t.Errorf("%s %v", model, reply)
 	}
 	call := func(tool, args string) string { return fmt.Sprintf(`{"tool": %q, "args": %s}`, tool, args) }
 	lamp := call("search_v1", `{"query": "lamp"}`)
-	if model, told := p.ask("CallTool", lamp); model != "CallToolResponse" || !strings.Contains(told.Text("error"), "UIMAgree") {
-		t.Errorf("before any agreement: %s %v", model, told)
+	if model, reply := p.ask("CallTool", lamp); model != "CallToolResponse" || !strings.Contains(reply.Text("error"), "UIMAgree") {
+		t.Errorf("before any agreement: %s %v", model, reply)
 	}
 	p.agreed()
 	for name, c := range map[string]struct{ message, member, want string }{
@@ -135,9 +135,9 @@ func TestToolsAsAgentsKnowThem(t *testing.T) {
 		"a member more":      {`{"tool": "search_v1", "args": {}, "pat": "x"}`, "error", "/pat"},
 		"args that are text": {call("search_v1", `"{}"`), "error", "args"},
 	} {
-		if model, told := p.ask("CallTool", c.message); model != "CallToolResponse" || !strings.Contains(told.Text(c.member), c.want) ||
-			len(told) != 1 {
-			t.Errorf("%s: %s %v, want %s", name, model, told, c.want)
+		if model, reply := p.ask("CallTool", c.message); model != "CallToolResponse" || !strings.Contains(reply.Text(c.member), c.want) ||
+			len(reply) != 1 {
+			t.Errorf("%s: %s %v, want %s", name, model, reply, c.want)
 		}
 	}
 }
@@ -154,17 +154,17 @@ func TestATalkIsAcknowledgedBeforeTheCall(t *testing.T) {
 	}
 	p.agreed()
 	id := uuid.NewString()
-	p.postpones("ChatMessage", spoken(id, "run "+gatetest.Searching+` {"query": "lamp"}`))
-	if model, told := in.told(p); model != "ChatAcknowledgement" || told.Text("acknowledged_msg_id") != id {
-		t.Errorf("%s %v", model, told)
+	p.postpones("ChatMessage", chatMessage(id, "run "+gatetest.Searching+` {"query": "lamp"}`))
+	if model, reply := in.receive(p); model != "ChatAcknowledgement" || reply.Text("acknowledged_msg_id") != id {
+		t.Errorf("%s %v", model, reply)
 	}
 	close(proceed)
-	if model, told := in.told(p); model != "ChatMessage" || !strings.Contains(fmt.Sprint(told["content"]), `"lamps": 1`) {
-		t.Errorf("%s %v", model, told)
+	if model, reply := in.receive(p); model != "ChatMessage" || !strings.Contains(fmt.Sprint(reply["content"]), `"lamps": 1`) {
+		t.Errorf("%s %v", model, reply)
 	}
-	ends := strings.Replace(spoken(uuid.NewString(), ""), `"type": "text", "text": ""`, `"type": "end-session"`, 1)
+	ends := strings.Replace(chatMessage(uuid.NewString(), ""), `"type": "text", "text": ""`, `"type": "end-session"`, 1)
 	p.postpones("ChatMessage", ends)
-	if model, told := in.told(p); model != "ChatAcknowledgement" {
-		t.Errorf("%s %v", model, told)
+	if model, reply := in.receive(p); model != "ChatAcknowledgement" {
+		t.Errorf("%s %v", model, reply)
 	}
 }

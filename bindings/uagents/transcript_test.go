@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// told are the headers of answers that transcripts show.
-var told = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Charge"}
+// shownHeaders are the header fields of responses that transcripts show.
+var shownHeaders = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Charge"}
 
 // TestTranscripts sends what each transcript of testdata has, and expects the answers in it. What is sent is a model and its
 // message, which the agent signs: with them $PAT is the token told last, $DIGEST that of the policy. What is received is opened,
@@ -47,7 +47,7 @@ func TestTranscripts(t *testing.T) {
 				p.Must(json.Indent(&shown, text, "", "  "))
 				a.Body = fmt.Appendf(nil, "%s\n%s", name, shown.Bytes())
 			}
-			text := strings.NewReplacer(p.URL, "URL", digest, "$DIGEST").Replace(bindtest.Show(a, told))
+			text := strings.NewReplacer(p.URL, "URL", digest, "$DIGEST").Replace(bindtest.Show(a, shownHeaders))
 			if token != "" {
 				text = strings.ReplaceAll(text, token, "$PAT")
 			}
@@ -68,7 +68,7 @@ func registryTranscript(p *peer) func(string) string {
 		}
 		r, err := http.NewRequestWithContext(p.Context(), method, p.URL+almanac.Path+"/"+path, strings.NewReader(body))
 		p.Must(err)
-		return bindtest.Show(p.Send(r), told)
+		return bindtest.Show(p.Send(r), shownHeaders)
 	}
 }
 

@@ -37,14 +37,14 @@ func (p *peer) asUser(model, message string, header ...string) (status int, answ
 func TestUsersReadWhatIsPublic(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
-	if status, _, told := p.asUser("UIMPolicyRequest", "{}"); status != http.StatusBadRequest || !strings.Contains(told, "unverified senders") {
-		t.Errorf("by default: %d %s", status, told)
+	if status, _, got := p.asUser("UIMPolicyRequest", "{}"); status != http.StatusBadRequest || !strings.Contains(got, "unverified senders") {
+		t.Errorf("by default: %d %s", status, got)
 	}
 	p = with(t, "unsigned: true, registry: true")
 	p.agreed()
-	say := func(text string) string { return spoken(uuid.NewString(), text) }
+	say := func(text string) string { return chatMessage(uuid.NewString(), text) }
 	digest := p.Directory.Current().Service("default").Offer().Digest
-	for name, c := range map[string]struct{ model, message, answer, told string }{
+	for name, c := range map[string]struct{ model, message, answer, respond string }{
 		"health":      {"HealthCheck", "{}", "AgentHealth", "healthy"},
 		"a search":    {"UIMSearch", `{"query": "order"}`, "UIMIntents", "order"},
 		"the policy":  {"UIMPolicyRequest", "{}", "UIMPolicy", digest},
@@ -63,8 +63,8 @@ func TestUsersReadWhatIsPublic(t *testing.T) {
 		if name == "not waiting" {
 			header = []string{"X-Uagents-Connection", ""}
 		}
-		if _, answer, told := p.asUser(c.model, c.message, header...); answer != c.answer || !strings.Contains(told, c.told) {
-			t.Errorf("%s: %s %s, want %s %s", name, answer, told, c.answer, c.told)
+		if _, answer, got := p.asUser(c.model, c.message, header...); answer != c.answer || !strings.Contains(got, c.respond) {
+			t.Errorf("%s: %s %s, want %s %s", name, answer, got, c.answer, c.respond)
 		}
 	}
 }

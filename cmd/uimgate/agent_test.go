@@ -257,12 +257,12 @@ func TestAgentHelpShowsAnExample(t *testing.T) {
 func TestAgentAgreeTellsTheTerms(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("keygen")
-	_, told, err := h.agent("agree", shop.URL)
-	if err == nil || !strings.Contains(told, "What is permitted\n") || !strings.Contains(told, "may execute") {
-		t.Errorf("asked for nothing: %v\n%s", err, told)
+	_, text, err := h.agent("agree", shop.URL)
+	if err == nil || !strings.Contains(text, "What is permitted\n") || !strings.Contains(text, "may execute") {
+		t.Errorf("asked for nothing: %v\n%s", err, text)
 	}
-	if _, told, err = h.agent("agree", shop.URL, "--yes"); err != nil || !strings.Contains(told, "What is permitted\n") {
-		t.Errorf("--yes: %v\n%s", err, told)
+	if _, text, err = h.agent("agree", shop.URL, "--yes"); err != nil || !strings.Contains(text, "What is permitted\n") {
+		t.Errorf("--yes: %v\n%s", err, text)
 	}
 	if shop.Requests("/api/pat/issue") != 1 {
 		t.Error("signed before it was told")

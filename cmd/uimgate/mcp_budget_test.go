@@ -52,9 +52,9 @@ func TestMCPBudget(t *testing.T) {
 	if another := a.call(orderTool, toOrder); another.IsError {
 		t.Fatal(block(another, 0))
 	}
-	said := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
-	if !strings.Contains(said, "0.15 EUR of the budget of 0.15 EUR/month") {
-		t.Error(said)
+	text := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
+	if !strings.Contains(text, "0.15 EUR of the budget of 0.15 EUR/month") {
+		t.Error(text)
 	}
 	if n := shop.orders.Load(); n != 3 {
 		t.Errorf("%d orders, want 3", n)
@@ -109,10 +109,10 @@ func TestMCPChangedPolicy(t *testing.T) {
 	}
 	before := shop.digest()
 	shop.offer(func(policy string) string { return strings.Replace(policy, `"0.05"`, `"0.50"`, 1) })
-	said := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
+	text := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
 	for _, want := range []string{before, shop.digest(), "0.50 EUR", "agent agree " + shop.url + " --digest " + shop.digest()} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in:\n%s", want, said)
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
 		}
 	}
 	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // names the new digest

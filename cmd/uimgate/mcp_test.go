@@ -253,10 +253,10 @@ func (a *assistant) knowsItsTools(revision string) {
 // agreesAndCalls does what the bridge says is to be done.
 func (a *assistant) agreesAndCalls(shop *openShop) {
 	a.t.Helper()
-	told := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
-	command := regexp.MustCompile(`(?m)agrees with: (.*)$`).FindStringSubmatch(told)
-	if command == nil || !strings.Contains(told, shop.digest()) || !strings.Contains(told, "What is permitted") {
-		a.t.Fatal(told)
+	text := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
+	command := regexp.MustCompile(`(?m)agrees with: (.*)$`).FindStringSubmatch(text)
+	if command == nil || !strings.Contains(text, shop.digest()) || !strings.Contains(text, "What is permitted") {
+		a.t.Fatal(text)
 	}
 	run := exec.Command("sh", "-c", command[1])
 	run.Env = a.command.Env
@@ -268,9 +268,9 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 	if found.IsError || output["total_results"] == nil || !strings.Contains(block(found, 0), "desk-lamp") || len(found.Content) != 1 {
 		a.t.Fatalf("%+v %s", found, block(found, 0))
 	}
-	said := a.refused(searchTool, map[string]any{"query": "lamp", "pages": 1}, "UNKNOWN_PARAMETER")
-	if !strings.Contains(said, "/parameters/pages") {
-		a.t.Error(said)
+	text = a.refused(searchTool, map[string]any{"query": "lamp", "pages": 1}, "UNKNOWN_PARAMETER")
+	if !strings.Contains(text, "/parameters/pages") {
+		a.t.Error(text)
 	}
 	_, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: "search-product_v1"})
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || wire.Code != jsonrpc.CodeInvalidParams ||

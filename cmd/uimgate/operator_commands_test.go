@@ -198,7 +198,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	if len(open) != 3 {
 		t.Fatalf("%+v", open)
 	}
-	for before, released := range map[time.Time]int{time.Now().Add(-time.Hour): 0, open[1].BegunAt: 1} {
+	for before, released := range map[time.Time]int{time.Now().Add(-time.Hour): 0, open[1].BeganAt: 1} {
 		got := want[admin.Page[admin.Execution]](g, "usage", "resolve", "--not-sent-before", before.Format(time.RFC3339Nano)).Items
 		if len(got) != released || released == 1 && (got[0].ID != open[2].ID || got[0].State != "released") {
 			t.Errorf("before %s: %+v", before, got)

@@ -71,13 +71,13 @@ func startDemo(t *testing.T) string {
 		_, _ = io.Copy(io.Discard, out)
 		_ = c.Wait()
 	})
-	var said strings.Builder
+	var text strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if m := demoAddress.FindStringSubmatch(lines.Text()); m != nil {
 			return m[1]
 		}
-		said.WriteString(lines.Text() + "\n")
+		text.WriteString(lines.Text() + "\n")
 	}
-	t.Fatalf("the demo did not stay up:\n%s", said.String())
+	t.Fatalf("the demo did not stay up:\n%s", text.String())
 	return ""
 }

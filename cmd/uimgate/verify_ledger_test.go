@@ -36,8 +36,8 @@ func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, `agent "agent-1"`) {
 		t.Errorf("with a line taken out: %+v", s)
 	}
-	if said := errorsAtStart(t, cfg); !strings.Contains(said, "verify-ledger") {
-		t.Errorf("a gateway that starts says %q", said)
+	if text := errorsAtStart(t, cfg); !strings.Contains(text, "verify-ledger") {
+		t.Errorf("a gateway that starts says %q", text)
 	}
 }
 
@@ -46,15 +46,15 @@ func errorsAtStart(t *testing.T, cfg *config.Config) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var said string
+	var text string
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(io.Discard), zap.ErrorLevel)
 	log := zap.New(core, zap.Hooks(func(e zapcore.Entry) error {
-		said = e.Message
+		text = e.Message
 		cancel()
 		return nil
 	}))
 	if err := daemon.Run(ctx, daemon.Options{Config: cfg, Log: log, Now: time.Now}); err != nil {
 		t.Fatal(err)
 	}
-	return said
+	return text
 }

@@ -41,7 +41,7 @@ func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Executio
 	page := pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID })
 	page.Items = page.Items[:0]
 	for _, e := range list {
-		if !e.BegunAt.Before(n.Before) {
+		if !e.BeganAt.Before(n.Before) {
 			continue
 		}
 		switch released, err := o.store.Resolve(ctx, e.Service, e.ID, store.Released); {

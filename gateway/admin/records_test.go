@@ -83,7 +83,7 @@ func TestAnIDThatIsUnblockedCanBeClaimed(t *testing.T) {
 		}
 		g.Refuses(g.do("POST", "/agents/"+id+"/approve", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	}
-	static := g.Stranger("newcomer")
+	static := g.Unapproved("newcomer")
 	if status := g.agreeStatic(static); status != http.StatusOK {
 		t.Errorf("a static agreement under an unblocked id: status %d, want %d", status, http.StatusOK)
 	}
@@ -112,7 +112,7 @@ func (g *operated) agreeStatic(a *gatetest.Agent) int {
 func TestApprovalOfAStaticAgreement(t *testing.T) {
 	t.Parallel()
 	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
-	a := g.Stranger("agent-1")
+	a := g.Unapproved("agent-1")
 	if status := g.agreeStatic(a); status != http.StatusAccepted {
 		t.Fatalf("status %d, want %d", status, http.StatusAccepted)
 	}
@@ -194,7 +194,7 @@ func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
 func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
 	g := newOperated(t, "")
 	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
-	second := g.Stranger("agent-1")
+	second := g.Unapproved("agent-1")
 	if status := g.AgreeAgain(second); status != http.StatusConflict {
 		t.Errorf("an unknown key for a known id: %d", status)
 	}

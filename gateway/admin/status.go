@@ -76,8 +76,8 @@ type ServiceStatus struct {
 	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
 	// Breakers are those that are not closed, by intent.
 	Breakers map[string]string `json:"breakers,omitempty"`
-	// StrangerBreakers are those of agents that were not approved, likewise. They stop no approved agent.
-	StrangerBreakers map[string]string `json:"stranger_breakers,omitempty"`
+	// UnapprovedBreakers are those of agents that were not approved, likewise. They stop no approved agent.
+	UnapprovedBreakers map[string]string `json:"stranger_breakers,omitempty"`
 	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
 	HeldBack int `json:"held_back,omitempty"`
 	// Concealed is how many answers of the service held a credential or a fixed value, which agents did not receive, by intent,
@@ -149,7 +149,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 	}
 	h := Health{Ready: true, Draining: o.draining.Load(), Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}}
 	h.Checks = map[string]Check{
-		"store":       stored(err, o.store.SetBack(), o.store.Moved()),
+		"store":       stored(err, o.store.SetBack(), o.store.ServerChanged()),
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is about to end"),
@@ -192,7 +192,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		offer := s.Offer()
 		engine, reason := s.Policy.Engine()
 		breakers, heldBack := s.Upstream.Breakers()
-		strangers := s.Upstream.StrangerBreakers()
+		strangers := s.Upstream.UnapprovedBreakers()
 		underWay, waiting := s.Upstream.UnderWay()
 		backlog, err := o.store.Backlog(ctx, s.ID)
 		if err != nil { // the checks show it
@@ -206,7 +206,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 			ID: s.ID, Issuer: s.Issuer, PublicURL: s.PublicURL.String(), Upstream: s.Upstream.Address(),
 			Policy:  Policy{UID: offer.UID, Digest: offer.Digest, Offered: true},
 			Intents: len(s.Catalog.Intents()), Breaker: worst(breakers, strangers), Breakers: breakers, HeldBack: heldBack,
-			StrangerBreakers: strangers, Concealed: s.Upstream.Concealed(),
+			UnapprovedBreakers: strangers, Concealed: s.Upstream.Concealed(),
 			UnderWay: underWay, Waiting: waiting, WaitingAgents: backlog.Waiting, Unresolved: backlog.Unresolved,
 			Engine: string(engine), EngineReason: reason, Doors: door.Statuses(o.doors, s),
 			HeldByOthers: held,

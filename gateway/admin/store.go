@@ -20,8 +20,8 @@ type Store interface {
 	Ready(ctx context.Context) error
 	// SetBack returns when commits were last found missing.
 	SetBack() store.SetBack
-	// Moved reports whether the database has another server than before.
-	Moved() bool
+	// ServerChanged reports whether the database has another server than before.
+	ServerChanged() bool
 }
 
 // Evidence returns the record of one agreement, by service and id. The error wraps pat.ErrNotFound if there is no such agreement.

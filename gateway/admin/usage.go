@@ -91,7 +91,7 @@ type Execution struct {
 	IdempotencyKey string          `json:"idempotency_key,omitempty"`
 	AnswerStatus   int             `json:"answer_status,omitempty"`
 	AnswerReason   string          `json:"answer_reason,omitempty"`
-	BegunAt        time.Time       `json:"begun_at"`
+	BeganAt        time.Time       `json:"begun_at"`
 	Deadline       time.Time       `json:"deadline"`
 	SettledAt      time.Time       `json:"settled_at,omitzero"`
 }
@@ -101,7 +101,7 @@ func showExecution(e store.Execution) Execution {
 		ID: e.ID, AgentID: e.AgentID, Intent: e.Intent, State: e.State, Outcome: e.Outcome, Amount: e.Charge.Decimal(),
 		Currency: e.Charge.Currency,
 		Rule:     e.Rule, AgreementID: e.AgreementID, TokenID: e.TokenID, PolicyDigest: e.PolicyDigest, IdempotencyKey: e.IdempotencyKey,
-		BegunAt: e.BegunAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
+		BeganAt: e.BeganAt.UTC(), Deadline: e.Deadline.UTC(), SettledAt: e.SettledAt,
 	}
 	if e.Answer != nil {
 		out.AnswerStatus, out.AnswerReason = http.StatusOK, string(e.Answer.Reason)

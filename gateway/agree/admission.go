@@ -48,8 +48,8 @@ func (a *admission) ask(from string) error {
 	return nil
 }
 
-// told counts such an answer to a caller.
-func (a *admission) told(from string, err error) {
+// accessible counts such an answer to a caller.
+func (a *admission) accessible(from string, err error) {
 	if errors.Is(err, pat.ErrAgentIDTaken) {
 		a.taken.Admit(from, a.now())
 	}

@@ -120,7 +120,7 @@ func (d *desk) static(a *gatetest.Agent) pat.IssueRequest {
 // agreed is an agent with a PAT.
 func (d *desk) agreed(id string) *gatetest.Agent {
 	d.Helper()
-	a := d.Stranger(id)
+	a := d.Unapproved(id)
 	issued, err := d.issue(d.fresh(a))
 	d.Must(err)
 	a.Token = issued.Token
@@ -130,7 +130,7 @@ func (d *desk) agreed(id string) *gatetest.Agent {
 // contained is an agent with a PAT under a static agreement.
 func (d *desk) contained(id string) *gatetest.Agent {
 	d.Helper()
-	a := d.Stranger(id)
+	a := d.Unapproved(id)
 	issued, err := d.issue(d.static(a))
 	d.Must(err)
 	a.Token = issued.Token

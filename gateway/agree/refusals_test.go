@@ -37,13 +37,13 @@ func renewing(request func(d *desk) (token, proof string)) func(d *desk) error {
 
 // edited is a fresh agreement of a new agent, changed before it is signed.
 func edited(id string, edit func(*pat.AgreementClaims)) func(d *desk) error {
-	return issuing(func(d *desk) pat.IssueRequest { return d.fresh(d.Stranger(id), edit) })
+	return issuing(func(d *desk) pat.IssueRequest { return d.fresh(d.Unapproved(id), edit) })
 }
 
 // requested is a fresh agreement of a new agent, changed after it was signed.
 func requested(id string, edit func(*pat.IssueRequest)) func(d *desk) error {
 	return issuing(func(d *desk) pat.IssueRequest {
-		r := d.fresh(d.Stranger(id))
+		r := d.fresh(d.Unapproved(id))
 		edit(&r)
 		return r
 	})
@@ -76,7 +76,7 @@ var refusals = []refusalCase{
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
 		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *desk) pat.IssueRequest {
-			r := d.fresh(d.Stranger("i-2"))
+			r := d.fresh(d.Unapproved("i-2"))
 			key, err := rsa.GenerateKey(rand.Reader, 1024)
 			d.Must(err)
 			r.PublicKey = map[string]any{"kty": "RSA", "n": bigEndian(key.N.Bytes()), "e": "AQAB"}
@@ -105,8 +105,8 @@ var refusals = []refusalCase{
 	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
 	{
 		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *desk) pat.IssueRequest {
-			r := d.fresh(d.Stranger("i-6"))
-			r.PublicKey = d.Stranger("i-6").PublicKey
+			r := d.fresh(d.Unapproved("i-6"))
+			r.PublicKey = d.Unapproved("i-6").PublicKey
 			return r
 		}),
 	},
@@ -141,7 +141,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "used before", want: reason.AgreementReplayed, do: func(d *desk) error {
-			r := d.fresh(d.Stranger("i-12"))
+			r := d.fresh(d.Unapproved("i-12"))
 			_, err := d.issue(r)
 			d.Must(err)
 			_, err = d.issue(r)
@@ -151,7 +151,7 @@ var refusals = []refusalCase{
 	{
 		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *desk) error {
 			d.agreed("i-13")
-			_, err := d.issue(d.fresh(d.Stranger("i-13")))
+			_, err := d.issue(d.fresh(d.Unapproved("i-13")))
 			return err
 		},
 	},
@@ -181,7 +181,7 @@ var refusals = []refusalCase{
 		name: "more than was signed", want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
 		details: `{"scope_omitted":[{"entry":"` + buy + `","reason":"SCOPE_EXCEEDED"}]}`,
 		do: issuing(func(d *desk) pat.IssueRequest {
-			r := d.fresh(d.Stranger("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
+			r := d.fresh(d.Unapproved("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
 			r.Scope = []string{buy}
 			return r
 		}),
@@ -189,7 +189,7 @@ var refusals = []refusalCase{
 	{
 		name: "a charge under a static agreement", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
 		do: issuing(func(d *desk) pat.IssueRequest {
-			r := d.static(d.Stranger("i-19"))
+			r := d.static(d.Unapproved("i-19"))
 			r.Scope = []string{buy}
 			return r
 		}),
@@ -240,7 +240,7 @@ var refusals = []refusalCase{
 		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
 		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as in the message."}`,
 		do: renewing(func(d *desk) (string, string) {
-			a, b := d.agreed("r-5"), d.Stranger("r-5")
+			a, b := d.agreed("r-5"), d.Unapproved("r-5")
 			b.Token = a.Token
 			return a.Token, d.proof(b)
 		}),
@@ -306,12 +306,12 @@ type ruleCase struct {
 
 var ruleCases = []ruleCase{
 	{refusalCase{
-		name: "an agent that is not listed", do: func(d *desk) error { _, err := d.issue(d.fresh(d.Stranger("s-1"))); return err },
+		name: "an agent that is not listed", do: func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
 		want: reason.InsufficientPermissions, message: "The service admits only agents its operator knows.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
 		name: "a reserved id, where only listed keys are admitted", message: "The service admits only agents its operator knows.",
-		do:   func(d *desk) error { _, err := d.issue(d.fresh(d.Stranger("s-20"))); return err },
+		do:   func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
 		want: reason.InsufficientPermissions,
 	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
 	{refusalCase{
@@ -319,7 +319,7 @@ var ruleCases = []ruleCase{
 		message: "Too many agent ids of others were asked for from this address.", do: func(d *desk) error {
 			d.agreed("s-21")
 			for range 5 {
-				if _, err := d.issue(d.fresh(d.Stranger("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
+				if _, err := d.issue(d.fresh(d.Unapproved("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
 					return err
 				}
 			}
@@ -327,14 +327,14 @@ var ruleCases = []ruleCase{
 			d.from = "192.0.2.99"
 			d.agreed("s-22") // others do not wait
 			d.from = from
-			_, err := d.issue(d.fresh(d.Stranger("s-23")))
+			_, err := d.issue(d.fresh(d.Unapproved("s-23")))
 			return err
 		},
 	}, ""},
 	{refusalCase{
 		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired,
 		details: `{"issuer":"shop.example","policy":POLICY}`,
-		do:      func(d *desk) error { _, err := d.issue(d.static(d.Stranger("s-2"))); return err },
+		do:      func(d *desk) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
 	}, "pat: {freshness: required}"},
 	{refusalCase{
 		name: "more than one caller may ask", want: reason.TooManyConnections, message: "Too many agreements from this address.",
@@ -355,11 +355,11 @@ var ruleCases = []ruleCase{
 		do: func(d *desk) error {
 			d.garbage()
 			for n := range 100 {
-				if _, err := d.issue(d.fresh(d.Stranger(fmt.Sprintf("s-10-%d", n)))); err != nil {
+				if _, err := d.issue(d.fresh(d.Unapproved(fmt.Sprintf("s-10-%d", n)))); err != nil {
 					return fmt.Errorf("agreement %d: %w", n, err)
 				}
 			}
-			_, err := d.issue(d.fresh(d.Stranger("s-11")))
+			_, err := d.issue(d.fresh(d.Unapproved("s-11")))
 			return err
 		},
 	}, ""},
@@ -394,7 +394,7 @@ var ruleCases = []ruleCase{
 		name: "an agreement to an earlier policy", want: reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
 		do: func(d *desk) error {
-			r := d.static(d.Stranger("s-5"))
+			r := d.static(d.Unapproved("s-5"))
 			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
 			d.Reload()
 			_, err := d.issue(r)
@@ -404,7 +404,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "no store to agree in", want: reason.StoreUnavailable, after: time.Second,
 		do: func(d *desk) error {
-			r := d.fresh(d.Stranger("s-6"))
+			r := d.fresh(d.Unapproved("s-6"))
 			d.Must(d.Store.Close())
 			_, err := d.issue(r)
 			return err
@@ -471,8 +471,8 @@ func (d *desk) garbage() {
 	defer func() { d.from = from }()
 	for n := range 150 {
 		d.from = fmt.Sprintf("198.51.100.%d", n)
-		bad := d.fresh(d.Stranger("garbage"))
-		bad.PublicKey = d.Stranger("garbage").PublicKey
+		bad := d.fresh(d.Unapproved("garbage"))
+		bad.PublicKey = d.Unapproved("garbage").PublicKey
 		if _, err := d.issue(bad); refused(d.T, err).Reason != reason.BadSignature {
 			d.Fatal(err)
 		}

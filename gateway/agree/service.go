@@ -92,7 +92,7 @@ func (d *Service) issued(c Call, operation Operation, by *admission, do func() (
 	issued, err := pat.Issuance{}, by.ask(c.From)
 	if err == nil {
 		err = caught(func() (err error) { issued, err = do(); return err })
-		by.told(c.From, err)
+		by.accessible(c.From, err)
 	}
 	e := &Event{Operation: operation, AgreementID: issued.AgreementID, Pending: issued.State == pat.AgreementPending}
 	if issued.Claims != nil {

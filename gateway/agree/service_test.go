@@ -19,7 +19,7 @@ func bigEndian(b []byte) string { return base64.RawURLEncoding.EncodeToString(b)
 
 func TestTheLifeOfAnAgreement(t *testing.T) {
 	d := newDesk(t, "")
-	a := d.Stranger("agent-1")
+	a := d.Unapproved("agent-1")
 	issued, err := d.issue(d.fresh(a))
 	d.Must(err)
 	if diff := cmp.Diff([]string{find, buy}, issued.Claims.Scope); diff != "" || issued.State != pat.AgreementActive {
@@ -70,7 +70,7 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 
 func TestAnAgreementThatAwaitsApproval(t *testing.T) {
 	d := newDesk(t, "pat: {admission: approval}")
-	a := d.Stranger("agent-1")
+	a := d.Unapproved("agent-1")
 	request := d.fresh(a)
 	issued, err := d.issue(request)
 	d.Must(err)
@@ -89,7 +89,7 @@ func TestAnAgreementThatAwaitsApproval(t *testing.T) {
 func TestCallersAreBoundedApart(t *testing.T) {
 	d := newDesk(t, "server: {issue_per_address: 1/minute}")
 	d.agreed("agent-1")
-	if _, err := d.issue(d.fresh(d.Stranger("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {
+	if _, err := d.issue(d.fresh(d.Unapproved("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {
 		t.Errorf("got %v, want %s", err, reason.TooManyConnections)
 	}
 	d.from = "agent1qexample"

@@ -41,7 +41,7 @@ type Request struct {
 	Invited, Approved bool
 }
 
-// Ask reads an authorization request. If the client may receive the error, the error is Told and the Request has the redirect URI and the
+// Ask reads an authorization request. If the client may receive the error, the error is ToClient and the Request has the redirect URI and the
 // state.
 func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
@@ -71,16 +71,16 @@ func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (
 
 // check checks those parts of the request whose errors the client may receive.
 func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
-	told := func(code Code, description string) error { return &Error{code, description, true} }
+	text := func(code Code, description string) error { return &Error{code, description, true} }
 	switch {
 	case q.ResponseType != "code":
-		return told(UnsupportedResponseType, "response_type must be code.")
+		return text(UnsupportedResponseType, "response_type must be code.")
 	case q.ChallengeMethod != "S256":
-		return told(InvalidRequest, "code_challenge_method must be S256.")
+		return text(InvalidRequest, "code_challenge_method must be S256.")
 	case !challenge(q.Challenge):
-		return told(InvalidRequest, "code_challenge must be the base64url of a SHA-256 digest.")
+		return text(InvalidRequest, "code_challenge must be the base64url of a SHA-256 digest.")
 	case q.Resource != "" && q.Resource != r.Resource:
-		return told(InvalidTarget, "resource must be "+r.Resource)
+		return text(InvalidTarget, "resource must be "+r.Resource)
 	}
 	requested := strings.Fields(q.Scope)
 	if len(requested) == 0 || slices.Contains(requested, pat.WholeScope(c.Service.Issuer)) {
@@ -88,7 +88,7 @@ func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) 
 	}
 	granted, err := c.Service.Issuance.ConsentScope(ctx, requested)
 	if own, ok := errors.AsType[*Error](errorOf(err)); ok {
-		return told(own.Code, own.Description)
+		return text(own.Code, own.Description)
 	}
 	r.Scope = granted
 	return errorOf(err)

@@ -150,7 +150,7 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	leave, err := d.fetching.Take(ctx, fairqueue.Party{Name: c.From, Stranger: !d.trusted.has(c.Service.ID, id)})
+	leave, err := d.fetching.Take(ctx, fairqueue.Party{Name: c.From, Unapproved: !d.trusted.has(c.Service.ID, id)})
 	if err != nil {
 		return Client{}, reason.Overloaded.Refusal("Too many client documents are being fetched.").After(fetchTime).
 			ShedFor(reason.ShedDocuments)

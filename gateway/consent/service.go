@@ -155,8 +155,8 @@ const (
 type Error struct {
 	Code        Code
 	Description string
-	// Told: the client receives the error, by redirect; otherwise only the person sees it.
-	Told bool
+	// ToClient: the client receives the error, by redirect; otherwise only the person sees it.
+	ToClient bool
 }
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Description }

@@ -127,8 +127,8 @@ func verifies(verifier, challenge string) bool {
 }
 
 // target refuses another resource than that of the consent, or one that is no longer served.
-func target(c agree.Call, kept store.Consent, asked string) error {
-	if asked != "" && asked != kept.Resource || kept.Resource != Resource(c.Service.Definition) {
+func target(c agree.Call, kept store.Consent, request string) error {
+	if request != "" && request != kept.Resource || kept.Resource != Resource(c.Service.Definition) {
 		return failed(InvalidTarget, "The consent is for another resource.")
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 // An agentRunner runs one agent once, or closes it without running it.
 type agentRunner[A Agent] struct {
 	agent     A
-	begun     atomic.Bool   // set by run or by unrun
+	ran       atomic.Bool   // set by run or by unrun
 	stopping  chan struct{} // closed by stop: the agent takes nothing more
 	cutting   chan struct{} // closed by cut: the agent abandons what it works on
 	ended     chan struct{}
@@ -24,7 +24,7 @@ func newAgentRunner[A Agent](a A) *agentRunner[A] {
 
 // run runs the agent until ctx ends, or it is stopped and done, or cut off.
 func (r *agentRunner[A]) run(ctx context.Context) {
-	if r.begun.Swap(true) {
+	if r.ran.Swap(true) {
 		return
 	}
 	defer close(r.ended)
@@ -52,7 +52,7 @@ func when(ctx context.Context, closed <-chan struct{}, do func()) {
 
 // unrun closes an agent that has not run. It will not run later.
 func (r *agentRunner[A]) unrun() {
-	if !r.begun.Swap(true) {
+	if !r.ran.Swap(true) {
 		r.agent.Close()
 		close(r.ended)
 	}

@@ -15,38 +15,38 @@ import (
 
 // A worker is an agent that works on something from when it runs until it is released.
 type worker struct {
-	in      *office
+	in      *agentsTest
 	service string
 	release chan struct{}
 }
 
-// An office has workers for services, and keeps what becomes of them, in order.
-type office struct {
+// An agentsTest has workers for services, and keeps what becomes of them, in order.
+type agentsTest struct {
 	door.Agents[*worker]
 
 	mu      sync.Mutex
-	diary   []string
-	fails   map[string]bool // to be made, or to be told, by service
+	events  []string
+	fails   map[string]bool // "ID made" or "ID updated": what fails
 	workers map[string]*worker
 	running chan string // those that run
 }
 
-func newOffice() *office {
-	return &office{fails: map[string]bool{}, workers: map[string]*worker{}, running: make(chan string, 100)}
+func newAgentsTest() *agentsTest {
+	return &agentsTest{fails: map[string]bool{}, workers: map[string]*worker{}, running: make(chan string, 100)}
 }
 
-func (o *office) note(words ...string) {
+func (o *agentsTest) note(words ...string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.diary = append(o.diary, strings.Join(words, " "))
+	o.events = append(o.events, strings.Join(words, " "))
 }
 
-// noted is what became of workers since it was asked last.
-func (o *office) noted() string {
+// takeEvents is what became of workers since it was asked last.
+func (o *agentsTest) takeEvents() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	all := o.diary
-	o.diary = nil
+	all := o.events
+	o.events = nil
 	return strings.Join(all, ", ")
 }
 
@@ -66,8 +66,8 @@ func (w *worker) Run(taking, working context.Context) {
 func (w *worker) Close()        { w.in.note(w.service, "is closed") }
 func (w *worker) UnderWay() int { return 7 }
 
-// opens has an office open for these services. A worker stays whose service is not named with a question mark.
-func (o *office) opens(t *testing.T, names ...string) error {
+// opens opens the agents of these services. A worker stays whose service is not named with a question mark.
+func (o *agentsTest) opens(t *testing.T, names ...string) error {
 	t.Helper()
 	var services []*service.Service
 	another := map[string]bool{}
@@ -88,9 +88,9 @@ func (o *office) opens(t *testing.T, names ...string) error {
 			return o.workers[s.ID], nil
 		},
 		Update: func(_ context.Context, w *worker, s *service.Service) error {
-			o.note(w.service, "is told")
-			if o.fails[s.ID+" told"] {
-				return errTold
+			o.note(w.service, "is updated")
+			if o.fails[s.ID+" updated"] {
+				return errUpdate
 			}
 			return nil
 		},
@@ -98,12 +98,12 @@ func (o *office) opens(t *testing.T, names ...string) error {
 }
 
 var (
-	errMade = errors.New("no room")
-	errTold = errors.New("no ears")
+	errMade   = errors.New("no room")
+	errUpdate = errors.New("no ears")
 )
 
 // runs has the agents run, and returns what ends that.
-func (o *office) runs(t *testing.T) (end func()) {
+func (o *agentsTest) runs(t *testing.T) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
@@ -117,16 +117,16 @@ func (o *office) runs(t *testing.T) (end func()) {
 	return end
 }
 
-func (o *office) expect(t *testing.T, want string) {
+func (o *agentsTest) expect(t *testing.T, want string) {
 	t.Helper()
-	if got := o.noted(); got != want {
+	if got := o.takeEvents(); got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
 }
 
 func TestAgentsComeAndGoWithServices(t *testing.T) {
 	t.Parallel()
-	o := newOffice()
+	o := newAgentsTest()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -134,25 +134,25 @@ func TestAgentsComeAndGoWithServices(t *testing.T) {
 		}
 	}
 	must(o.opens(t, "a"))
-	o.expect(t, "a is made, a is told")
+	o.expect(t, "a is made, a is updated")
 	o.runs(t)
 	<-o.running
 	o.expect(t, "a runs")
 	must(o.opens(t, "a", "b"))
 	<-o.running
-	o.expect(t, "a is told, b is made, b is told, b runs")
+	o.expect(t, "a is updated, b is made, b is updated, b runs")
 
 	first, _ := o.Of("a")
 	close(o.workers["a"].release)
 	must(o.opens(t, "a?", "b")) // it ends before the other one begins
 	<-o.running
-	o.expect(t, "a takes no more, a is done, a is made, a is told, b is told, a runs")
+	o.expect(t, "a takes no more, a is done, a is made, a is updated, b is updated, a runs")
 	if now, ok := o.Of("a"); !ok || now == first {
 		t.Error("the agent of a is the first one")
 	}
 	close(o.workers["b"].release)
 	must(o.opens(t, "a"))
-	o.expect(t, "b takes no more, b is done, a is told")
+	o.expect(t, "b takes no more, b is done, a is updated")
 	if _, ok := o.Of("b"); ok {
 		t.Error("b has an agent")
 	}
@@ -166,31 +166,31 @@ func TestAgentsComeAndGoWithServices(t *testing.T) {
 // What fails for one service changes nothing for another.
 func TestAgentsThatFail(t *testing.T) {
 	t.Parallel()
-	o := newOffice()
-	o.fails["a made"], o.fails["b told"] = true, true
+	o := newAgentsTest()
+	o.fails["a made"], o.fails["b updated"] = true, true
 	err := o.opens(t, "a", "b", "c")
-	if !errors.Is(err, errMade) || !errors.Is(err, errTold) || !strings.Contains(err.Error(), "the agent of a: no room") {
+	if !errors.Is(err, errMade) || !errors.Is(err, errUpdate) || !strings.Contains(err.Error(), "the agent of a: no room") {
 		t.Error(err)
 	}
-	o.expect(t, "b is made, b is told, b is closed, c is made, c is told")
+	o.expect(t, "b is made, b is updated, b is closed, c is made, c is updated")
 	for id, want := range map[string]bool{"a": false, "b": false, "c": true} {
 		if _, ok := o.Of(id); ok != want {
 			t.Errorf("%s: %t", id, ok)
 		}
 	}
 	clear(o.fails)
-	o.fails["c told"] = true // it goes on as it is
-	if err := o.opens(t, "a", "b", "c"); !errors.Is(err, errTold) {
+	o.fails["c updated"] = true // it goes on as it is
+	if err := o.opens(t, "a", "b", "c"); !errors.Is(err, errUpdate) {
 		t.Error(err)
 	}
-	o.expect(t, "a is made, a is told, b is made, b is told, c is told")
+	o.expect(t, "a is made, a is updated, b is made, b is updated, c is updated")
 	for _, id := range []string{"a", "b", "c"} {
 		if _, ok := o.Of(id); !ok {
 			t.Errorf("%s has no agent", id)
 		}
 	}
 	o.Drain(t.Context()) // none has run
-	all := strings.Split(o.noted(), ", ")
+	all := strings.Split(o.takeEvents(), ", ")
 	if slices.Sort(all); !slices.Equal(all, []string{"a is closed", "b is closed", "c is closed"}) {
 		t.Errorf("%v", all)
 	}
@@ -199,7 +199,7 @@ func TestAgentsThatFail(t *testing.T) {
 // What is under way when the time is over is counted, and cut off.
 func TestAgentsAreCutOff(t *testing.T) {
 	t.Parallel()
-	o := newOffice()
+	o := newAgentsTest()
 	if err := o.opens(t, "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -210,24 +210,24 @@ func TestAgentsAreCutOff(t *testing.T) {
 	if left := o.Drain(over); left != 7 {
 		t.Errorf("%d left", left)
 	}
-	o.expect(t, "a is made, a is told, a runs, a takes no more, a is cut off")
+	o.expect(t, "a is made, a is updated, a runs, a takes no more, a is cut off")
 }
 
 // Once Run has ended no agent runs, nor ever will.
 func TestAgentsEndWithRun(t *testing.T) {
 	t.Parallel()
-	o := newOffice()
+	o := newAgentsTest()
 	if err := o.opens(t, "a"); err != nil {
 		t.Fatal(err)
 	}
 	end := o.runs(t)
 	<-o.running
 	end()
-	o.expect(t, "a is made, a is told, a runs, a takes no more, a is cut off")
+	o.expect(t, "a is made, a is updated, a runs, a takes no more, a is cut off")
 	if err := o.opens(t, "a", "b"); err != nil {
 		t.Fatal(err)
 	}
-	o.expect(t, "a is told, b is made, b is told, b is closed")
+	o.expect(t, "a is updated, b is made, b is updated, b is closed")
 	if left := o.Drain(t.Context()); left != 0 {
 		t.Errorf("%d left", left)
 	}

@@ -117,7 +117,7 @@ func (p Pipeline) Records(ctx context.Context, c execute.Call, r execute.RecordQ
 
 // Unapproved reports whether the operator has not approved a principal. See execute.Executor.Unapproved.
 func (q *Request) Unapproved(ctx context.Context, of pat.Principal) bool {
-	return q.executor.Stranger(ctx, q.Service.ID, of)
+	return q.executor.Unapproved(ctx, q.Service.ID, of)
 }
 
 // Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.

@@ -28,21 +28,21 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 		return grant.Grant{}, nil, err
 	}
 	since := x.now()
-	begun, err := x.store.Begin(ctx, request)
+	admitted, err := x.store.Begin(ctx, request)
 	if full, ok := errors.AsType[*store.LimitError](err); ok {
 		return grant.Grant{}, nil, x.overLimit(ctx, e, full)
 	}
 	switch {
 	case err != nil:
 		return grant.Grant{}, nil, refusal.For(err)
-	case begun.Replay != nil:
-		e.reference = new(referenceOf(begun.Replay))
-		return grant.Grant{}, &replay{*begun.Replay, begun.Standing}, nil
+	case admitted.Replay != nil:
+		e.reference = new(referenceOf(admitted.Replay))
+		return grant.Grant{}, &replay{*admitted.Replay, admitted.Standing}, nil
 	}
-	e.room.admission = begun
+	e.room.admission = admitted
 	e.admission, e.sendBy = &e.room.admission, since.Add(request.Hold-sentBefore)
-	if begun.Recorded {
-		e.reference = new(referenceOf(&begun.Execution))
+	if admitted.Recorded {
+		e.reference = new(referenceOf(&admitted.Execution))
 		if e.call.began != nil {
 			e.call.began(*e.reference)
 		}

@@ -61,15 +61,15 @@ func TestNothingIsProvedUnderAConsent(t *testing.T) {
 	if refused == nil || refused.Reason != reason.PolicyRequiresVerification {
 		t.Errorf("a proof under a consent: %v", refused)
 	}
-	var told http.Header
+	var reply http.Header
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
-		told = r.Header.Clone()
+		reply = r.Header.Clone()
 		rw.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(rw, `{"items":[]}`)
 	})
 	w.must(a, call{intent: find, parameters: parameters})
-	if told.Get("Uim-Agent-Id") != string(a.ID) || told.Get("Uim-Agreement-Assurance") != "consent" || told["Uim-Agent-Key"] != nil {
-		t.Errorf("the service was told %v", told)
+	if reply.Get("Uim-Agent-Id") != string(a.ID) || reply.Get("Uim-Agreement-Assurance") != "consent" || reply["Uim-Agent-Key"] != nil {
+		t.Errorf("the service was told %v", reply)
 	}
 }
 

@@ -46,8 +46,8 @@ type Event struct {
 	Unsettled       error  // the end of the call could not be written down when it ended
 	Engine          string // what evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Asked is the request for the decision, which can be repeated with the policy alone. nil: no decision was made.
-	Asked          *odrl.Reproduction
+	// Reproduction is the request for the decision, which can be repeated with the policy alone. nil: no decision was made.
+	Reproduction   *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
 	Duties         []string          // what the policy asks to be informed of, logged or tracked: action and rule
@@ -60,7 +60,7 @@ var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 // event sums up an execution in v, and returns v.
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
-		At: e.begun, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.begun), Upstream: e.upstream,
+		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
 		Outcome: e.outcome, Exceeded: e.exceeded, Charge: result.Charge, Replayed: result.Replayed, Unsettled: e.settleErr,
 		AnswerLost: e.answerLost,
 		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
@@ -74,8 +74,8 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		v.AgreementID, v.Digest = string(e.claims.Agreement), e.claims.PolicyDigest
 	}
 	if e.decided {
-		e.asked = e.service.Policy.Reproduce(e.question, e.decision.Facts)
-		v.Asked = &e.asked
+		e.reproduction = e.service.Policy.Reproduce(e.question, e.decision.Facts)
+		v.Reproduction = &e.reproduction
 	}
 	v.Undeclared, v.UndeclaredCount = e.fitted.Undeclared.Names, e.fitted.Undeclared.Count
 	for _, m := range e.fitted.Missing {

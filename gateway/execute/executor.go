@@ -121,8 +121,8 @@ func (x *Executor) Drain(ctx context.Context) int {
 // Execute makes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
 // reach the service. From begin on, a client that disconnects cancels nothing. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
-	e := &execution{call: call, begun: x.now()}
-	e.at = e.begun
+	e := &execution{call: call, started: x.now()}
+	e.at = e.started
 	result, err := x.caught(ctx, e)
 	if err == nil {
 		result.License = e.service.License
@@ -146,7 +146,7 @@ func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error
 // identified begins an execution, as far as to whose it is.
 func (x *Executor) identified(ctx context.Context, call Call) (*execution, error) {
 	now := x.now()
-	e := &execution{call: call, begun: now, at: now}
+	e := &execution{call: call, started: now, at: now}
 	if err := x.authenticate(ctx, e); err != nil {
 		return nil, refusal.For(err)
 	}

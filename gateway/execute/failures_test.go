@@ -108,13 +108,13 @@ func TestTroubles(t *testing.T) {
 func TestACallIsStillRunning(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
-	asked := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
+	request := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
 	var again *reason.Refusal
 	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
-		_, again, _ = w.do(a, asked) //nolint:contextcheck // another call, not a part of this request
+		_, again, _ = w.do(a, request) //nolint:contextcheck // another call, not a part of this request
 		_, _ = io.WriteString(rw, `{"order":"o-1"}`)
 	})
-	w.must(a, asked)
+	w.must(a, request)
 	if again == nil || again.Reason != reason.IdempotencyInProgress || again.RetryAfter != time.Second || w.requests.Load() != 1 {
 		t.Errorf("got %+v, %d requests", again, w.requests.Load())
 	}

@@ -123,11 +123,11 @@ func (w *world) shed(cause string) (n int) {
 	return n
 }
 
-func (w *world) told(a *gatetest.Agent) string {
+func (w *world) describe(a *gatetest.Agent) string {
 	w.Helper()
-	told := make(chan []string, 1)
+	reports := make(chan []string, 1)
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
-		told <- r.Header.Values("UIM-Agent-Standing")
+		reports <- r.Header.Values("UIM-Agent-Standing")
 		_, _ = io.WriteString(rw, "{}")
 	})
 	answer := w.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": item, "parameters": map[string]any{"id": "x"}},
@@ -135,7 +135,7 @@ func (w *world) told(a *gatetest.Agent) string {
 	if answer.Status != http.StatusOK {
 		w.Fatalf("%d %s", answer.Status, answer.Body)
 	}
-	return strings.Join(<-told, ", ")
+	return strings.Join(<-reports, ", ")
 }
 
 // The service is told whether an agent is approved, as the operator says and not as the agent does.
@@ -143,14 +143,14 @@ func TestTheServiceIsToldWhoIsApproved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	a, replayed := w.fresh(), w.static()
-	if told := w.told(a); told != "unapproved" {
-		t.Errorf("of a stranger the service is told %q", told)
+	if text := w.describe(a); text != "unapproved" {
+		t.Errorf("of a stranger the service is told %q", text)
 	}
 	w.approve(a)
-	if told := w.told(a); told != "approved" {
-		t.Errorf("of an approved agent the service is told %q", told)
+	if text := w.describe(a); text != "approved" {
+		t.Errorf("of an approved agent the service is told %q", text)
 	}
-	if told := w.told(replayed); told != "unapproved" {
-		t.Errorf("of a static agreement the service is told %q", told)
+	if text := w.describe(replayed); text != "unapproved" {
+		t.Errorf("of a static agreement the service is told %q", text)
 	}
 }

@@ -211,7 +211,7 @@ func (w *world) fresh() *gatetest.Agent {
 func (w *world) static() *gatetest.Agent {
 	w.Helper()
 	w.agents++
-	a := w.Stranger(fmt.Sprintf("static-%d", w.agents))
+	a := w.Unapproved(fmt.Sprintf("static-%d", w.agents))
 	a.Token = w.staticToken(a)
 	return a
 }

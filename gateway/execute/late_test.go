@@ -80,8 +80,8 @@ func TestACallThatOthersEndedIsNotSent(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
-	w.holdAfterBegin(func(begun store.Admission) {
-		w.resolve(begun, store.Released)
+	w.holdAfterBegin(func(admission store.Admission) {
+		w.resolve(admission, store.Released)
 		w.must(a, buying)
 	})
 	_, refused, event := w.do(a, buying)
@@ -98,10 +98,10 @@ func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
 	for to, want := range map[store.State]string{store.Released: "0.00 held, 0.00 captured", store.Captured: "0.00 held, 0.25 captured"} {
 		w := newWorld(t, "", quickUpstream)
 		a := w.fresh()
-		var begun store.Admission
-		w.holdAfterBegin(func(a store.Admission) { begun = a })
+		var admission store.Admission
+		w.holdAfterBegin(func(a store.Admission) { admission = a })
 		w.serve(func(rw http.ResponseWriter, _ *http.Request) {
-			w.resolve(begun, to) //nolint:contextcheck // while the answer is under way, not a part of this request
+			w.resolve(admission, to) //nolint:contextcheck // while the answer is under way, not a part of this request
 			_, _ = io.WriteString(rw, `{"order":"o-1"}`)
 		})
 		result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`})
@@ -198,12 +198,12 @@ func (w *world) measured(series string) {
 }
 
 // resolve makes a call unresolved, as the sweeper does when its deadline is over, and ends it as the operator.
-func (w *world) resolve(begun store.Admission, to store.State) {
+func (w *world) resolve(admission store.Admission, to store.State) {
 	w.Helper()
 	w.Later(hold)
 	if n, err := w.Store.Sweep(w.Context()); err != nil || n != 1 {
 		w.Fatalf("%d swept, %v", n, err)
 	}
-	_, err := w.Store.Resolve(w.Context(), "default", begun.Execution.ID, to)
+	_, err := w.Store.Resolve(w.Context(), "default", admission.Execution.ID, to)
 	w.Must(err)
 }

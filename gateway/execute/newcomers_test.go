@@ -63,16 +63,16 @@ func TestStrangersShareACeiling(t *testing.T) {
 	w := newWorld(t, "pat: {newcomers: 6/hour}\n", quickUpstream)
 	known := w.fresh()
 	w.approve(known)
-	asked := call{intent: item, parameters: `{"id":"x"}`}
+	request := call{intent: item, parameters: `{"id":"x"}`}
 	for range 6 {
-		w.must(w.fresh(), asked)
+		w.must(w.fresh(), request)
 	}
 	late := w.fresh()
-	if _, refused, _ := w.do(late, asked); refused == nil || refused.Reason != reason.ServiceCeiling || refused.RetryAfter <= 0 {
+	if _, refused, _ := w.do(late, request); refused == nil || refused.Reason != reason.ServiceCeiling || refused.RetryAfter <= 0 {
 		t.Errorf("%+v", refused)
 	}
 	for range 10 {
-		w.must(known, asked)
+		w.must(known, request)
 	}
 	w.must(late, call{intent: buy, parameters: `{"product":"x"}`})
 	w.must(late, call{intent: find, parameters: `{"q":"lamp"}`}) // each intent by itself

@@ -39,8 +39,8 @@ type round struct {
 }
 
 const (
-	askedAtOnce = 8   // calls of one service
-	askedInTurn = 100 // calls of one service in one round
+	questionsAtOnce   = 8   // calls of one service
+	questionsPerRound = 100 // calls of one service in one round
 	// A round that settled nothing is followed by a pause, which doubles up to mostAskingPause.
 	leastAskingPause = 5 * time.Second
 	mostAskingPause  = 5 * time.Minute
@@ -57,15 +57,15 @@ func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at, now := r.rounds[s.ID], r.now()
-	if !s.Upstream.CanBeAsked() || now.Before(at.due) {
+	if !s.Upstream.HasStatusQuestion() || now.Before(at.due) {
 		return 0, nil
 	}
-	list, err := r.records.Executions(ctx, store.Filter{Service: s.ID, State: store.Unresolved, After: at.after, Limit: askedInTurn})
+	list, err := r.records.Executions(ctx, store.Filter{Service: s.ID, State: store.Unresolved, After: at.after, Limit: questionsPerRound})
 	if err == nil {
 		settled, err = r.ask(ctx, s, list)
 	}
 	at.after = ""
-	if len(list) == askedInTurn {
+	if len(list) == questionsPerRound {
 		at.after = list[len(list)-1].ID
 	}
 	switch {
@@ -83,7 +83,7 @@ func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int
 func (r *Reconciler) ask(ctx context.Context, s *service.Service, list []store.Execution) (int, error) {
 	var settled atomic.Int64
 	asking, ctx := errgroup.WithContext(ctx)
-	asking.SetLimit(askedAtOnce)
+	asking.SetLimit(questionsAtOnce)
 	for _, e := range list {
 		if ctx.Err() != nil {
 			break

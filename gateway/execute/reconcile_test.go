@@ -46,11 +46,11 @@ func TestCallsOfUnknownOutcomeSettleThemselves(t *testing.T) {
 	})
 	w.requests.Store(0)
 	reconciler := execute.NewReconciler(w.Store, w.Now)
-	round := func(settled int, asked int64) {
+	round := func(settled int, queries int64) {
 		t.Helper()
 		n, err := reconciler.Round(w.Context(), w.service())
-		if err != nil || n != settled || w.requests.Load() != asked {
-			t.Errorf("%d settled, %v, asked %d times; want %d and %d", n, err, w.requests.Load(), settled, asked)
+		if err != nil || n != settled || w.requests.Load() != queries {
+			t.Errorf("%d settled, %v, asked %d times; want %d and %d", n, err, w.requests.Load(), settled, queries)
 		}
 	}
 	round(0, 0) // the calls may still be sent, as far as their records say
@@ -88,8 +88,8 @@ func TestAServiceThatIsAwaySettlesNothing(t *testing.T) {
 		w.Later(hold)
 		w.requests.Store(0)
 		n, err := execute.NewReconciler(w.Store, w.Now).Round(w.Context(), w.service())
-		asked := upstream == askedUpstream
-		if n != 0 || (err != nil) != asked || (w.requests.Load() > 0) != asked {
+		requested := upstream == askedUpstream
+		if n != 0 || (err != nil) != requested || (w.requests.Load() > 0) != requested {
 			t.Errorf("%d settled, %v, asked %d times", n, err, w.requests.Load())
 		}
 	}

@@ -84,7 +84,7 @@ func (x *Executor) record(ctx context.Context, call Call, read func(store.CallSc
 		return Record{}, ErrNoRecord
 	case err != nil:
 		return Record{}, refusal.For(err)
-	case e.ContextID == "" || !e.BegunAt.After(x.now().Add(-recordsKept)):
+	case e.ContextID == "" || !e.BeganAt.After(x.now().Add(-recordsKept)):
 		return Record{}, ErrNoRecord
 	}
 	return recordOf(&e), nil
@@ -129,7 +129,7 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 	limit := min(max(q.Limit, 1), 100)
 	list, total, err := x.records.Calls(ctx, store.CallFilter{
 		CallScope: scope, ContextID: q.ContextID, Status: q.Status, Since: q.Since, After: q.After,
-		BegunAfter: x.now().Add(-recordsKept), Limit: limit + 1,
+		BeganAfter: x.now().Add(-recordsKept), Limit: limit + 1,
 	})
 	if err != nil {
 		return RecordPage{}, refusal.For(err)
@@ -183,7 +183,7 @@ func recordOf(e *store.Execution) Record {
 	result, f := (&replay{execution: *e}).answer()
 	if f != nil {
 		f.Replayed = false
-		if _, told := f.Details["outcome"]; !told && e.Outcome != "" {
+		if _, reported := f.Details["outcome"]; !reported && e.Outcome != "" {
 			f.With("outcome", e.Outcome)
 		}
 	}

@@ -70,7 +70,7 @@ func TestRecordsOfCalls(t *testing.T) {
 	} {
 		r, err := w.Executor.Record(t.Context(), w.asking(a), tt.of.ID)
 		w.Must(err)
-		if got := told(&r); r.Status != tt.status || got != tt.want || r.Reference != *tt.of || r.Intent != buy {
+		if got := describe(&r); r.Status != tt.status || got != tt.want || r.Reference != *tt.of || r.Intent != buy {
 			t.Errorf("%s %s %+v, want %s %s %+v", r.Status, got, r.Reference, tt.status, tt.want, tt.of)
 		}
 		if _, err := w.Executor.Record(t.Context(), w.asking(other), tt.of.ID); !errors.Is(err, execute.ErrNoRecord) {
@@ -88,13 +88,13 @@ func TestRecordsOfCalls(t *testing.T) {
 	w.listsRecords(a, other, done, rejected, lost, garbled)
 	_, err := w.Store.Resolve(t.Context(), "default", lost.ID, store.Captured)
 	w.Must(err)
-	if r, err := w.Executor.Record(t.Context(), w.asking(a), lost.ID); err != nil || told(&r) != "OUTCOME_UNKNOWN unknown captured" {
-		t.Errorf("a call that ended has changed: %s, %v", told(&r), err)
+	if r, err := w.Executor.Record(t.Context(), w.asking(a), lost.ID); err != nil || describe(&r) != "OUTCOME_UNKNOWN unknown captured" {
+		t.Errorf("a call that ended has changed: %s, %v", describe(&r), err)
 	}
 }
 
-// told is what a record says.
-func told(r *execute.Record) string {
+// describe is what a record says.
+func describe(r *execute.Record) string {
 	words := []string{string(r.Output)}
 	if r.Refusal != nil {
 		words = []string{string(r.Refusal.Reason), fmt.Sprint(r.Refusal.Details["outcome"])}
@@ -194,8 +194,8 @@ func TestACallThatGoesOnByItself(t *testing.T) {
 		_, _ = rw.Write([]byte(`{"order":"o-2"}`))
 	})
 	s := w.Executor.Start(t.Context(), w.conversing(a, "k", buy, `{"product":"x"}`))
-	reference, begun := s.Begun()
-	if !begun {
+	reference, started := s.Begun()
+	if !started {
 		_, _, err := s.Ended()
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestACallThatGoesOnByItself(t *testing.T) {
 		t.Errorf("%s, %+v, %v", result.Output, event, err)
 	}
 	refused := w.Executor.Start(t.Context(), w.conversing(a, "k2", buy, `{}`))
-	if _, begun := refused.Begun(); begun {
+	if _, started := refused.Begun(); started {
 		t.Error("a call that is refused was begun")
 	}
 	_, _, err = refused.Ended()

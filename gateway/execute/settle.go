@@ -30,7 +30,7 @@ func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstre
 	x.refresh(ctx, e)
 	began := x.now()
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
-		Principal: string(e.claims.Principal()), Stranger: !e.approved,
+		Principal: string(e.claims.Principal()), Unapproved: !e.approved,
 		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),
 		Standing: e.standing(), TokenID: string(e.claims.ID),
 		Traceparent: e.call.Traceparent,

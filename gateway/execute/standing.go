@@ -55,17 +55,17 @@ func (s *standings) approved(ctx context.Context, service string, p pat.Principa
 	return agent.Approved, nil
 }
 
-// Stranger reports whether the operator has not approved a principal. Doors ask it for each place that agents share: strangers leave some
-// of them to the agents that are approved. If that cannot be read, the principal is a stranger.
-func (x *Executor) Stranger(ctx context.Context, service string, p pat.Principal) bool {
+// Unapproved reports whether the operator has not approved a principal. Such agents leave some of the places that agents share to the
+// approved ones. If the store cannot be read, it returns true.
+func (x *Executor) Unapproved(ctx context.Context, service string, p pat.Principal) bool {
 	approved, err := x.standings.approved(ctx, service, p)
 	return err != nil || !approved
 }
 
-// UnapprovedKey is Stranger of the agent that a key belongs to.
-func (x *Executor) StrangerKey(ctx context.Context, service string, key keys.ID) bool {
+// UnapprovedKey is Unapproved for the agent that a key belongs to.
+func (x *Executor) UnapprovedKey(ctx context.Context, service string, key keys.ID) bool {
 	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
-	return err != nil || x.Stranger(ctx, service, pat.Principal(owner))
+	return err != nil || x.Unapproved(ctx, service, pat.Principal(owner))
 }
 
 // billing is how a call of this agent is paid for. Under open admission agents that the operator has not

@@ -8,20 +8,20 @@ import (
 
 // A StartedCall is a call that goes on by itself.
 type StartedCall struct {
-	begun, done chan struct{}
-	reference   Reference
-	result      Result
-	err         error
-	event       *Event
+	started, done chan struct{}
+	reference     Reference
+	result        Result
+	err           error
+	event         *Event
 }
 
 // Start begins a call that goes on in the background: it returns once the call has begun, durably, or has ended. After that it uses only
 // the values of ctx. Call.Observe is not called; Ended returns the Event.
 func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
-	s := &StartedCall{begun: make(chan struct{}), done: make(chan struct{})}
+	s := &StartedCall{started: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {
 		s.reference = r
-		close(s.begun)
+		close(s.started)
 	}
 	call.Observe = func(e *Event) { s.event = e }
 	share := membudget.Of(ctx).Beside() // that of the request may end before the call
@@ -32,7 +32,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 		s.result, s.err = x.Execute(ctx, call)
 	})
 	select {
-	case <-s.begun:
+	case <-s.started:
 	case <-s.done:
 	}
 	return s
@@ -41,7 +41,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 // Begun returns where the record of the call is found; false where the call ended before it was begun.
 func (s *StartedCall) Begun() (Reference, bool) {
 	select {
-	case <-s.begun:
+	case <-s.started:
 		return s.reference, true
 	default:
 		return Reference{}, false

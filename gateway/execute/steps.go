@@ -21,7 +21,7 @@ import (
 // An execution is what the steps find out about one call, in their order.
 type execution struct {
 	call           Call
-	begun          time.Time
+	started        time.Time
 	at             time.Time        // the time that the call is judged at: of its beginning, later of the end of its reading
 	service        *service.Service // as it was when the call had been read; nil: not yet known
 	claims         *pat.Claims
@@ -33,7 +33,7 @@ type execution struct {
 	decided        bool
 	question       odrl.Request // what decision answers
 	decision       odrl.Decision
-	asked          odrl.Reproduction // question, to be asked again of the policy alone
+	reproduction   odrl.Reproduction // question, to be asked again of the policy alone
 	fromParameters []string          // operands whose facts are the agent's own words
 	id             string            // of the record; empty: begin was not reached
 	approved       bool              // the agent, by the operator
@@ -104,7 +104,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	}
 	e.claims = claims
 	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service holds no space
-	if share := membudget.Of(ctx); share != nil && !x.Stranger(ctx, e.service.ID, claims.Principal()) {
+	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: strangers leave memory to approved agents
 	}
 	return agreed(claims, e.service)
@@ -146,7 +146,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.at = x.now()
-	if e.at.Sub(e.begun).Abs() > pat.PollEvery || e.call.Service() != e.service {
+	if e.at.Sub(e.started).Abs() > pat.PollEvery || e.call.Service() != e.service {
 		if err := x.authenticate(ctx, e); err != nil {
 			return err
 		}

@@ -170,7 +170,7 @@ var refusals = []refusalCase{
 	{
 		name: "a proof by another key", with: func(w *world, a *gatetest.Agent) call {
 			other := *a
-			other.Key = w.Stranger("other").Key
+			other.Key = w.Unapproved("other").Key
 			return call{intent: signed, proof: w.proof(&other, signed, "{}")}
 		}, want: reason.BadSignature,
 		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
@@ -349,12 +349,12 @@ func (c *refusalCase) run(t *testing.T, w *world) {
 	if c.before != nil {
 		c.before(w, a)
 	}
-	asked := c.call
+	request := c.call
 	if c.with != nil {
-		asked = c.with(w, a)
+		request = c.with(w, a)
 	}
 	w.requests.Store(0)
-	result, refused, event := w.do(a, asked)
+	result, refused, event := w.do(a, request)
 	if refused == nil {
 		t.Fatalf("got %s, want %s", result.Output, c.want)
 	}

@@ -98,7 +98,7 @@ func (a *Audit) Begin(v *execute.Event) error {
 			return err
 		}
 	}
-	v.Decision, v.Asked = Begun, nil
+	v.Decision, v.Reproduction = Begun, nil
 	n, err := a.add(v)
 	if err != nil {
 		return err

@@ -38,8 +38,8 @@ type Line struct {
 	Facts       map[string]any `json:"facts,omitempty"`
 	// FactsSHA256 names the facts that are given as the SHA-256 of their JSON, because they came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
-	// Asked holds request, world and dutyMode as uimgate policy decide takes them.
-	Asked *odrl.Reproduction `json:"asked,omitempty"`
+	// Request holds request, world and dutyMode as uimgate policy decide takes them.
+	Request *odrl.Reproduction `json:"asked,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
@@ -83,8 +83,8 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	w.Texts("duties", l.Duties)
 	w.Object("facts", l.Facts)
 	w.Texts("facts_sha256", l.FactsSHA256)
-	if l.Asked != nil {
-		w.Append("asked", l.Asked.AppendJSON)
+	if l.Request != nil {
+		w.Append("asked", l.Request.AppendJSON)
 	}
 	w.JSON("parameters", l.Parameters)
 	if l.ParametersSHA256 != (Digest{}) {
@@ -103,7 +103,7 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
 		Agreement: v.AgreementID, Digest: v.Digest, Intent: v.Intent, Decision: v.Decision, Rule: v.Rule, Reason: v.Reason,
-		Outcome: string(v.Outcome), ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Asked: v.Asked,
+		Outcome: string(v.Outcome), ExecutionID: v.ExecutionID, Replayed: v.Replayed, Duties: v.Duties, Facts: v.Facts, Request: v.Reproduction,
 	}
 	if v.Charge != nil {
 		r.ExecutionID, r.Charge, r.ChargeState = v.Charge.ExecutionID, v.Charge.String(), v.Charge.State
@@ -117,10 +117,10 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 	}
 	if len(v.FromParameters) > 0 && !values {
 		r.Facts, r.FactsSHA256 = hashed(v.Facts, v.FromParameters)
-		if r.Asked != nil {
-			asked := *r.Asked
-			asked.Question.Context, _ = hashed(asked.Question.Context, v.FromParameters)
-			r.Asked = &asked
+		if r.Request != nil {
+			request := *r.Request
+			request.Question.Context, _ = hashed(request.Question.Context, v.FromParameters)
+			r.Request = &request
 		}
 	}
 	return r

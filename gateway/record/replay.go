@@ -58,12 +58,12 @@ func ParseLine(text []byte) (Line, error) {
 // those of odrl.Policy.Evaluate.
 func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Replay, error) {
 	switch {
-	case l.Asked == nil || l.Digest != digest || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule:
+	case l.Request == nil || l.Digest != digest || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule:
 		return Replay{}, ErrOtherPolicy
 	case len(l.FactsSHA256) > 0:
 		return Replay{}, ErrWithheld
 	}
-	e, err := p.Evaluate(ctx, l.Asked.Question, l.Asked.World, odrl.EvaluateOptions{DutyMode: l.Asked.DutyMode})
+	e, err := p.Evaluate(ctx, l.Request.Question, l.Request.World, odrl.EvaluateOptions{DutyMode: l.Request.DutyMode})
 	if err != nil {
 		return Replay{}, err
 	}

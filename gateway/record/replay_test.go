@@ -58,7 +58,7 @@ func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
 			v.Decision, v.Reason = "permit", ""
 		}, record.Replay{Gateway: permit, Policy: deny}, nil},
 		{"another policy", "research", func(v *execute.Event) { v.Digest = "sha-256:other" }, record.Replay{}, record.ErrOtherPolicy},
-		{"no decision", "research", func(v *execute.Event) { v.Asked = nil }, record.Replay{}, record.ErrOtherPolicy},
+		{"no decision", "research", func(v *execute.Event) { v.Reproduction = nil }, record.Replay{}, record.ErrOtherPolicy},
 		{"extra terms", "research", func(v *execute.Event) { v.Rule = odrl.ExtraRule }, record.Replay{}, record.ErrOtherPolicy},
 		{"facts withheld", "research", func(v *execute.Event) { v.FromParameters = []string{"purpose"} }, record.Replay{}, record.ErrWithheld},
 	} {
@@ -68,10 +68,10 @@ func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := published.Reproduce(request, d.Facts)
+			query := published.Reproduce(request, d.Facts)
 			v := &execute.Event{
 				At: at, RequestID: "r-1", AgentID: "agent-1", Intent: request.Intent, Digest: digest, Decision: "permit", Rule: d.Rule,
-				Reason: d.Reason, Facts: d.Facts, Asked: &asked,
+				Reason: d.Reason, Facts: d.Facts, Reproduction: &query,
 			}
 			if !d.Permit {
 				v.Decision = "deny"

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// toldViolations bounds the violations in a text.
-const toldViolations = 5
+// maxViolations bounds the violations in a text.
+const maxViolations = 5
 
 // Sentence returns a refusal in words, for readers that see neither header fields nor details, such as models: what is wrong and where,
 // the message of the service behind the gateway, and what to do, with the seconds to wait.
@@ -25,12 +25,12 @@ func Sentence(f *reason.Refusal) string {
 // InMessage is a refusal for doors whose agents get it as a message, without header fields: its Message has all that is wrong, and the
 // seconds to wait. The suggestion stays a detail of its own.
 func InMessage(f *reason.Refusal) *reason.Refusal {
-	told := *f
-	told.Message = wrong(f)
+	shown := *f
+	shown.Message = wrong(f)
 	if f.RetryAfter > 0 {
-		told.Message += " Try again in " + f.Wait() + "."
+		shown.Message += " Try again in " + f.Wait() + "."
 	}
-	return &told
+	return &shown
 }
 
 // wrong returns the message and what only the details have: violations, if there are several (the message describes a single one), the
@@ -39,13 +39,13 @@ func wrong(f *reason.Refusal) string {
 	var b strings.Builder
 	b.WriteString(f.Message)
 	if list := Violations(f); len(list) > 1 {
-		for _, v := range list[:min(len(list), toldViolations)] {
+		for _, v := range list[:min(len(list), maxViolations)] {
 			b.WriteString(" At " + v.Pointer + ": " + v.Message)
 			if !strings.HasSuffix(v.Message, "?") {
 				b.WriteByte('.')
 			}
 		}
-		if more := len(list) - toldViolations; more > 0 {
+		if more := len(list) - maxViolations; more > 0 {
 			b.WriteString(" And " + strconv.Itoa(more) + " more.")
 		}
 	}
@@ -53,9 +53,9 @@ func wrong(f *reason.Refusal) string {
 		b.WriteString(" At " + at + ".")
 	}
 	upstream, _ := strictjson.AsObject(f.Details["upstream"])
-	if said := upstream.Text("message"); said != "" {
-		b.WriteString(" Message of the service: \"" + said + "\"")
-		if !strings.ContainsAny(said[len(said)-1:], ".!?") {
+	if text := upstream.Text("message"); text != "" {
+		b.WriteString(" Message of the service: \"" + text + "\"")
+		if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 			b.WriteByte('.')
 		}
 	}

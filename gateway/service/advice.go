@@ -24,14 +24,14 @@ func (l *loadState) advise(s *Definition, at int) {
 	}
 	l.adviseCredentials(at, warn)
 	var uncovered []string
-	told := map[string]bool{}
+	reply := map[string]bool{}
 	once := func(text string) {
-		if !told[text] {
-			told[text] = true
+		if !reply[text] {
+			reply[text] = true
 			warn("policy_file", "%s", text)
 		}
 	}
-	asked := map[string][]string{} // UIDs, by the name of a credential
+	requests := map[string][]string{} // UIDs, by the name of a credential
 	for i, in := range s.Catalog.Intents() {
 		if in.Retired || i >= mostAdvised {
 			continue
@@ -39,7 +39,7 @@ func (l *loadState) advise(s *Definition, at int) {
 		uid := in.UID.String()
 		for _, p := range in.Inputs {
 			if intents.IsCredential(p.Name) {
-				asked[p.Name] = append(asked[p.Name], uid)
+				requests[p.Name] = append(requests[p.Name], uid)
 			}
 		}
 		terms, err := s.Policy.Terms(l.ctx, odrl.Request{Intent: uid, AgentKey: []byte{0}})
@@ -62,13 +62,13 @@ func (l *loadState) advise(s *Definition, at int) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(asked)) {
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		verb := "asks"
-		if len(asked[name]) > 1 {
+		if len(requests[name]) > 1 {
 			verb = "ask"
 		}
 		warn("agents_file", "%s %s agents for %q, which looks like a credential of yours: give its value in services[%d].fixed, and agents "+
-			"neither see nor send it", firstOf(asked[name]), verb, name, at)
+			"neither see nor send it", firstOf(requests[name]), verb, name, at)
 	}
 	if len(uncovered) > 0 {
 		warn("policy_file", "no permission covers %s: agents find what they can never call", firstOf(uncovered))

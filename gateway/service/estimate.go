@@ -26,15 +26,15 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 	if err != nil {
 		return Estimate{}, err
 	}
-	asked, err := s.terms.termsFor(ctx, applicant{agentID: agent}, uid)
+	request, err := s.terms.termsFor(ctx, applicant{agentID: agent}, uid)
 	if err != nil {
 		return Estimate{}, err
 	}
-	if !asked.Permitted || len(scope.Entries) == 0 {
+	if !request.Permitted || len(scope.Entries) == 0 {
 		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this intent to the agent.")
 	}
-	within, refused := in.Allowed(pat.Fresh, false, asked.Candidates)
-	if asked.NeedsProof || refused != "" || len(within) == 0 {
+	within, refused := in.Allowed(pat.Fresh, false, request.Candidates)
+	if request.NeedsProof || refused != "" || len(within) == 0 {
 		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Calls of this intent need a proof with the agent's key.")
 	}
 	return Estimate{Charge: within[0].Charge, Rate: scope.Limit}, nil

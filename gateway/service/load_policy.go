@@ -65,7 +65,7 @@ func (l *loadState) policy(s *Definition, at int) bool {
 }
 
 // facts configures the sources of facts, and warns of those that no policy reads.
-func (l *loadState) facts(s *Definition, at int, asked []string) bool {
+func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 	c, ok := &l.config.Services[at], true
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
 		key := fmt.Sprintf("services[%d].facts[%q]", at, operand)
@@ -73,12 +73,12 @@ func (l *loadState) facts(s *Definition, at int, asked []string) bool {
 		case fixed(operand):
 			ok = false
 			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
-		case !slices.Contains(asked, operand):
+		case !slices.Contains(requests, operand):
 			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand,
-				didYouMean(suggest.Name(operand, asked))))
+				didYouMean(suggest.Name(operand, requests))))
 		}
 	}
-	s.facts = newFacts(c.Facts, asked, c.PolicyRego.Path != "")
+	s.facts = newFacts(c.Facts, requests, c.PolicyRego.Path != "")
 	return ok
 }
 

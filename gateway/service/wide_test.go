@@ -11,9 +11,9 @@ import (
 
 // The question what became of a call carries what the service wants in every request.
 func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
-	var asked string
+	var request string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked = r.URL.RequestURI() + " " + r.Header.Get("X-Key") + " " + r.Header.Get("X-Tenant") + " " + r.Header.Get("Authorization")
+		request = r.URL.RequestURI() + " " + r.Header.Get("X-Key") + " " + r.Header.Get("X-Tenant") + " " + r.Header.Get("Authorization")
 	}))
 	defer server.Close()
 	loaded, problems := load(t, `  upstream:
@@ -27,8 +27,8 @@ func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
 		t.Fatal(problems)
 	}
 	state, err := loaded.Definitions()[0].Upstream.Ask(t.Context(), "0190-x")
-	if want := "/accounts/7/calls/0190-x?v=1&api_key=hush-2&locale=en hush-1 hush-4 Basic dTpodXNoLTU="; err != nil || state != store.Captured || asked != want {
-		t.Errorf("%q, %v, asked by\n%s, want\n%s", state, err, asked, want)
+	if want := "/accounts/7/calls/0190-x?v=1&api_key=hush-2&locale=en hush-1 hush-4 Basic dTpodXNoLTU="; err != nil || state != store.Captured || request != want {
+		t.Errorf("%q, %v, asked by\n%s, want\n%s", state, err, request, want)
 	}
 }
 

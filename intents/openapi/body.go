@@ -279,7 +279,7 @@ func unionSchema(a, b any) any {
 func (c *call) encodings(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(encoding)) {
 		e, schema := read.Object(encoding[name]), read.Object(properties[name])
-		explode, said := e["explode"].(bool)
+		explode, stated := e["explode"].(bool)
 		style := read.Text(e["style"])
 		switch {
 		case style == "deepObject" && isType(schema, "object") && len(read.Object(schema["properties"])) > 0:
@@ -287,7 +287,7 @@ func (c *call) encodings(encoding, properties map[string]any) {
 			for member, sub := range read.Object(schema["properties"]) {
 				properties[name+"["+member+"]"] = sub
 			}
-		case isType(schema, "array") && said && !explode:
+		case isType(schema, "array") && stated && !explode:
 			properties[name] = joined(schema, ",")
 		}
 	}

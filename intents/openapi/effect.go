@@ -55,9 +55,9 @@ func (w *work) effectOf(op *operation) effect {
 		return len(name) > 1 && set[name[0]] || len(last) == 1 && len(segments) > 1 && set[last[0]]
 	}
 	writes := verb(writingWords) || writingWords[verbBehind(op.id)] || writingWords[verbBehind(op.path)]
-	hinted, said := w.readHint(op)
+	hinted, stated := w.readHint(op)
 	switch {
-	case said && !hinted:
+	case stated && !hinted:
 	case op.method == "GET" || op.method == "HEAD":
 		e.reads = hinted || !writes
 	case op.method == "POST":
@@ -83,7 +83,7 @@ func words(name string) []string {
 }
 
 // readHint returns the statement of an extension whether the operation only reads, and whether there is such a statement.
-func (w *work) readHint(op *operation) (reads, said bool) {
+func (w *work) readHint(op *operation) (reads, stated bool) {
 	for _, name := range readHints {
 		if v, is := op.tree[name].(bool); is {
 			return v, true

@@ -85,8 +85,8 @@ func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 			continue
 		}
 		method := strings.ToUpper(read.Text(read.Object(in["endpoint"])["method"]))
-		safe, said := in["safe"].(bool)
-		if !said {
+		safe, stated := in["safe"].(bool)
+		if !stated {
 			safe = method == "GET" || method == "HEAD"
 		}
 		if price, costs := prices.of[name]; costs {

@@ -74,15 +74,15 @@ func passes(err error) bool {
 
 // A backoff is how accepting goes on after errors that pass.
 type backoff struct {
-	pause time.Duration // the last one; 0 once a connection was accepted
-	told  time.Time
+	pause    time.Duration // the last one; 0 once a connection was accepted
+	loggedAt time.Time
 }
 
 // rest logs an error and pauses. It returns false if the listener is closed.
 func (l *Listener) rest(b *backoff, err error) bool {
 	now := time.Now() //nolint:forbidigo // not the time of anything but this pause
-	if l.b.Trouble != nil && (b.told.IsZero() || now.Sub(b.told) >= troubleEvery) {
-		b.told = now
+	if l.b.Trouble != nil && (b.loggedAt.IsZero() || now.Sub(b.loggedAt) >= troubleEvery) {
+		b.loggedAt = now
 		l.b.Trouble(err)
 	}
 	b.pause = min(max(firstPause, 2*b.pause), longestPause)

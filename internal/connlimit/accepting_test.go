@@ -37,7 +37,7 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var told atomic.Int64
+			var reply atomic.Int64
 			f := &full{Listener: ln, err: cause}
 			f.descriptors.Store(1)
 			h := newHallAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
@@ -45,10 +45,10 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 					if !errors.Is(err, cause) {
 						t.Error(err)
 					}
-					told.Add(1)
+					reply.Add(1)
 				}
 			})
-			v := h.visit()
+			v := h.dial()
 			for n := range int64(3) {
 				h.until("another failure", func() bool { return f.failures.Load() > n })
 				h.parked(1)
@@ -58,13 +58,13 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 				}
 			}
 			f.descriptors.Store(1)
-			other := h.visit()
+			other := h.dial()
 			other.send(post("new"))
 			if got := other.receive(); got != "new" {
 				t.Errorf("%q", got)
 			}
-			if h.failed.Load() != 0 || told.Load() != 1 {
-				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), told.Load())
+			if h.failed.Load() != 0 || reply.Load() != 1 {
+				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), reply.Load())
 			}
 		})
 	}

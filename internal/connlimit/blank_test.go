@@ -30,7 +30,7 @@ func TestBlanksBeforeRequestsOnParkedConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, nil)
-			v := h.visit()
+			v := h.dial()
 			for range 3 { // requests between make room for blanks again
 				v.send(post("before"))
 				v.receive()

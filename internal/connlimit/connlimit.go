@@ -58,7 +58,7 @@ type Listener struct {
 	mu        sync.Mutex
 	open      int
 	networks  map[netip.Prefix]int
-	strangers *list.List // of *socket that were not kept, the oldest first
+	unkept    *list.List // of *socket that were not kept, the oldest first
 	idle      *list.List // of *socket that were kept and have no request under way, the one that waits longest first
 	parked    map[*socket]struct{}
 	parkings  int  // since the start
@@ -77,7 +77,7 @@ func New(ln net.Listener, b Bounds) *Listener {
 		b.Park = 0
 	}
 	l := &Listener{
-		Listener: ln, b: b, networks: map[netip.Prefix]int{}, strangers: list.New(), idle: list.New(),
+		Listener: ln, b: b, networks: map[netip.Prefix]int{}, unkept: list.New(), idle: list.New(),
 		parked: map[*socket]struct{}{}, ready: make(chan *Conn), failed: make(chan error), done: make(chan struct{}),
 	}
 	l.SetPerAddress(b.PerAddress)
@@ -134,13 +134,13 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	for _, network := range admitted.networks {
 		l.networks[network]++
 	}
-	l.move(admitted, l.strangers)
+	l.move(admitted, l.unkept)
 	return admitted, evicted, cause
 }
 
 // evictable is the connection that makes room for a new one; nil if there is none. The caller holds the lock.
 func (l *Listener) evictable() *socket {
-	for _, from := range []*list.List{l.strangers, l.idle} {
+	for _, from := range []*list.List{l.unkept, l.idle} {
 		if first := from.Front(); first != nil {
 			s, _ := first.Value.(*socket)
 			return s

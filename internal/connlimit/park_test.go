@@ -19,8 +19,8 @@ import (
 )
 
 func TestRequestsOnParkedConnections(t *testing.T) {
-	for name, converse := range map[string]func(h *hall, v *visitor){
-		"one after another": func(h *hall, v *visitor) {
+	for name, converse := range map[string]func(h *listenerTest, v *client){
+		"one after another": func(h *listenerTest, v *client) {
 			for i := range 20 {
 				want := fmt.Sprint("body ", i)
 				v.send(post(want))
@@ -33,12 +33,12 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 				h.t.Errorf("parked %d times, want 20", ever)
 			}
 		},
-		"before the first": func(h *hall, v *visitor) {
+		"before the first": func(h *listenerTest, v *client) {
 			h.parked(1)
 			v.send(post("first"))
 			v.receive()
 		},
-		"byte by byte": func(h *hall, v *visitor) {
+		"byte by byte": func(h *listenerTest, v *client) {
 			h.parked(1)
 			text := post("drop by drop")
 			last := len(text) - 1
@@ -54,7 +54,7 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, nil)
-			v := h.visit()
+			v := h.dial()
 			converse(h, v)
 			h.parked(1)
 		})
@@ -68,7 +68,7 @@ func TestNothingInTheBufferIsLost(t *testing.T) {
 		for name, first := range map[string]string{"GET": get("/"), "POST": post("the first")} {
 			t.Run(fmt.Sprint(name, " and ", with), func(t *testing.T) {
 				h := newHall(t, nil)
-				v, others := h.visit(), []*visitor{h.visit(), h.visit()}
+				v, others := h.dial(), []*client{h.dial(), h.dial()}
 				v.send(first + second[:with])
 				v.receive()
 				for range 5 { // as long as others are parked
@@ -93,7 +93,7 @@ func TestRequestsAtTheMomentOfParking(t *testing.T) {
 	h := newHall(t, nil)
 	var group sync.WaitGroup
 	for range 40 {
-		v := h.visit()
+		v := h.dial()
 		group.Go(func() {
 			for i := range 50 {
 				want := fmt.Sprint("body ", i)
@@ -120,13 +120,13 @@ func TestRequestsAtTheMomentOfParking(t *testing.T) {
 func TestParkedConnectionsEnd(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*connlimit.Bounds, *http.Server)
-		end     func(h *hall, v *visitor)
+		end     func(h *listenerTest, v *client)
 	}{
 		"with the idle timeout": {
 			func(_ *connlimit.Bounds, s *http.Server) { s.IdleTimeout = 50 * soon },
-			func(*hall, *visitor) {},
+			func(*listenerTest, *client) {},
 		},
-		"with the server's shutdown": {end: func(h *hall, _ *visitor) {
+		"with the server's shutdown": {end: func(h *listenerTest, _ *client) {
 			h.parked(1)
 			ctx, cancel := context.WithTimeout(h.t.Context(), 10*time.Second)
 			defer cancel()
@@ -134,7 +134,7 @@ func TestParkedConnectionsEnd(t *testing.T) {
 				h.t.Error(err)
 			}
 		}},
-		"with the listener": {end: func(h *hall, _ *visitor) {
+		"with the listener": {end: func(h *listenerTest, _ *client) {
 			h.parked(1)
 			_ = h.server.Close()
 			if err := h.l.Close(); !errors.Is(err, net.ErrClosed) {
@@ -146,10 +146,10 @@ func TestParkedConnectionsEnd(t *testing.T) {
 		}},
 		"to make room": {
 			func(b *connlimit.Bounds, _ *http.Server) { b.All = 2 },
-			func(h *hall, _ *visitor) {
+			func(h *listenerTest, _ *client) {
 				h.parked(1)
 				for range 2 {
-					other := h.visit()
+					other := h.dial()
 					other.send(get("/keep"))
 					other.receive()
 				}
@@ -159,7 +159,7 @@ func TestParkedConnectionsEnd(t *testing.T) {
 				}
 			},
 		},
-		"by the other side": {end: func(h *hall, v *visitor) {
+		"by the other side": {end: func(h *listenerTest, v *client) {
 			h.parked(1)
 			if tcp, ok := v.Conn.(*net.TCPConn); !ok || tcp.CloseWrite() != nil {
 				h.t.Error("not half closed")
@@ -168,7 +168,7 @@ func TestParkedConnectionsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, test.prepare)
-			v := h.visit()
+			v := h.dial()
 			v.send(get("/"))
 			v.receive()
 			test.end(h, v)
@@ -180,15 +180,15 @@ func TestParkedConnectionsEnd(t *testing.T) {
 // A parked connection counts for its address, and stays kept.
 func TestParkedConnectionsCount(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.PerAddress = 2; b.Answer = []byte("busy") })
-	first, second := h.visit(), h.visit()
+	first, second := h.dial(), h.dial()
 	first.send(get("/keep"))
 	first.receive()
 	h.parked(2)
-	third := h.visit()
+	third := h.dial()
 	if got, _ := io.ReadAll(third); string(got) != "busy" {
 		t.Errorf("%q, want that there are too many", got)
 	}
-	for v, want := range map[*visitor]string{first: "true", second: "false"} {
+	for v, want := range map[*client]string{first: "true", second: "false"} {
 		v.send(get("/kept"))
 		if got := v.receive(); got != want {
 			t.Errorf("kept: %s, want %s", got, want)
@@ -197,7 +197,7 @@ func TestParkedConnectionsCount(t *testing.T) {
 	h.parked(2)
 	second.Close()
 	h.parked(1)
-	h.visit().send(get("/"))
+	h.dial().send(get("/"))
 	h.parked(2)
 }
 
@@ -211,7 +211,7 @@ func TestWhatIsUnderWayIsNotParked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, nil)
-			v := h.visit()
+			v := h.dial()
 			v.send(get("/"))
 			v.receive()
 			h.parked(1)

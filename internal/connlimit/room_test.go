@@ -18,23 +18,23 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// visitFrom dials from an address of this machine, such as 127.0.0.2.
-func (h *hall) visitFrom(address string) *visitor {
+// dialFrom dials from an address of this machine, such as 127.0.0.2.
+func (h *listenerTest) dialFrom(address string) *client {
 	h.t.Helper()
 	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(h.t.Context(), "tcp", h.address)
 	if err != nil {
 		h.t.Skip("this system has one loopback address: ", err)
 	}
 	h.t.Cleanup(func() { c.Close() })
-	return &visitor{c, h.t, bufio.NewReader(c)}
+	return &client{c, h.t, bufio.NewReader(c)}
 }
 
 // fill opens connections from addresses of this machine, the first being 127.0.0.first, perAddress of each, and makes one request on each.
-func (h *hall) fill(path string, first, addresses, perAddress int) (filled []*visitor) {
+func (h *listenerTest) fill(path string, first, addresses, perAddress int) (filled []*client) {
 	h.t.Helper()
 	for a := range addresses {
 		for range perAddress {
-			v := h.visitFrom(fmt.Sprintf("127.0.0.%d", first+a))
+			v := h.dialFrom(fmt.Sprintf("127.0.0.%d", first+a))
 			v.send(get(path))
 			v.receive()
 			filled = append(filled, v)
@@ -62,7 +62,7 @@ func TestManyAddressesDoNotKeepAnotherOut(t *testing.T) {
 					b.All, b.PerAddress, b.Answer, b.Park = all, perAddress, []byte("busy"), park
 				})
 				h.fill(test.path, 10, test.addresses, perAddress)
-				agent := h.visitFrom("127.0.0.2")
+				agent := h.dialFrom("127.0.0.2")
 				agent.send(get("/keep"))
 				agent.receive()
 				h.fill("/served", 100, test.addresses, perAddress) // again, with what is not worth keeping
@@ -104,7 +104,7 @@ func TestRequestsUnderWayMakeNoRoom(t *testing.T) {
 		v.send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n")
 	}
 	h.until("under way", func() bool { return h.active() == 2 })
-	if got, _ := io.ReadAll(h.visitFrom("127.0.0.2")); string(got) != "busy" {
+	if got, _ := io.ReadAll(h.dialFrom("127.0.0.2")); string(got) != "busy" {
 		t.Errorf("%q, want that there are too many", got)
 	}
 	for _, v := range kept {

@@ -142,8 +142,8 @@ func syncPath(path string) error {
 
 // inspect proves that a copy is whole.
 func (k *Keeper) inspect(ctx context.Context, path string) (sqlstore.Contents, error) {
-	begun := k.Now()
-	defer report(ctx, func() { k.Progress.Checking(k.Now().Sub(begun)) })()
+	start := k.Now()
+	defer report(ctx, func() { k.Progress.Checking(k.Now().Sub(start)) })()
 	return sqlstore.Inspect(ctx, path)
 }
 

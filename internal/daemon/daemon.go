@@ -137,7 +137,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	services := servicesOf(p.config, loaded)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
 		Now: p.Now, Elapsed: p.Elapsed, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
-		SetBack: p.setBack, Moved: p.moved,
+		SetBack: p.setBack, ServerChanged: p.serverChanged,
 	}); err != nil {
 		if lost, ok := errors.AsType[store.ServicesError](err); ok {
 			return &ProblemsError{serviceProblems(p.config, problem.Error, lost)}
@@ -146,8 +146,8 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.store.Close)
 	p.reportServices(ctx, loaded)
-	if p.store.Moved() {
-		p.moved()
+	if p.store.ServerChanged() {
+		p.serverChanged()
 	}
 	if err := p.renameIdentities(); err != nil {
 		return err

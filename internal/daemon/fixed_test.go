@@ -83,7 +83,7 @@ func TestFixedValuesReachTheServiceAlone(t *testing.T) {
 	if !slices.Equal(requests, want) {
 		t.Errorf("the service saw\n%s\nwant\n%s", strings.Join(requests, "\n"), strings.Join(want, "\n"))
 	}
-	var said []string
+	var texts []string
 	for uid, name := range map[string]string{search: "api_key", details: "shop_number", order: "client_secret"} {
 		got := a.execute(uid, map[string]any{"query": "lamp", "id": "p1", "product_id": "p1", name: "mine"}, nil)
 		if got.status != http.StatusBadRequest || got.reason(t) != "UNKNOWN_PARAMETER" {
@@ -94,7 +94,7 @@ func TestFixedValuesReachTheServiceAlone(t *testing.T) {
 	if refused.reason(t) != "UPSTREAM_REJECTED" {
 		t.Errorf("%d %s", refused.status, refused.body)
 	}
-	said = append(said, string(refused.body))
+	texts = append(texts, string(refused.body))
 	for _, path := range []string{
 		"/agents.json", "/.well-known/agents.json", "/api/intents/search?query=product", "/api/intents/" + search, "/api/intents/" + details,
 		"/api/intents/" + order, "/", "/openapi.json", "/api/policy",
@@ -108,11 +108,11 @@ func TestFixedValuesReachTheServiceAlone(t *testing.T) {
 				t.Errorf("GET %s names %s: %s", path, name, got.body)
 			}
 		}
-		said = append(said, string(got.body))
+		texts = append(texts, string(got.body))
 	}
-	said = append(said, string(g.adminDo("GET", "/metrics", nil).body), string(g.adminDo("GET", "/admin/v1/status", nil).body))
+	texts = append(texts, string(g.adminDo("GET", "/metrics", nil).body), string(g.adminDo("GET", "/admin/v1/status", nil).body))
 	g.stop()
-	for _, text := range append(said, g.log.String(), g.file("data/audit.jsonl")) {
+	for _, text := range append(texts, g.log.String(), g.file("data/audit.jsonl")) {
 		for _, value := range []string{"canary-fixed", "880099"} {
 			if at := strings.Index(text, value); at >= 0 {
 				t.Errorf("%q is told: …%s…", value, text[max(0, at-200):min(len(text), at+60)])

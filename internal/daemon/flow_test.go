@@ -176,7 +176,7 @@ func TestAgentsWrittenByOthers(t *testing.T) {
 // Ten times as many calls as the limit has units, all at once.
 func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
 	const each = 20
-	const all = daemon.CrowdOfAgents * each
+	const all = daemon.ConcurrentAgents * each
 	const units = all / 10
 	g := startGate(t, setup{
 		config: strings.NewReplacer(
@@ -191,7 +191,7 @@ func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
 	var admitted, refused, other atomic.Int64
 	var wg sync.WaitGroup
 	start := make(chan struct{})
-	for worker := range daemon.CrowdOfAgents {
+	for worker := range daemon.ConcurrentAgents {
 		token := agents[worker%len(agents)].token
 		wg.Go(func() {
 			<-start

@@ -29,13 +29,13 @@ func (s *heldShop) serve(w http.ResponseWriter, _ *http.Request) {
 
 // endsDuring ends a process during a call that asks makes. The call is answered only once the process has begun to end; told is what
 // the agent does then.
-func (s *heldShop) endsDuring(g *gate, asks, told func()) {
+func (s *heldShop) endsDuring(g *gate, asks, text func()) {
 	s.holds.Store(true)
 	asks()
 	<-s.called
 	g.cancel()
 	close(s.goOn)
-	told()
+	text()
 	g.stop()
 	s.holds.Store(false)
 }

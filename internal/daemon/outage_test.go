@@ -123,8 +123,8 @@ func TestWithARequiredAuditNothingIsDoneWithoutARecord(t *testing.T) {
 	}
 	text := g.file("data/audit.jsonl")
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	begun, ended := lines[len(lines)-2], lines[len(lines)-1]
-	if !strings.Contains(begun, `"request_id":"r-2"`) || !strings.Contains(begun, `"decision":"begun"`) ||
+	started, ended := lines[len(lines)-2], lines[len(lines)-1]
+	if !strings.Contains(started, `"request_id":"r-2"`) || !strings.Contains(started, `"decision":"begun"`) ||
 		!strings.Contains(ended, `"request_id":"r-2"`) || !strings.Contains(ended, `"outcome":"done"`) {
 		t.Errorf("the records when the answer has left: %s", text)
 	}

@@ -32,11 +32,11 @@ func (a *agent) a2a(method, params string) answer {
 func TestATaskIsToldOfByEveryReplica(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
-	begun, goOn := make(chan struct{}), make(chan struct{})
+	started, goOn := make(chan struct{}), make(chan struct{})
 	first := startGate(t, setup{
 		config: "store: ${file:store.url}\n" + testConfig, files: map[string]string{"store.url": dsn + "\n"},
 		upstream: func(w http.ResponseWriter, _ *http.Request) {
-			begun <- struct{}{}
+			started <- struct{}{}
 			<-goOn
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"order_id":"o-1"}`))
@@ -56,7 +56,7 @@ func TestATaskIsToldOfByEveryReplica(t *testing.T) {
 	}
 	answered := make(chan answer, 1)
 	go func() { answered <- a.a2a("SendMessage", sent) }()
-	<-begun
+	<-started
 	got := <-answered
 	if err := json.Unmarshal(got.body, &made); err != nil || made.Result.Task.Status.State != "TASK_STATE_WORKING" {
 		t.Fatalf("%v %d %s; want a task that works", err, got.status, got.body)

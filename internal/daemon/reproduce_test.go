@@ -11,7 +11,7 @@ import (
 // decideAgain answers an audit record by the policy as served, knowing nothing of the gateway.
 func decideAgain(t *testing.T, document []byte, record map[string]any) odrl.Evaluation {
 	t.Helper()
-	asked, ok := record["asked"].(map[string]any)
+	requests, ok := record["asked"].(map[string]any)
 	if !ok {
 		t.Fatalf("the record holds nothing to decide again: %v", record)
 	}
@@ -19,15 +19,15 @@ func decideAgain(t *testing.T, document []byte, record map[string]any) odrl.Eval
 	if policy == nil {
 		t.Fatal(problems)
 	}
-	question, err := odrl.ParseQuestion(mustJSON(t, asked["request"]), false)
+	question, err := odrl.ParseQuestion(mustJSON(t, requests["request"]), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	world, err := odrl.ParseWorldState(mustJSON(t, asked["world"]))
+	world, err := odrl.ParseWorldState(mustJSON(t, requests["world"]))
 	if err != nil {
 		t.Fatal(err)
 	}
-	mode, _ := asked["dutyMode"].(string)
+	mode, _ := requests["dutyMode"].(string)
 	e, err := policy.Evaluate(t.Context(), question, world, odrl.EvaluateOptions{DutyMode: odrl.DutyMode(mode)})
 	if err != nil {
 		t.Fatal(err)

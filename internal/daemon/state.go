@@ -29,7 +29,7 @@ func (p *process) state() record.State {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()
 		approved, _ := s.Upstream.Breakers()
-		stopped := s.Upstream.StrangerBreakers()
+		stopped := s.Upstream.UnapprovedBreakers()
 		maps.Copy(stopped, approved)
 		for _, state := range stopped {
 			one.Breakers[state]++

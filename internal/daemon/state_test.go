@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// tells checks that the metrics have these series.
-func (g *gate) tells(metrics string, series ...string) {
+// checkMetrics checks that the metrics have these series.
+func (g *gate) checkMetrics(metrics string, series ...string) {
 	g.t.Helper()
 	for _, want := range series {
 		if !strings.Contains(metrics, "\n"+want) {
@@ -39,7 +39,7 @@ func TestMetricsTellHowTheProcessIs(t *testing.T) {
 	if err != nil || response.Body.Close() != nil {
 		t.Fatal(err)
 	}
-	g.tells(string(text), `uimgate_unresolved_charges{service="default"} 0`, `uimgate_agents_waiting{service="default"} 0`,
+	g.checkMetrics(string(text), `uimgate_unresolved_charges{service="default"} 0`, `uimgate_agents_waiting{service="default"} 0`,
 		`uimgate_upstream_breakers{service="default",state="open"} 0`, "uimgate_build_info{", `uimgate_config_info{hash="`,
 		"uimgate_certificate_expires_timestamp_seconds ")
 }
@@ -72,7 +72,7 @@ func TestTheEndIsOneLine(t *testing.T) {
 			header{"Authorization": "Bearer " + a.token, "Content-Type": "application/json"})
 	}()
 	<-began
-	g.tells(string(g.adminDo("GET", "/metrics", nil).body), `uimgate_upstream_calls{service="default",state="under_way"} 1`,
+	g.checkMetrics(string(g.adminDo("GET", "/metrics", nil).body), `uimgate_upstream_calls{service="default",state="under_way"} 1`,
 		`uimgate_upstream_request_duration_seconds_count{service="default"} 3`,
 		`uimgate_store_duration_seconds_count{operation="begin"} `, `uimgate_store_duration_seconds_count{operation="lease"} `,
 		`uimgate_decisions_total{decision="permit",door="http",intent="`+search+`",reason="",service="default"} 3`)

@@ -18,9 +18,9 @@ import (
 // TestTheEndDoesNotWaitForAnEndpoint ends while an endpoint keeps an answer without taking it.
 func TestTheEndDoesNotWaitForAnEndpoint(t *testing.T) {
 	t.Parallel()
-	asked, release := make(chan struct{}), make(chan struct{})
+	requested, release := make(chan struct{}), make(chan struct{})
 	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(asked)
+		close(requested)
 		<-release
 	}))
 	t.Cleanup(endpoint.Close)
@@ -29,7 +29,7 @@ func TestTheEndDoesNotWaitForAnEndpoint(t *testing.T) {
 	if got := a.post("UIMPolicyRequest", "{}", ""); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	<-asked
+	<-requested
 	a.g.cancel()
 	a.g.stop()
 	if log := a.g.log.String(); !strings.Contains(log, `"messages":1`) {

@@ -58,8 +58,8 @@ func (p *process) setBack(missing int64) {
 		"every PAT issued before has ended, and limits are held, each for up to its period", zap.Int64("missing", missing))
 }
 
-// moved reports that the database has another server.
-func (p *process) moved() {
+// serverChanged reports that the database has another server.
+func (p *process) serverChanged() {
 	p.Log.Warn("the database has another server or timeline than before: a standby was promoted, or it was restored; if it may lack commits " +
 		"of processes that have ended, stop every gateway, run uimgate restore --after-external, and start them")
 }

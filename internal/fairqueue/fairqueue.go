@@ -2,7 +2,7 @@
 // wait are served in turn.
 //
 //	places := fairqueue.New(fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: 2 * time.Second})
-//	leave, err := places.Take(ctx, fairqueue.Party{Name: agent, Stranger: true}) // ErrFull
+//	leave, err := places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: true}) // ErrFull
 //	defer leave()
 package fairqueue
 
@@ -28,9 +28,9 @@ type Bounds struct {
 // A Party is who takes places.
 type Party struct {
 	Name string
-	// Stranger: strangers together hold three quarters of the places at most, and wait in three quarters of the line; where
-	// there is no room for others to wait, strangers make it.
-	Stranger bool
+	// Unapproved parties together hold at most three quarters of the places and of the line. Where there is no room for others to wait,
+	// they make it.
+	Unapproved bool
 }
 
 // Places are shared between parties. A party may take a place while it holds fewer than are free: alone it gets half of
@@ -47,18 +47,18 @@ type Places struct {
 }
 
 // A count is of all parties, and of strangers among them.
-type count struct{ all, strangers int }
+type count struct{ all, unapproved int }
 
 func (c *count) add(p *party, n int) {
 	c.all += n
-	if p.Stranger {
-		c.strangers += n
+	if p.Unapproved {
+		c.unapproved += n
 	}
 }
 
 // fits reports whether a party that has so many of most may have one more.
 func (c *count) fits(most int, p *party, has int) bool {
-	return has < most-c.all && (!p.Stranger || c.strangers < most-most/4)
+	return has < most-c.all && (!p.Unapproved || c.unapproved < most-most/4)
 }
 
 type party struct {
@@ -164,12 +164,12 @@ func (s *Places) serve() {
 // join puts one more call of a party into the line, if there is room for it. Strangers count as room for others.
 func (s *Places) join(p *party) (*waiter, bool) {
 	if !s.waiting.fits(s.b.Waiting, p, len(p.queue)) {
-		room := s.b.Waiting - s.waiting.all + s.waiting.strangers
-		if p.Stranger || len(p.queue) >= room {
+		room := s.b.Waiting - s.waiting.all + s.waiting.unapproved
+		if p.Unapproved || len(p.queue) >= room {
 			return nil, false
 		}
 		if s.waiting.all == s.b.Waiting {
-			s.shedStranger()
+			s.shedUnapproved()
 		}
 	}
 	w := &waiter{ended: make(chan struct{})}
@@ -181,11 +181,11 @@ func (s *Places) join(p *party) (*waiter, bool) {
 	return w, true
 }
 
-// shedStranger ends the newest wait of the stranger that waits most often.
-func (s *Places) shedStranger() {
+// shedUnapproved ends the newest wait of the stranger that waits most often.
+func (s *Places) shedUnapproved() {
 	var most *party
 	for at := s.line.Front(); at != nil; at = at.Next() {
-		if p := partyAt(at); p.Stranger && (most == nil || len(p.queue) > len(most.queue)) {
+		if p := partyAt(at); p.Unapproved && (most == nil || len(p.queue) > len(most.queue)) {
 			most = p
 		}
 	}

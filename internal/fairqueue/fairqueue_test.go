@@ -35,8 +35,8 @@ func takes(t *testing.T, s *fairqueue.Places, of fairqueue.Party) (leave []func(
 	}
 }
 
-func known(name string) fairqueue.Party    { return fairqueue.Party{Name: name} }
-func stranger(name string) fairqueue.Party { return fairqueue.Party{Name: name, Stranger: true} }
+func known(name string) fairqueue.Party      { return fairqueue.Party{Name: name} }
+func unapproved(name string) fairqueue.Party { return fairqueue.Party{Name: name, Unapproved: true} }
 
 func TestNobodyTakesAllPlaces(t *testing.T) {
 	for _, places := range []int{1, 2, 3, 12, 1000} {
@@ -67,7 +67,7 @@ func TestStrangersLeaveAQuarterToOthers(t *testing.T) {
 	s := fairqueue.New(fairqueue.Bounds{Places: 100, Waiting: 1, Wait: time.Minute})
 	got := 0
 	for i := range 1000 {
-		got += len(takes(t, s, stranger(fmt.Sprint(i))))
+		got += len(takes(t, s, unapproved(fmt.Sprint(i))))
 	}
 	if got != 75 {
 		t.Errorf("a thousand strangers hold %d of 100 places", got)
@@ -109,7 +109,7 @@ func TestWhoWaitsIsServedInTurn(t *testing.T) {
 	}
 	got, done := make(chan string), make(chan struct{})
 	waits(t, s, known("a"), 5, got, done)
-	waits(t, s, stranger("b"), 2, got, done)
+	waits(t, s, unapproved("b"), 2, got, done)
 	waits(t, s, known("c"), 1, got, done)
 	leave()
 	var order []string
@@ -130,16 +130,16 @@ func TestTheLineIsSharedAndStrangersMakeRoom(t *testing.T) {
 	}
 	got, done := make(chan string, 20), make(chan struct{})
 	close(done)
-	waits(t, s, stranger("b"), 4, got, done)
+	waits(t, s, unapproved("b"), 4, got, done)
 	refused := func(of fairqueue.Party) {
 		t.Helper()
 		if _, err := s.Take(t.Context(), of); !errors.Is(err, fairqueue.ErrFull) {
 			t.Error(of, err)
 		}
 	}
-	refused(stranger("b")) // half of the line
-	waits(t, s, stranger("c"), 2, got, done)
-	refused(stranger("d")) // three quarters are strangers
+	refused(unapproved("b")) // half of the line
+	waits(t, s, unapproved("c"), 2, got, done)
+	refused(unapproved("d")) // three quarters are strangers
 	waits(t, s, known("a"), 2, got, done)
 	for range 3 { // the line is full: each makes one of the stranger that waits most often leave
 		go func() {
@@ -188,7 +188,7 @@ func TestManyAtOnce(t *testing.T) {
 	var held, most, served atomic.Int64
 	var all sync.WaitGroup
 	for i := range 30 {
-		of := fairqueue.Party{Name: fmt.Sprint(i % 6), Stranger: i%2 == 0}
+		of := fairqueue.Party{Name: fmt.Sprint(i % 6), Unapproved: i%2 == 0}
 		all.Go(func() {
 			for range 300 {
 				ctx, cancel := context.WithCancel(t.Context())

@@ -58,7 +58,7 @@ type Budget struct {
 type level int
 
 const (
-	stranger level = iota // the sender is not known
+	unknown  level = iota // the sender is not known
 	known                 // the sender was authenticated
 	approved              // the operator approved the sender
 	levels   = iota

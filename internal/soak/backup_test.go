@@ -30,7 +30,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	w.invite()
 	var backups []backup
-	w.runAndJudge(guestsFloor(), func() {
+	w.runAndJudge(doorAgentsFloor(), func() {
 		for n := 0; pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)); n++ {
 			b := backup{path: filepath.Join(w.gateways[0].dir, fmt.Sprintf("backup-%d.db", n)), from: w.clock.now()}
 			err := sqlstore.Backup(t.Context(), w.gateways[0].statePath(), b.path)
@@ -79,7 +79,7 @@ func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	states := map[string]store.State{}
 	for _, x := range e.Executions {
 		states[x.ID] = x.State
-		if x.BegunAt.After(e.Began.Add(b.to + clockError)) {
+		if x.BeganAt.After(e.Began.Add(b.to + clockError)) {
 			breach("execution %s began after the backup was made", x.ID)
 		}
 	}
@@ -175,7 +175,7 @@ func (w *world) restored(b backup) {
 		t.Fatal(err)
 	}
 	w.startAll()
-	w.guestsRestored(g)
+	w.doorAgentsRestored(g)
 }
 
 func copyFile(from, to string) error {

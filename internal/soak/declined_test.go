@@ -66,8 +66,8 @@ func reasonIn(e wire.Envelope) (reason.Reason, bool) {
 		return "", false
 	}
 	content, err := protocol.Default.Decode(m.Content)
-	said, ok := content.(protocol.DefaultMessage)
-	if err != nil || !ok || said.Performative != protocol.DefaultError || len(said.Data["dialogue"]) == 0 {
+	reply, ok := content.(protocol.DefaultMessage)
+	if err != nil || !ok || reply.Performative != protocol.DefaultError || len(reply.Data["dialogue"]) == 0 {
 		return "", false
 	}
 	var refused struct {
@@ -75,7 +75,7 @@ func reasonIn(e wire.Envelope) (reason.Reason, bool) {
 			Details struct{ Reason reason.Reason }
 		}
 	}
-	if err := json.Unmarshal(said.Data["uim_error"], &refused); err != nil {
+	if err := json.Unmarshal(reply.Data["uim_error"], &refused); err != nil {
 		return "", false
 	}
 	return refused.Error.Details.Reason, true

@@ -102,11 +102,11 @@ type enveloped struct {
 	key identity.Key
 }
 
-func (b *inbox) guests(w *world) []*guest {
-	guests := make([]*guest, 0, len(b.keys))
+func (b *inbox) doorAgents(w *world) []*doorAgent {
+	agents := make([]*doorAgent, 0, len(b.keys))
 	for i, key := range b.keys {
 		a := &enveloped{&agent{w: w, id: string(key.Address())}, key}
-		guests = append(guests, &guest{
+		agents = append(agents, &doorAgent{
 			agent: a.agent, hungry: i == len(b.keys)-1, agrees: a.agrees, token: func(string) token { return a.token() },
 			ways: []func(call) way{
 				func(c call) way { return a.written(c, wayEnvelope) }, func(c call) way { return a.written(c, wayLater) },
@@ -114,7 +114,7 @@ func (b *inbox) guests(w *world) []*guest {
 			paid: pledge, at: w.anyGateway,
 		})
 	}
-	return guests
+	return agents
 }
 
 func (a *enveloped) door(g *gateway) via.UAgents {

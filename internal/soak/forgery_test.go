@@ -99,7 +99,7 @@ func (e *evidence) charge(id string, a attempt, states ...store.State) {
 	amount := prices[a.Intent]
 	e.Executions = append(e.Executions, store.Execution{
 		ID: id, AgentID: pat.AgentID(a.Agent), Intent: a.Intent, Charge: amount,
-		State: states[len(states)-1], BegunAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute),
+		State: states[len(states)-1], BeganAt: e.Began.Add(a.Sent), Deadline: e.Began.Add(a.Sent + time.Minute),
 	})
 	var was store.State
 	for _, s := range states {
@@ -254,10 +254,10 @@ var forgeries = []forgery{
 		e.Ledger[len(e.Ledger)-2].By = "sweeper"
 		e.Ledger[len(e.Ledger)-2].At = e.Began
 	}},
-	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(5 * time.Second) }},
+	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BeganAt = e.Executions[0].BeganAt.Add(5 * time.Second) }},
 	{
 		"begun by a clock that is late", "charges",
-		func(e *evidence) { e.Executions[0].BegunAt = e.Executions[0].BegunAt.Add(-5 * time.Second) },
+		func(e *evidence) { e.Executions[0].BeganAt = e.Executions[0].BeganAt.Add(-5 * time.Second) },
 	},
 	{"out of balance", "ledger", func(e *evidence) { e.Unbalanced = store.ErrUnbalanced }},
 	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},

@@ -41,8 +41,8 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 			breach("execution %s (%s) reached the upstream, and has no record", a.Execution, a.Ref)
 		case x.Charge != price || string(x.AgentID) != a.Agent || x.Intent != a.Intent:
 			breach("execution %s: recorded as %s of %s for %s", a.Execution, x.Intent, x.AgentID, x.Charge)
-		case x.BegunAt.After(e.Began.Add(a.At+clockError)) || x.BegunAt.Before(e.Began.Add(sent[a.Ref]-clockError)):
-			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BegunAt, e.Began.Add(a.At))
+		case x.BeganAt.After(e.Began.Add(a.At+clockError)) || x.BeganAt.Before(e.Began.Add(sent[a.Ref]-clockError)):
+			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BeganAt, e.Began.Add(a.At))
 		case !fits(a.Effect, x.State):
 			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
 		}

@@ -22,7 +22,7 @@ var judges = []judge{
 	{"credit", (*evidence).judgeCredit},
 	{"revocations", (*evidence).judgeEndings},
 	{"answers", (*evidence).judgeAnswers},
-	{"told", (*evidence).judgeTold},
+	{"told", (*evidence).judgeReplies},
 	{"readiness", (*evidence).judgeReadiness},
 	{"logs", (*evidence).judgeLogs},
 }
@@ -82,7 +82,7 @@ func (e *evidence) count() floor {
 		n["execution "+string(x.State)]++
 	}
 	n["revoked"] = len(e.Endings)
-	n["told when sent again"] = e.toldAgain()
+	n["told when sent again"] = e.repeatedReplies()
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
 	n["locks"], n["declined"] = e.Locks, e.Declined

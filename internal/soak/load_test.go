@@ -42,7 +42,7 @@ func (w *world) load() {
 		w.worker(w.over, fmt.Sprintf("victim%d", i), 0, func(ref string) { w.revoked(ref) })
 	}
 	w.worker(w.over, "renewer", 500*time.Millisecond, func(string) { w.addToken(pick(append(regular, hot, greedy))) })
-	w.loadGuests()
+	w.loadDoorAgents()
 	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
 }
 

@@ -54,10 +54,10 @@ var connections = []func(tb testing.TB, at map[string]string, key identity.Key) 
 	},
 }
 
-// negotiators makes two guests for each connection, of which one is hungry.
-func (w *world) negotiators() []*guest {
+// negotiators makes two agents for each connection, of which one is hungry.
+func (w *world) negotiators() []*doorAgent {
 	w.t.Helper()
-	guests := make([]*guest, 0, 2*len(connections))
+	agents := make([]*doorAgent, 0, 2*len(connections))
 	for i := range 2 * len(connections) {
 		digits := make([]byte, 32)
 		_, _ = rand.Read(digits)
@@ -73,7 +73,7 @@ func (w *world) negotiators() []*guest {
 		if hungry {
 			wanted = []string{browse, ceiled}
 		}
-		guests = append(guests, &guest{
+		agents = append(agents, &doorAgent{
 			agent: a.agent, hungry: hungry, paid: order, at: a.near,
 			agrees: func(g *gateway) error { return a.agrees(g, wanted) },
 			token: func(intent string) token {
@@ -84,7 +84,7 @@ func (w *world) negotiators() []*guest {
 			ways: []func(call) way{func(call) way { return &message{a, wayRequest} }, func(call) way { return &message{a, wayBytes} }},
 		})
 	}
-	return guests
+	return agents
 }
 
 // near returns the gateway that it is connected to, as long as that lives, stopped or not, or any other.
@@ -213,11 +213,11 @@ func requested(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte)
 
 // sent sends a call as bytes. The answer is nothing but the output, or the error.
 func sent(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte) {
-	said := map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}, "pat": c.token.text}
+	statement := map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}, "pat": c.token.text}
 	if c.key != "" {
-		said["idempotency_key"] = c.key
+		statement["idempotency_key"] = c.key
 	}
-	body := []byte(line.Calls(t, string(mustJSON(said))))
+	body := []byte(line.Calls(t, string(mustJSON(statement))))
 	var refused struct {
 		Error struct {
 			Details struct{ Reason reason.Reason }

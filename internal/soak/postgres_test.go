@@ -24,7 +24,7 @@ func TestReplicasKilledUnderLoad(t *testing.T) {
 func TestReplicasWithWrongClocks(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t), 5*time.Second, 0, -5*time.Second)
 	w.invite()
-	w.runAndJudge(guestsFloor(), func() {})
+	w.runAndJudge(doorAgentsFloor(), func() {})
 }
 
 // The rows that calls need are locked for seconds, again and again. Whatever waits for them is not sent on if its PAT has been
@@ -81,7 +81,7 @@ func TestPostgreSQLFails(t *testing.T) {
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
 	w.invite()
-	least := guestsFloor()
+	least := doorAgentsFloor()
 	least["outages"], least["STORE_UNAVAILABLE"], least["declined"] = 4, 5, 1
 	w.runAndJudge(least, func() { w.breakDatabase(server) })
 }

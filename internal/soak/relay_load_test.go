@@ -165,7 +165,7 @@ func (w *mailWorld) breach(format string, args ...any) {
 	w.breaches = append(w.breaches, fmt.Sprintf(format, args...))
 }
 
-func (a *mailAgent) got(asked time.Duration, late bool, m wire.Message) {
+func (a *mailAgent) got(since time.Duration, late bool, m wire.Message) {
 	var l parcel
 	if err := json.Unmarshal(m.Body, &l); err != nil {
 		a.breach("message %s: %v", m.ID, err)
@@ -175,7 +175,7 @@ func (a *mailAgent) got(asked time.Duration, late bool, m wire.Message) {
 	}
 	a.mailWorld.mu.Lock()
 	defer a.mailWorld.mu.Unlock()
-	a.receipts = append(a.receipts, receiptRecord{l.Ref, m.ID, wire.KeyOf(a.private), l.To, asked, late})
+	a.receipts = append(a.receipts, receiptRecord{l.Ref, m.ID, wire.KeyOf(a.private), l.To, since, late})
 }
 
 // polls takes messages by polls. Where an answer was lost, what was delivered is looked through: the relay cannot know.
@@ -186,7 +186,7 @@ func (a *mailAgent) polls() {
 		if err != nil {
 			continue
 		}
-		asked := a.clock.now()
+		since := a.clock.now()
 		page, err := c.Poll(a.t.Context(), mrp.Filter{Limit: 50, Wait: time.Second})
 		if a.expected("poll", err); err != nil {
 			lost = true
@@ -196,7 +196,7 @@ func (a *mailAgent) polls() {
 			a.breach("%d messages of a page are not for their recipient", page.Dropped)
 		}
 		for _, m := range page.Messages {
-			a.got(asked, false, m)
+			a.got(since, false, m)
 		}
 		if lost && len(page.Messages) == 0 {
 			lost = !a.looks(c)
@@ -238,7 +238,7 @@ func (a *mailAgent) listensAt(url string) {
 		case <-ctx.Done():
 		}
 	}()
-	asked := a.clock.now()
+	since := a.clock.now()
 	conn, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: http.Header{"X-Forwarded-For": {a.address}}})
 	if err != nil {
 		return
@@ -274,7 +274,7 @@ func (a *mailAgent) listensAt(url string) {
 			a.mailWorld.mu.Unlock()
 			acked = acked[1:]
 		case r.Message != nil:
-			a.got(asked, false, *r.Message)
+			a.got(since, false, *r.Message)
 			acked = append(acked, r.Message.ID)
 			if say(map[string]string{"type": "ack", "message_id": r.Message.ID}) != nil || say(map[string]string{"type": "ping"}) != nil {
 				return

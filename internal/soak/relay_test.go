@@ -110,8 +110,8 @@ func (r *relayProcess) start(ctx context.Context) error {
 	}
 	if err != nil {
 		_ = c.Process.Kill()
-		said, _ := os.ReadFile(r.log)
-		return fmt.Errorf("a relay did not start: %w, %w\n%s", err, c.Wait(), said[max(0, len(said)-4096):])
+		text, _ := os.ReadFile(r.log)
+		return fmt.Errorf("a relay did not start: %w, %w\n%s", err, c.Wait(), text[max(0, len(text)-4096):])
 	}
 	r.at.Store(&url)
 	return nil

@@ -32,7 +32,7 @@ func TestTwoReleasesSideBySide(t *testing.T) {
 	w, database := postgresWorldOn(t, server)
 	w.invite()
 	written := 0
-	w.runAndJudge(guestsFloor(), func() {
+	w.runAndJudge(doorAgentsFloor(), func() {
 		run := func(statement string) {
 			if err := server.Exec(context.WithoutCancel(t.Context()), database, statement); err != nil {
 				t.Errorf("%s: %v", statement, err)

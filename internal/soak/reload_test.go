@@ -16,7 +16,7 @@ func TestReloadedUnderLoad(t *testing.T) {
 	w.invite()
 	config := w.config("")
 	reloads := 0
-	w.runAndJudge(guestsFloor(), func() {
+	w.runAndJudge(doorAgentsFloor(), func() {
 		for ; pause(w.over, random(200*time.Millisecond, 600*time.Millisecond)); reloads++ {
 			if err := g.write("uimgate.yaml",
 				strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {

@@ -16,7 +16,7 @@ import (
 func TestReplicasStoppedForAWhile(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	w.invite()
-	least := guestsFloor()
+	least := doorAgentsFloor()
 	least["freezes"] = 2
 	w.runAndJudge(least, w.freezeAll)
 }

@@ -48,7 +48,7 @@ func TestStrangersWithin256MiB(t *testing.T) {
 	peak := int64(0)
 	w.run(least, func() {
 		w.worker(w.over, "memory", 50*time.Millisecond, func(string) { peak = max(peak, memoryOf(g)) })
-		w.crowd(g, "127.0.0.2")
+		w.flood(g, "127.0.0.2")
 		for i := range 16 {
 			from := w.from(fmt.Sprintf("127.0.0.%d", 3+i%4))
 			w.worker(w.over, fmt.Sprintf("trees%d", i), 0, func(string) { w.send(from, g, "/api/pat/revoke", manyTokens) })
@@ -126,8 +126,8 @@ func (w *world) send(from *http.Client, g *gateway, path string, body []byte) {
 	}
 }
 
-// crowd opens connections from one address, on each of which one request is answered with 404, and keeps them open.
-func (w *world) crowd(g *gateway, address string) {
+// flood opens connections from one address, on each of which one request is answered with 404, and keeps them open.
+func (w *world) flood(g *gateway, address string) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: time.Second}
 	for i := range 64 {
 		w.worker(w.over, fmt.Sprintf("crowd%d", i), 0, func(string) {

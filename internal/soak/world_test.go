@@ -33,8 +33,8 @@ type world struct {
 
 	over       chan struct{} // closed when the load is
 	loading    sync.WaitGroup
-	known      []*agent // regular ones
-	guests     []*guest // that load the doors, too
+	known      []*agent     // regular ones
+	doorAgents []*doorAgent // that load the doors, too
 	unapproved map[string]bool
 	avoided    atomic.Pointer[gateway] // agents do not select it
 	attacked   bool

@@ -37,7 +37,7 @@ type frame struct {
 	inside  int // bytes that the value being read adds to them
 	members int // names that were read
 	object  bool
-	begun   bool // a value in it was read
+	started bool // a value in it was read
 }
 
 // MaxPath bounds the bytes of the names that lead to one value, which messages quote. A place in a list counts as eight.
@@ -141,7 +141,7 @@ func (c *Cursor) Item() bool { return c.step(']') }
 func (c *Cursor) Member() bool {
 	data, f, i := c.data, &c.frames[c.depth], c.at
 	switch {
-	case f.object && f.begun && uint(i) < uint(len(data)) && data[i] == ',': // nearly always
+	case f.object && f.started && uint(i) < uint(len(data)) && data[i] == ',': // nearly always
 		i = space(data, i+1)
 	case c.step('}'):
 		i = c.at
@@ -193,13 +193,13 @@ func (c *Cursor) step(end byte) bool {
 		c.depth--
 		c.at = i + 1
 		return false
-	case f.begun && c.data[i] != ',':
+	case f.started && c.data[i] != ',':
 		c.at = failed
 		return false
-	case f.begun:
+	case f.started:
 		i = space(c.data, i+1)
 	}
-	f.begun = true
+	f.started = true
 	c.at = i
 	return true
 }

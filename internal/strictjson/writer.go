@@ -13,9 +13,9 @@ import (
 //	w.Optional("rule", rule)
 //	line, err := w.End()
 type Writer struct {
-	out   []byte
-	begun bool
-	err   error
+	out     []byte
+	started bool
+	err     error
 }
 
 // NewWriter begins an object behind out.
@@ -25,10 +25,10 @@ func NewWriter(out []byte) Writer { return Writer{out: append(out, '{')} }
 func (w *Writer) End() ([]byte, error) { return append(w.out, '}'), w.err }
 
 func (w *Writer) name(name string) {
-	if w.begun {
+	if w.started {
 		w.out = append(w.out, ',')
 	}
-	w.begun = true
+	w.started = true
 	w.text(name)
 	w.out = append(w.out, ':')
 }

@@ -94,7 +94,7 @@ type comparer struct {
 // add records a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
 // into often change alike, and are reported together.
 func (c *comparer) add(change Change, of *model.Atom) {
-	if _, said := c.of[change]; !said {
+	if _, stated := c.of[change]; !stated {
 		c.changes = append(c.changes, change)
 	}
 	c.of[change] = append(c.of[change], of)

@@ -54,9 +54,9 @@ func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 
 // duty compares two duties of one action.
 func (r ruleComparer) duty(o, n *model.Atom, role string) {
-	said := false
+	stated := false
 	inner := ruleComparer{r.comparer, func(e Effect, text string) {
-		said = true
+		stated = true
 		r.note(e, "In the "+role+" to "+dutyName(n)+": "+text)
 	}}
 	if identity(o) != identity(n) {
@@ -65,7 +65,7 @@ func (r ruleComparer) duty(o, n *model.Atom, role string) {
 	inner.prices(o, n)
 	inner.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), Better, true)
 	inner.children(o, n)
-	if !said {
+	if !stated {
 		inner.note(Mixed, r.new.owed(aloneOf(n), "the party that owes it")+", instead of "+r.old.owed(aloneOf(o), "the party that owes it")+".")
 	}
 }

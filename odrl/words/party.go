@@ -109,7 +109,7 @@ func (r phraser) roles(node *model.Rule) []string {
 		list = append(list, capital(verb+" by "+r.who(by)+"."))
 	}
 	for _, role := range roleWords {
-		if node.Kind == model.Obligation && spoken(node, role.function) {
+		if node.Kind == model.Obligation && namesParty(node, role.function) {
 			continue
 		}
 		if who := node.Parties[role.function]; len(who) > 0 {
@@ -126,8 +126,8 @@ func (r phraser) roles(node *model.Rule) []string {
 	return list
 }
 
-// spoken reports whether the words of an obligation name the party of a function already.
-func spoken(node *model.Rule, function string) bool {
+// namesParty reports whether the words of an obligation name the party of a function already.
+func namesParty(node *model.Rule, function string) bool {
 	return slices.ContainsFunc(node.Actions, func(a model.Action) bool {
 		return a.Name == "compensate" && function == "compensatedParty" || toward[a.Name].function == function
 	})

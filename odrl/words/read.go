@@ -84,7 +84,7 @@ func (r phraser) text(node *model.Rule) string {
 	var text string
 	switch node.Kind {
 	case model.Prohibition:
-		text = r.nobody() + " may "
+		text = r.noOne() + " may "
 		if len(who) > 0 {
 			text = r.who(who) + " may not "
 		}

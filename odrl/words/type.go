@@ -67,7 +67,7 @@ func (r phraser) anybody() string {
 	return "anyone"
 }
 
-func (r phraser) nobody() string {
+func (r phraser) noOne() string {
 	if slices.Contains(r.Types, "Ticket") {
 		return "no holder of the ticket"
 	}

@@ -68,8 +68,8 @@ func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 
 // enter counts one more fetch, unless the Holder is closed.
 func (h *Holder) enter() bool {
-	h.life.RLock()
-	defer h.life.RUnlock()
+	h.fetching.RLock()
+	defer h.fetching.RUnlock()
 	if h.closed {
 		return false
 	}

@@ -164,9 +164,9 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 
 // Close returns all leases. Calls begun from now on go through the store, which stays open.
 func (h *Holder) Close() error {
-	h.life.Lock()
+	h.fetching.Lock()
 	h.closed = true
-	h.life.Unlock()
+	h.fetching.Unlock()
 	h.fetches.Wait()
 	return h.giveBack(context.Background(), func(*entry, instant) bool { return true })
 }

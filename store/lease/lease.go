@@ -80,9 +80,9 @@ type Holder struct {
 	shards  [shards]shard
 	entries atomic.Int64 // entries in all shards
 
-	life    sync.RWMutex // held for reading while a fetch is counted
-	closed  bool
-	fetches sync.WaitGroup
+	fetching sync.RWMutex // held for reading while a fetch is counted
+	closed   bool
+	fetches  sync.WaitGroup
 }
 
 // New makes a Holder that has no leases yet.
@@ -111,14 +111,14 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 		if r.Candidates[i].Charge.Nano != 0 || !ws.fill(h, &r, i) || i == 0 && ws.n == 0 {
 			return h.direct(ctx, r)
 		}
-		begun, refused, err := h.take(ctx, began, &r, i, &ws)
+		admission, refused, err := h.take(ctx, began, &r, i, &ws)
 		switch {
 		case errors.Is(err, errDirect):
 			return h.direct(ctx, r)
 		case err != nil:
 			return store.Admission{}, err
 		case refused == nil:
-			return begun, nil
+			return admission, nil
 		}
 		refusal = refused
 	}
@@ -154,14 +154,14 @@ func valid(list []store.Reservation) bool {
 // returned.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	for range maxReservations {
-		begun, err := h.store.Begin(ctx, r)
+		admission, err := h.store.Begin(ctx, r)
 		if err == nil {
-			h.observe(&r, &begun)
-			return begun, nil
+			h.observe(&r, &admission)
+			return admission, nil
 		}
 		full, is := errors.AsType[*store.LimitError](err)
 		if !is || !h.recall(ctx, key{r.Execution.Service, full.Principal, full.ID, full.Period}) {
-			return begun, err
+			return admission, err
 		}
 	}
 	return h.store.Begin(ctx, r)

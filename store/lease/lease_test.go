@@ -19,7 +19,7 @@ func TestCallsOnALeaseWriteNothing(t *testing.T) {
 	r.costs(10, func() { // each slice is three times as large
 		for range 10_000 {
 			b := r.begin(q)
-			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BegunAt.Equal(start) {
+			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BeganAt.Equal(start) {
 				t.Fatalf("%+v", b)
 			}
 			if _, err := r.Settle(t.Context(), b, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {

@@ -23,12 +23,12 @@ func (h *Holder) take(
 		}
 		f, refusal, ready := ws.look(now)
 		if ready {
-			begun, ok := h.admit(began, now, r, candidate, ws)
+			admission, ok := h.admit(began, now, r, candidate, ws)
 			ws.unlock()
 			if !ok {
 				return store.Admission{}, nil, errDirect
 			}
-			return begun, nil, nil
+			return admission, nil, nil
 		}
 		start := refusal == nil && f == nil
 		if start {
@@ -102,19 +102,19 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 	if ws.n > 0 && expires <= 0 {
 		return store.Admission{}, false
 	}
-	begun := r.Admit(candidate, time.Unix(0, now.wall).UTC())
-	begun.Expires = expires
+	admission := r.Admit(candidate, time.Unix(0, now.wall).UTC())
+	admission.Expires = expires
 	if ws.n == 0 {
-		return begun, true
+		return admission, true
 	}
-	begun.Taken, begun.Standing = lists(ws.n)
+	admission.Taken, admission.Standing = lists(ws.n)
 	for i := range ws.n {
 		w := &ws.list[i]
 		w.entry.spend(now)
-		begun.Taken[i] = w.entry.counted()
-		begun.Standing[i] = limit.Status{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
+		admission.Taken[i] = w.entry.counted()
+		admission.Standing[i] = limit.Status{Limit: w.limit, Left: w.left(), Resets: remaining(w.entry.resets, now)}
 	}
-	return begun, true
+	return admission, true
 }
 
 // A pair of lists is what most calls take, in one piece of memory.

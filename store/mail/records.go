@@ -127,9 +127,9 @@ type NewMessage struct {
 	Blobs          []string      // that are attached: one for each object of Attachments
 	IdempotencyKey string        // "": none
 	Digest         [32]byte      // of what is sent under that key
-	// Waiting bounds the messages that wait for one recipient; Stranger those for a key that never signed a request; All those of
+	// Waiting bounds the messages that wait for one recipient; Unknown those for a key that never signed a request; All those of
 	// the relay, delivered or not, and Bytes what is kept of them.
-	Waiting, Stranger, All, Bytes int64
+	Waiting, Unknown, All, Bytes int64
 }
 
 // A Query is for the messages of a recipient in one state, oldest first. What is empty does not narrow it.

@@ -40,7 +40,7 @@ type signature struct {
 // admit takes the signatures of a round. A turn whose signature is not taken, or not by an agent that may do something, is refused.
 func (r *round) admit(ctx context.Context) error {
 	var guards []*turn
-	for _, t := range r.turns {
+	for _, t := range r.callers {
 		if t.guard != nil {
 			guards = append(guards, t)
 		}

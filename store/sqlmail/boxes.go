@@ -16,7 +16,7 @@ type box struct {
 // prepare locks the boxes of all turns that are not refused, and reads what their messages are held against.
 func (r *round) prepare(ctx context.Context) error {
 	var keys []mail.Key
-	for _, t := range r.turns {
+	for _, t := range r.callers {
 		switch {
 		case t.err != nil:
 		case t.send != nil:

@@ -18,7 +18,7 @@ func TestConcurrently(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
 		"at once, under one key":                     idempotencyAtOnce,
-		"whoever waits is told":                      told,
+		"whoever waits is told":                      wokenMessages,
 		"senders at once fill a queue to its bound":  sendersAtOnce,
 		"polls while messages are sent lose nothing": pollsMeanwhile,
 		"two processes share a database":             twoProcesses,
@@ -54,7 +54,7 @@ func idempotencyAtOnce(r *relay) {
 	}
 }
 
-func told(r *relay) {
+func wokenMessages(r *relay) {
 	since := r.Now()
 	r.send(r.message(alice, bob))
 	gone := r.send(r.message(alice, carol))
@@ -152,7 +152,7 @@ func (r *relay) meanwhile(senders, readers []*sqlmail.Store) {
 		sending.Go(func() {
 			for range 40 {
 				m := r.message(alice, bob)
-				m.Waiting, m.Stranger = 1000, 1000
+				m.Waiting, m.Unknown = 1000, 1000
 				if _, _, err := s.Send(r.Context(), m); err != nil {
 					r.Error(err)
 					return
@@ -204,7 +204,7 @@ func TestAFailedAttemptWaitsForTheBox(t *testing.T) {
 	r.send(r.message(alice, bob))
 	p := r.due(1)[0]
 	attempt := make(chan error, 1)
-	begun := false
+	started := false
 	r.must(r.db.Update(t.Context(), func(ctx context.Context, x sqlstore.Tx) error {
 		var one, waiting int
 		if _, err := x.Row(ctx, "SELECT 1 FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{bob[:]}, &one); err != nil {
@@ -213,8 +213,8 @@ func TestAFailedAttemptWaitsForTheBox(t *testing.T) {
 		if _, err := x.Exec(ctx, "DELETE FROM relay_postings WHERE owner = ?", bob[:]); err != nil {
 			return err
 		}
-		if !begun {
-			begun = true
+		if !started {
+			started = true
 			go func() { attempt <- r.Posted(context.WithoutCancel(ctx), p, r.Now(), false, 9) }()
 		}
 		for waiting == 0 {

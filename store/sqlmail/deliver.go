@@ -19,7 +19,7 @@ func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string)
 // deliver notes what the recipients of a round have.
 func (r *round) deliver(ctx context.Context) error {
 	var list []command
-	for _, t := range r.turns {
+	for _, t := range r.callers {
 		b := r.boxes[t.recipient]
 		if t.delivered == nil || b == nil {
 			continue // nothing waits where there is no box

@@ -10,8 +10,8 @@ import (
 // Fold is how texts are compared.
 var Fold = fold
 
-// An Asked is what one caller asks for in a round: Admit, Send or both, or Delivered.
-type Asked struct {
+// A RoundRequest is what one caller asks for in a round: Admit, Send or both, or Delivered.
+type RoundRequest struct {
 	Guard     *mail.Guard
 	Send      *mail.NewMessage
 	Recipient mail.Key
@@ -28,7 +28,7 @@ type Answer struct {
 }
 
 // Round does what several callers ask for in one transaction.
-func Round(ctx context.Context, s *Store, all ...Asked) ([]Answer, error) {
+func Round(ctx context.Context, s *Store, all ...RoundRequest) ([]Answer, error) {
 	turns := make([]*turn, len(all))
 	for i, a := range all {
 		turns[i] = &turn{guard: a.Guard, touch: time.Minute, send: a.Send, recipient: a.Recipient, delivered: a.Delivered}

@@ -66,7 +66,7 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	}
 	most := d.m.Waiting
 	if d.inbox.policy == nil {
-		most = d.m.Stranger
+		most = d.m.Unknown
 	}
 	if b.waiting < most {
 		return nil, nil

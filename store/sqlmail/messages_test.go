@@ -147,7 +147,7 @@ func queueBounded(r *relay) {
 	r.agent(bob)
 	for name, to := range map[string]mail.Key{"an agent": bob, "a stranger": carol} {
 		m := r.message(alice, to)
-		m.Waiting, m.Stranger = 3, 2
+		m.Waiting, m.Unknown = 3, 2
 		most := 3
 		if to == carol {
 			most = 2

@@ -158,7 +158,7 @@ var steps = []func(m *mixer, ctx context.Context) error{
 
 func send(m *mixer, ctx context.Context) error {
 	s := m.message(m.key(), m.key())
-	s.Waiting, s.Stranger = 10, 5
+	s.Waiting, s.Unknown = 10, 5
 	s.Lifetime = []time.Duration{time.Millisecond, time.Hour}[m.rand.IntN(2)]
 	if m.chance() {
 		s.IdempotencyKey = fmt.Sprint(m.rand.IntN(20))

@@ -46,10 +46,10 @@ func (s *Store) take(ctx context.Context, t *turn) error {
 // of keys; then it decides them one after another, and sends their writes together. It takes four round trips if no agent is new, nothing
 // is repeated, attached or delivered, and no box is full.
 type round struct {
-	s     *Store
-	x     tx
-	now   int64
-	turns []*turn
+	s       *Store
+	x       tx
+	now     int64
+	callers []*turn
 
 	first []command // before boxes are locked
 	boxes map[mail.Key]*box
@@ -64,7 +64,7 @@ type round struct {
 }
 
 func (s *Store) round(ctx context.Context, x tx, turns []*turn) error {
-	r := &round{s: s, x: x, now: nanos(x.Now()), turns: turns, boxes: map[mail.Key]*box{}, keys: map[idempotency]*dispatch{}}
+	r := &round{s: s, x: x, now: nanos(x.Now()), callers: turns, boxes: map[mail.Key]*box{}, keys: map[idempotency]*dispatch{}}
 	for _, t := range turns {
 		t.outcome = outcome{}
 	}

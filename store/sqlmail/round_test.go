@@ -33,7 +33,7 @@ func TestRounds(t *testing.T) {
 }
 
 // round does what several ask for in one transaction, and holds the errors to be those wanted.
-func (r *relay) round(all []sqlmail.Asked, want ...error) []sqlmail.Answer {
+func (r *relay) round(all []sqlmail.RoundRequest, want ...error) []sqlmail.Answer {
 	r.Helper()
 	answers, err := sqlmail.Round(r.Context(), r.Store, all...)
 	r.must(err)
@@ -46,15 +46,15 @@ func (r *relay) round(all []sqlmail.Asked, want ...error) []sqlmail.Answer {
 	return answers
 }
 
-func (r *relay) signed(m mail.NewMessage) sqlmail.Asked {
+func (r *relay) signed(m mail.NewMessage) sqlmail.RoundRequest {
 	g := r.guard(m.Sender)
-	return sqlmail.Asked{Guard: &g, Send: &m}
+	return sqlmail.RoundRequest{Guard: &g, Send: &m}
 }
 
 func manyInOne(r *relay) {
 	r.agent(bob)
 	first := r.send(r.message(alice, bob))
-	answers := r.round([]sqlmail.Asked{
+	answers := r.round([]sqlmail.RoundRequest{
 		r.signed(r.message(alice, bob)), r.signed(r.message(carol, bob)), r.signed(r.message(bob, carol)), r.signed(r.message(alice, bob)),
 	}, nil, nil, nil, nil)
 	want := []string{first.ID}
@@ -81,9 +81,9 @@ func signatureTwice(r *relay) {
 	first := r.signed(r.message(alice, bob))
 	second := r.signed(r.message(alice, bob))
 	second.Guard = first.Guard
-	answers := r.round([]sqlmail.Asked{first, second, {Guard: first.Guard}}, nil, mail.ErrReplayed, mail.ErrReplayed)
+	answers := r.round([]sqlmail.RoundRequest{first, second, {Guard: first.Guard}}, nil, mail.ErrReplayed, mail.ErrReplayed)
 	r.same(r.waiting(bob), []string{answers[0].Taken.ID})
-	r.round([]sqlmail.Asked{second}, mail.ErrReplayed)
+	r.round([]sqlmail.RoundRequest{second}, mail.ErrReplayed)
 	r.same(r.waiting(bob), []string{answers[0].Taken.ID})
 }
 
@@ -94,13 +94,13 @@ func keyThrice(r *relay) {
 	again.ID, other.ID, foreign.ID = r.id("msg"), r.id("msg"), r.id("msg")
 	other.Digest[0]++
 	foreign.Sender = carol
-	answers := r.round([]sqlmail.Asked{{Send: &m}, {Send: &again}, {Send: &other}, {Send: &foreign}}, nil, nil, mail.ErrKeyReused, nil)
+	answers := r.round([]sqlmail.RoundRequest{{Send: &m}, {Send: &again}, {Send: &other}, {Send: &foreign}}, nil, nil, mail.ErrKeyReused, nil)
 	if d := cmp.Diff(answers[0].Taken, answers[1].Taken); d != "" || answers[0].Repeated || !answers[1].Repeated || answers[3].Repeated {
 		r.Fatal(d, answers)
 	}
 	last := m
 	last.ID, last.Recipient = r.id("msg"), key(9) // who has no messages at all
-	kept := r.round([]sqlmail.Asked{{Send: &last}, {Send: &other}}, nil, mail.ErrKeyReused)
+	kept := r.round([]sqlmail.RoundRequest{{Send: &last}, {Send: &other}}, nil, mail.ErrKeyReused)
 	if d := cmp.Diff(answers[0].Taken, kept[0].Taken); d != "" || !kept[0].Repeated {
 		r.Fatal(d)
 	}
@@ -110,7 +110,7 @@ func keyThrice(r *relay) {
 
 func boundsInOne(r *relay) {
 	r.agent(bob)
-	queue := make([]sqlmail.Asked, 4)
+	queue := make([]sqlmail.RoundRequest, 4)
 	for i := range queue {
 		m := r.message(alice, bob)
 		m.Waiting = 2
@@ -118,7 +118,7 @@ func boundsInOne(r *relay) {
 	}
 	r.round(queue, nil, nil, mail.ErrQueueFull, mail.ErrQueueFull)
 	bytes := int64(len(queue[0].Send.Body) + len(queue[0].Send.ContentType))
-	whole := make([]sqlmail.Asked, 4)
+	whole := make([]sqlmail.RoundRequest, 4)
 	for i := range whole {
 		m := r.message(alice, carol)
 		m.All, m.Bytes = 4, 1<<30
@@ -132,10 +132,10 @@ func boundsInOne(r *relay) {
 
 func newcomersInOne(r *relay) {
 	s := sqlmail.New(r.db, sqlmail.Options{MaxAgents: 2})
-	var guards []sqlmail.Asked
+	var guards []sqlmail.RoundRequest
 	for _, k := range []mail.Key{carol, alice, bob, alice} {
 		g := r.guard(k)
-		guards = append(guards, sqlmail.Asked{Guard: &g})
+		guards = append(guards, sqlmail.RoundRequest{Guard: &g})
 	}
 	answers, err := sqlmail.Round(r.Context(), s, guards...)
 	r.must(err)
@@ -190,16 +190,16 @@ func (r *relay) ownBlob(k mail.Key) string {
 
 func attachedTwice(r *relay) {
 	id := r.ownBlob(alice)
-	var asked []sqlmail.Asked
+	var requests []sqlmail.RoundRequest
 	for i, k := range []mail.Key{bob, carol} {
 		m := r.message(alice, k)
 		m.Lifetime = time.Duration(3-i) * time.Hour
 		m.Blobs, m.Attachments = []string{id, id}, []byte("[{}, {}]")
-		asked = append(asked, sqlmail.Asked{Send: &m})
+		requests = append(requests, sqlmail.RoundRequest{Send: &m})
 	}
 	foreign := r.message(key(4), bob)
 	foreign.Blobs, foreign.Attachments = []string{id}, []byte("[{}]")
-	answers := r.round(append(asked, sqlmail.Asked{Send: &foreign}), nil, nil, mail.ErrNoBlob)
+	answers := r.round(append(requests, sqlmail.RoundRequest{Send: &foreign}), nil, nil, mail.ErrNoBlob)
 	b, err := r.Blob(r.Context(), id)
 	r.must(err)
 	if !b.ExpiresAt.Equal(answers[0].Taken.ExpiresAt) {
@@ -207,7 +207,7 @@ func attachedTwice(r *relay) {
 	}
 	further := r.message(bob, key(4)) // who was sent it
 	further.Blobs, further.Attachments = foreign.Blobs, foreign.Attachments
-	r.round([]sqlmail.Asked{{Send: &further}}, nil)
+	r.round([]sqlmail.RoundRequest{{Send: &further}}, nil)
 }
 
 func deliveredInOne(r *relay) {
@@ -215,7 +215,7 @@ func deliveredInOne(r *relay) {
 	first := r.send(r.message(alice, bob))
 	m, more := r.message(alice, bob), r.message(alice, bob)
 	m.Waiting, more.Waiting = 1, 1
-	r.round([]sqlmail.Asked{
+	r.round([]sqlmail.RoundRequest{
 		{Send: &m},
 		{Send: &more},
 		{Recipient: bob, Delivered: []string{first.ID, "none", first.ID}},
@@ -301,9 +301,9 @@ func refusedSends(r *relay) {
 func anyNumber(r *relay) {
 	blob := r.ownBlob(key(200))
 	for _, n := range []int{2, 3, 5, 17, 33, 70} {
-		asked, want := make([]sqlmail.Asked, n), make([]error, n)
+		requests, want := make([]sqlmail.RoundRequest, n), make([]error, n)
 		var delivered []string
-		for i := range asked {
+		for i := range requests {
 			m := r.message(key(200), key(100+i))
 			if i%2 == 0 {
 				m.IdempotencyKey = m.ID
@@ -311,17 +311,17 @@ func anyNumber(r *relay) {
 			if i%3 == 0 {
 				m.Blobs, m.Attachments = []string{blob}, []byte("[{}]")
 			}
-			asked[i] = r.signed(m)
-			asked[i].Guard.Key = key(i + 1)
+			requests[i] = r.signed(m)
+			requests[i].Guard.Key = key(i + 1)
 			delivered = append(delivered, m.ID)
 		}
-		r.round(asked, want...)
-		asked, want = make([]sqlmail.Asked, n+1), make([]error, n+1)
+		r.round(requests, want...)
+		requests, want = make([]sqlmail.RoundRequest, n+1), make([]error, n+1)
 		for i := range n {
-			asked[i] = sqlmail.Asked{Recipient: key(100 + i), Delivered: []string{delivered[i]}}
+			requests[i] = sqlmail.RoundRequest{Recipient: key(100 + i), Delivered: []string{delivered[i]}}
 		}
-		asked[n] = sqlmail.Asked{Recipient: key(100), Delivered: delivered}
-		r.round(asked, want...)
+		requests[n] = sqlmail.RoundRequest{Recipient: key(100), Delivered: delivered}
+		r.round(requests, want...)
 		if got := r.counted(); got.Waiting != 0 {
 			r.Fatal(n, got)
 		}

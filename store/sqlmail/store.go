@@ -48,10 +48,10 @@ type Store struct {
 	opts Options
 	last atomic.Int64 // when this process last took a message
 	// searching has an element as long as agents are searched one after the other.
-	searching chan struct{}
-	told      told
-	rounds    *sqlstore.Group[turn]
-	part      int64 // of the totals, to which rounds add
+	searching     chan struct{}
+	wokenMessages wokenMessages
+	rounds        *sqlstore.Group[turn]
+	part          int64 // of the totals, to which rounds add
 }
 
 // New returns the state of the relay that a database has. Closing the database is up to the caller.

@@ -246,7 +246,7 @@ func (r *relay) message(from, to mail.Key) mail.NewMessage {
 		Message: mail.Message{
 			ID: r.id("msg"), Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text": "hi"}`),
 		},
-		Lifetime: time.Hour, Waiting: 100, Stranger: 100, All: 10_000, Bytes: 1 << 30,
+		Lifetime: time.Hour, Waiting: 100, Unknown: 100, All: 10_000, Bytes: 1 << 30,
 	}
 }
 

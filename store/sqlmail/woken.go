@@ -17,8 +17,8 @@ const (
 	wokenSteps  = 10
 )
 
-// told are the messages that Woken has reported in the time that it looks at again, and when they were taken.
-type told struct {
+// wokenMessages are the messages that Woken has reported in the time that it looks at again, and when they were taken.
+type wokenMessages struct {
 	mu   sync.Mutex
 	seen map[string]int64
 }
@@ -27,10 +27,10 @@ type told struct {
 // that share a database, and reads only new messages. It looks ten seconds further back, when everything taken before is committed, and
 // reports each message once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
-	s.told.mu.Lock()
-	defer s.told.mu.Unlock()
+	s.wokenMessages.mu.Lock()
+	defer s.wokenMessages.mu.Unlock()
 	now, from := s.Now(), nanos(since.Add(-settled))
-	maps.DeleteFunc(s.told.seen, func(_ string, taken int64) bool { return taken <= from })
+	maps.DeleteFunc(s.wokenMessages.seen, func(_ string, taken int64) bool { return taken <= from })
 	seen, found := map[string]int64{}, map[mail.Key]struct{}{}
 	next = now
 	for step := 0; ; step++ {
@@ -47,7 +47,7 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 				return err
 			}
 			n++
-			_, before := s.told.seen[id]
+			_, before := s.wokenMessages.seen[id]
 			if seen[id] = from; before || state != mail.Sent {
 				return nil
 			}
@@ -64,9 +64,9 @@ func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, ne
 			break
 		}
 	}
-	if s.told.seen == nil {
-		s.told.seen = map[string]int64{}
+	if s.wokenMessages.seen == nil {
+		s.wokenMessages.seen = map[string]int64{}
 	}
-	maps.Copy(s.told.seen, seen)
+	maps.Copy(s.wokenMessages.seen, seen)
 	return keys, next, nil
 }

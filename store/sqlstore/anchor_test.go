@@ -167,11 +167,11 @@ func TestAnIdempotencyKeyDoesNotFollowTheWallClock(t *testing.T) {
 	s := m.open(t, place)
 	r := oneOf(9)
 	r.Execution.ID, r.Execution.IdempotencyKey, r.KeyFor = "e", "key", 24*time.Hour
-	begun, err := s.Begin(t.Context(), r)
+	admission, err := s.Begin(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+	if _, err := s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
 		t.Fatal(err)
 	}
 	m.wall.Advance(25 * time.Hour)

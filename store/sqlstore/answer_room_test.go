@@ -53,12 +53,12 @@ func TestAnswersThatAreKeptAreBounded(t *testing.T) {
 			n++
 			r := unapproved(agent, fmt.Sprintf("%06d", n), 1000)
 			r.Execution.IdempotencyKey = key
-			begun, err := s.Begin(t.Context(), r)
+			admission, err := s.Begin(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
 			}
 			answer := &store.Answer{Output: make([]byte, 90), Message: "0123456789"}
-			if _, err := s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer}); err != nil {
+			if _, err := s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer}); err != nil {
 				t.Fatal(err)
 			}
 			r.Execution.ID += "again"

@@ -28,12 +28,12 @@ func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "state.db")
 			s := openAs(t, dir, "max_page_count(180)", journals)
-			begun := 0
+			started := 0
 			for i, denied := 0, 0; denied < 20; i++ {
 				r := journaledCall(i)
 				switch _, err := s.Begin(t.Context(), r); {
 				case err == nil:
-					begun++
+					started++
 				case errors.Is(err, store.ErrUnavailable):
 					denied++
 				default:
@@ -69,8 +69,8 @@ func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
 			_ = s.Close()
 			s = openAs(t, dir, "", journals)
 			found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
-			if err != nil || len(found) != begun {
-				t.Errorf("%d calls, %v; want %d", len(found), err, begun)
+			if err != nil || len(found) != started {
+				t.Errorf("%d calls, %v; want %d", len(found), err, started)
 			}
 		})
 	}
@@ -178,9 +178,9 @@ func TestWhatTheJournalIsWrittenIntoIsKnown(t *testing.T) {
 	for i := range 2 {
 		r := journaledCall(i)
 		r.Execution.AgreementID, r.Billing.Unapproved = "g", true
-		var begun store.Admission
+		var admission store.Admission
 		var err error
-		p.together(t.Context(), func() { begun, err = p.s.Begin(t.Context(), r) })
+		p.together(t.Context(), func() { admission, err = p.s.Begin(t.Context(), r) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,7 +188,7 @@ func TestWhatTheJournalIsWrittenIntoIsKnown(t *testing.T) {
 			p.step.CatchUp(t.Context())
 		}
 		p.together(t.Context(), func() {
-			_, err = p.s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+			_, err = p.s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 
 // pay makes one charged call.
 func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) error {
-	begun, err := s.Begin(ctx, store.BeginRequest{
+	admission, err := s.Begin(ctx, store.BeginRequest{
 		Execution:  store.Execution{ID: id, Service: "s", AgentID: "a", Intent: "i", IdempotencyKey: id},
 		Limits:     []store.Reservation{{Principal: "a", Limit: limit.Limit{ID: "l", Rate: limit.Rate{Max: limit.MaxCount, Period: limit.Hour}}}},
 		Candidates: []store.Candidate{{Charge: money.Amount{Nano: 3, Currency: "USD"}}},
@@ -36,7 +36,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 	if end == store.Unresolved {
 		outcome = store.Unknown
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: end, Outcome: outcome, Answer: &store.Answer{}})
+	_, err = s.Settle(ctx, admission, store.Settlement{State: end, Outcome: outcome, Answer: &store.Answer{}})
 	return err
 }
 

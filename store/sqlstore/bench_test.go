@@ -121,7 +121,7 @@ func BenchmarkPaidCall(b *testing.B) {
 }
 
 func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) error {
-	begun, err := s.Begin(ctx, store.BeginRequest{
+	admission, err := s.Begin(ctx, store.BeginRequest{
 		Execution: store.Execution{ID: fmt.Sprintf("%020d", n), Service: "s", AgentID: pat.AgentID(agent), IdempotencyKey: fmt.Sprint(n)},
 		Limits: []store.Reservation{{
 			Principal: pat.Principal(agent),
@@ -134,7 +134,7 @@ func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) err
 	if err != nil {
 		return err
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
+	_, err = s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	return err
 }
 
@@ -182,10 +182,10 @@ func chargedOnce(ctx context.Context, s *sqlstore.Store, n int64, proved bool) e
 	if proved {
 		r.Nonce = &store.Nonce{KeyID: keys.ID(strings.Repeat("k", 40) + agent), ID: rand.Text(), Until: time.Now().Add(time.Minute)}
 	}
-	begun, err := s.Begin(ctx, r)
+	admission, err := s.Begin(ctx, r)
 	if err != nil {
 		return err
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
+	_, err = s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	return err
 }

@@ -50,15 +50,15 @@ func charges(ctx context.Context, s *sqlstore.Store) error {
 			for i := 0; ; i++ {
 				r := charged(fmt.Sprintf("%d-%06d", worker, i))
 				r.Execution.IdempotencyKey = ""
-				begun, err := s.Begin(ctx, r)
+				admission, err := s.Begin(ctx, r)
 				if err == nil {
-					_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+					_, err = s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 				}
 				if err != nil {
 					failed <- err
 					return
 				}
-				fmt.Println(begun.Execution.ID)
+				fmt.Println(admission.Execution.ID)
 			}
 		}()
 	}

@@ -43,10 +43,10 @@ func TestALimitPerSecondOnASlowDisk(t *testing.T) {
 				if clock.Now().After(began.Add(5 * time.Second)) {
 					slow = took
 				}
-				asked := clock.Now()
+				since := clock.Now()
 				clock.Advance(20 * time.Millisecond)
 				a, err := s.Begin(t.Context(), freeCall("shop", most))
-				if err == nil && clock.Now().Before(asked.Add(a.Expires)) {
+				if err == nil && clock.Now().Before(since.Add(a.Expires)) {
 					sent = append(sent, clock.Now())
 				}
 			}

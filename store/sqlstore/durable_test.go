@@ -37,29 +37,29 @@ func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	setting(t, c, "synchronous_commit = off")
-	var told []string
+	var reports []string
 	for i := range 50 {
-		begun, err := s.Begin(t.Context(), paidCall(2+i))
+		admission, err := s.Begin(t.Context(), paidCall(2+i))
 		if err == nil {
-			_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+			_, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		told = append(told, begun.Execution.ID)
+		reports = append(reports, admission.Execution.ID)
 	}
 	if err := c.Restart(t.Context(), pgtest.Immediate); err != nil {
 		t.Fatal(err)
 	}
 	setting(t, c, "synchronous_commit = on")
 	lost := 0
-	for _, id := range told {
+	for _, id := range reports {
 		if e, err := s.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
 			lost++
 		}
 	}
 	if lost > 0 {
-		t.Errorf("%d of %d captured charges were lost in a crash", lost, len(told))
+		t.Errorf("%d of %d captured charges were lost in a crash", lost, len(reports))
 	}
 }
 

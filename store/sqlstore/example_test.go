@@ -28,7 +28,7 @@ func ExampleOpen() {
 	}
 	defer s.Close() //nolint:errcheck // the process ends
 	call := func(id string) error {
-		begun, err := s.Begin(ctx, store.BeginRequest{
+		admission, err := s.Begin(ctx, store.BeginRequest{
 			Execution:  store.Execution{ID: id, Service: "shop", AgentID: "agent-1", Intent: "shop.example:search:v1"},
 			Limits:     []store.Reservation{{Limit: limit.Limit{ID: "/permission/0", Rate: limit.Rate{Max: 1, Period: limit.Hour}}}},
 			Candidates: []store.Candidate{{}},
@@ -37,7 +37,7 @@ func ExampleOpen() {
 		if err != nil {
 			return err
 		}
-		_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err = s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 		return err
 	}
 	fmt.Println(call("1"))

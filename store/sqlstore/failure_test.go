@@ -114,12 +114,12 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	t.Helper()
 	dir := t.TempDir()
 	s := openWithPragma(t, dir, "max_page_count(180)")
-	begun, denied := 0, 0
+	started, denied := 0, 0
 	for i := range 2000 {
 		_, err := s.Begin(t.Context(), call(i))
 		switch {
 		case err == nil:
-			begun++
+			started++
 		case errors.Is(err, store.ErrUnavailable):
 			denied++
 			if engine.SQLiteCode(err) == 0 || strings.Contains(err.Error(), "INSERT") {
@@ -132,8 +132,8 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 			break
 		}
 	}
-	if begun < 20 || denied < 20 {
-		t.Fatalf("%d begun, %d denied: the disk was not full", begun, denied)
+	if started < 20 || denied < 20 {
+		t.Fatalf("%d begun, %d denied: the disk was not full", started, denied)
 	}
 	pending := rowsIn(t, filepath.Join(dir, "state.db"), "journal") > 0
 	err := s.Close()
@@ -142,15 +142,15 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	}
 	s = openWithPragma(t, dir, "")
 	found, err := s.Executions(t.Context(), store.Filter{Limit: 1000})
-	if err != nil || len(found) != begun {
-		t.Fatalf("%d executions, %v; want %d", len(found), err, begun)
+	if err != nil || len(found) != started {
+		t.Fatalf("%d executions, %v; want %d", len(found), err, started)
 	}
 	accounts, err := s.Accounts(t.Context(), store.Filter{})
-	if err != nil || len(accounts) != 1 || accounts[0].Held.Nano != int64(begun) {
-		t.Fatalf("%+v, %v; want %d held", accounts, err, begun)
+	if err != nil || len(accounts) != 1 || accounts[0].Held.Nano != int64(started) {
+		t.Fatalf("%+v, %v; want %d held", accounts, err, started)
 	}
 	got, err := s.Begin(t.Context(), call(1999))
-	if err != nil || got.Standing[0].Left != 1_000_000-int64(begun)-1 {
+	if err != nil || got.Standing[0].Left != 1_000_000-int64(started)-1 {
 		t.Fatalf("%+v, %v", got.Standing, err)
 	}
 }

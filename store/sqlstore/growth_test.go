@@ -195,7 +195,7 @@ func benchmarkGrowth(b *testing.B, place, state string) {
 }
 
 func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
-	begun, err := s.Begin(ctx, store.BeginRequest{
+	admission, err := s.Begin(ctx, store.BeginRequest{
 		Execution: store.Execution{ID: id, Service: "s", AgentID: "agent-7", Intent: "shop.example:buy:v1", IdempotencyKey: id},
 		Limits: []store.Reservation{{
 			Principal: "agent-7",
@@ -208,7 +208,7 @@ func paidCall(ctx context.Context, s *sqlstore.Store, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
+	_, err = s.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}})
 	return err
 }
 
@@ -326,11 +326,11 @@ func BenchmarkCallsWhilePurging(b *testing.B) {
 				var waits []time.Duration
 				b.ResetTimer()
 				for n := 0; n < b.N && (what == "nothing" || busy.Load()); n++ {
-					begun := time.Now()
+					start := time.Now()
 					if err := limitedCall(b.Context(), s); err != nil {
 						b.Fatal(err)
 					}
-					waits = append(waits, time.Since(begun))
+					waits = append(waits, time.Since(start))
 				}
 				b.StopTimer()
 				stop()

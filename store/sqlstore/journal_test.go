@@ -50,16 +50,16 @@ func left(t *testing.T) (path string) {
 	Empty.Copy(t, path)
 	in := &world{now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
 	p := begin(t, path, in, true, func() {})
-	var begun [3]store.Admission
+	var admissions [3]store.Admission
 	call := func(i int, to store.State) {
 		p.together(t.Context(), func() {
 			var err error
 			if to == "" {
 				r := journaledCall(i)
-				begun[i], err = p.s.Begin(t.Context(), r)
+				admissions[i], err = p.s.Begin(t.Context(), r)
 			} else {
 				outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Unresolved: store.Unknown}[to]
-				_, err = p.s.Settle(t.Context(), begun[i], store.Settlement{State: to, Outcome: outcome})
+				_, err = p.s.Settle(t.Context(), admissions[i], store.Settlement{State: to, Outcome: outcome})
 			}
 			if err != nil {
 				t.Error(err)
@@ -126,16 +126,16 @@ func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
 	p := begin(t, path, &world{now: time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)}, true, func() {})
-	var begun store.Admission
+	var admission store.Admission
 	p.together(t.Context(), func() {
 		var err error
-		if begun, err = p.s.Begin(t.Context(), journaledCall(0)); err != nil {
+		if admission, err = p.s.Begin(t.Context(), journaledCall(0)); err != nil {
 			t.Error(err)
 		}
 	})
 	p.step.CatchUp(t.Context())
 	p.together(t.Context(), func() {
-		if _, err := p.s.Settle(t.Context(), begun, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
+		if _, err := p.s.Settle(t.Context(), admission, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -183,7 +183,7 @@ func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	charged := func(id string) store.Execution {
 		return store.Execution{
 			ID: id, Service: "s", AgentID: "a", Intent: "i", AgreementID: "g", Charge: money.Amount{Nano: 1, Currency: "USD"}, State: store.Held,
-			BegunAt: at, Deadline: at.Add(time.Minute),
+			BeganAt: at, Deadline: at.Add(time.Minute),
 		}
 	}
 	first := charged("000001")

@@ -47,9 +47,9 @@ func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
 			call := func(n int) error {
 				r := unapproved("a", strconv.Itoa(n), 100)
 				r.Billing.Unapproved = false
-				begun, err := s.Begin(t.Context(), r)
+				admission, err := s.Begin(t.Context(), r)
 				if err == nil {
-					_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+					_, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 				}
 				return err
 			}

@@ -16,18 +16,18 @@ func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 		t, s, clock := on.T, on.store, on.clock
 		pay := func(n int, agent string, unresolved bool) {
 			t.Helper()
-			begun, err := s.Begin(t.Context(), unapproved(agent, strconv.Itoa(n), 1000))
+			admission, err := s.Begin(t.Context(), unapproved(agent, strconv.Itoa(n), 1000))
 			if err != nil {
 				t.Fatal(err)
 			}
 			clock.Advance(time.Second)
 			if unresolved {
-				if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
+				if _, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Unresolved, Outcome: store.Unknown}); err != nil {
 					t.Fatal(err)
 				}
 				clock.Advance(-time.Minute)
 			}
-			if _, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
+			if _, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
 				t.Fatal(err)
 			}
 		}

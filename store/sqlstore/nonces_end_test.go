@@ -40,7 +40,7 @@ func TestUsedNoncesAreCarriedOver(t *testing.T) {
 	for _, i := range []int{10, 255, 256, 257, 511, 512, rows - 1} {
 		used(t, s, strconv.Itoa(i))
 	}
-	begun(t, s, strconv.Itoa(rows))
+	beginWith(t, s, strconv.Itoa(rows))
 	if err := s.CheckBalance(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -133,7 +133,7 @@ func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
 	if _, err := s.Purge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	begun(t, s, "60")
+	beginWith(t, s, "60")
 }
 
 // More nonces than there is room for are refused, and use nothing; as soon as some have ended there is room again.
@@ -142,7 +142,7 @@ func TestNoncesAreBounded(t *testing.T) {
 	m := movable{start: time.Now()}
 	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, engine.SQLite())
 	s.Bounds.Nonces = 3
-	begun(t, s, "1", "2", "3")
+	beginWith(t, s, "1", "2", "3")
 	full := func(err error) bool {
 		return errors.Is(err, store.ErrUnavailable) && errors.Is(err, calls.ErrManyNonces)
 	}
@@ -187,7 +187,7 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := opened(t, path, time.Now, engine.SQLite())
-	begun(t, s, "n")
+	beginWith(t, s, "n")
 	beside(t, path, "UPDATE nonce_batches SET digests = x'00'")
 	for _, nonce := range []string{"n", "another"} {
 		if _, err := s.Begin(t.Context(), proved(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {

@@ -52,7 +52,7 @@ func used(t *testing.T, s *Store, nonce string) {
 	}
 }
 
-func begun(t *testing.T, s *Store, nonces ...string) {
+func beginWith(t *testing.T, s *Store, nonces ...string) {
 	t.Helper()
 	for i, nonce := range nonces {
 		if _, err := s.Begin(t.Context(), proved(nonce, 10+i)); err != nil {
@@ -81,8 +81,8 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 		"another process has used them": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			other := opened(t, path, time.Now, engine.SQLite())
-			begun(t, other, "theirs")
-			begun(t, s, "ours")
+			beginWith(t, other, "theirs")
+			beginWith(t, s, "ours")
 			used(t, other, "ours")
 			used(t, s, "theirs")
 			return other
@@ -98,7 +98,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			if _, err := s.Begin(t.Context(), r); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("the same record twice: %v", err)
 			}
-			begun(t, other, "undone")
+			beginWith(t, other, "undone")
 			used(t, s, "undone")
 			return s
 		},
@@ -126,7 +126,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
 			s := opened(t, path, time.Now, engine.SQLite())
-			begun(t, s, "call-1", "call-2")
+			beginWith(t, s, "call-1", "call-2")
 			if _, err := s.Agree(t.Context(), agreed("1", "agreement")); err != nil {
 				t.Fatal(err)
 			}
@@ -235,7 +235,7 @@ func TestAnOperationThatFailsLeavesItsNonce(t *testing.T) {
 	if _, err := s.Begin(t.Context(), limited); err == nil {
 		t.Error("a call without a rate was begun")
 	}
-	begun(t, s, "alone", "undone", "limited")
+	beginWith(t, s, "alone", "undone", "limited")
 	used(t, s, "kept")
 	used(t, s, "kept too")
 }

@@ -101,7 +101,7 @@ func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
 		return r
 	}
 	faster := openOn(t, dsn, nil)
-	var begun sync.Once
+	var started sync.Once
 	slower := openOn(t, dsn, func(d *engine.Dialect) {
 		send := d.Send
 		d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
@@ -114,7 +114,7 @@ func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
 			if err := send(ctx, w, list[:first+1]); err != nil {
 				return err
 			}
-			begun.Do(func() {
+			started.Do(func() {
 				if _, err := faster.Begin(ctx, message("1")); err != nil {
 					t.Error(err)
 				}

@@ -145,19 +145,19 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 				r := paidCall(w*1_000_000 + i)
 				r.Execution.AgentID = pat.AgentID(fmt.Sprintf("agent%d", w%3))
 				r.Limits[0].Principal = pat.Principal(r.Execution.AgentID)
-				begun, err := s.Begin(t.Context(), r)
+				admission, err := s.Begin(t.Context(), r)
 				if errors.Is(err, store.ErrUnavailable) {
 					continue
 				} else if err != nil {
 					t.Error(err)
 					return
 				}
-				_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
+				_, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}})
 				mu.Lock()
 				if err == nil {
-					captured[begun.Execution.ID] = true
+					captured[admission.Execution.ID] = true
 				} else {
-					held[begun.Execution.ID] = true
+					held[admission.Execution.ID] = true
 				}
 				mu.Unlock()
 				select {

@@ -133,7 +133,7 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 		for range 8 {
 			all.Go(func() {
 				for range 10 {
-					begun, err := s.Begin(t.Context(), r)
+					admission, err := s.Begin(t.Context(), r)
 					if _, full := errors.AsType[*store.LimitError](err); full {
 						continue
 					} else if err != nil {
@@ -142,10 +142,10 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 					}
 					mu.Lock()
 					admitted++
-					if at := begun.Execution.BegunAt; first.IsZero() || at.Before(first) {
+					if at := admission.Execution.BeganAt; first.IsZero() || at.Before(first) {
 						first = at
 					}
-					if at := begun.Execution.BegunAt; at.After(last) {
+					if at := admission.Execution.BeganAt; at.After(last) {
 						last = at
 					}
 					mu.Unlock()

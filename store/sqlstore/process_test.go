@@ -42,7 +42,7 @@ type world struct {
 func (w *world) pass(d time.Duration) { w.now, w.up = w.now.Add(d), w.up+d }
 
 // begin starts a process on the database at path. told is called with each record of the journal that is written.
-func begin(t *testing.T, path string, in *world, journals bool, told func()) *process {
+func begin(t *testing.T, path string, in *world, journals bool, text func()) *process {
 	t.Helper()
 	p, d := &process{}, engine.SQLite()
 	send := d.Send
@@ -51,7 +51,7 @@ func begin(t *testing.T, path string, in *world, journals bool, told func()) *pr
 			return errFault
 		}
 		if slices.ContainsFunc(list, func(c engine.Command) bool { return strings.HasPrefix(c.Query, "INSERT INTO journal") }) {
-			told()
+			text()
 		}
 		if n := len(list); p.fault == noFault || n == 0 || list[n-1].Query != "COMMIT" {
 			return send(ctx, w, list)

@@ -139,7 +139,7 @@ func relayed(from, to mail.Key, id string) mail.NewMessage {
 		Message: mail.Message{
 			ID: id, Sender: from, Recipient: to, ContentType: "application/json", Body: []byte(`{"text":"` + strings.Repeat("x", 500) + `"}`),
 		},
-		Lifetime: time.Hour, Waiting: 1e9, Stranger: 1e9, All: 1e9, Bytes: 1e15,
+		Lifetime: time.Hour, Waiting: 1e9, Unknown: 1e9, All: 1e9, Bytes: 1e15,
 	}
 }
 
@@ -184,15 +184,15 @@ func BenchmarkRelayGrowth(b *testing.B) {
 func BenchmarkRelayPolls(b *testing.B) {
 	for _, p := range places {
 		b.Run(p.name, func(b *testing.B) {
-			type asked struct {
+			type question struct {
 				name string
 				poll func(n int) error
 				took []time.Duration
 			}
-			var all []*asked
+			var all []*question
 			for name, agents := range map[string]int{"empty": 0, "small": max(2, *grownAgents/100), "grown": *grownAgents} {
 				_, r := relayWithData(b, p.at(b), agents, agents*(*grownMessages / *grownAgents))
-				all = append(all, &asked{name: name + "-nothing", poll: func(n int) error {
+				all = append(all, &question{name: name + "-nothing", poll: func(n int) error {
 					list, _, err := r.Messages(b.Context(), mail.Query{Recipient: numbered(agents + 1 + n), Status: mail.Sent, Limit: 50})
 					if len(list) > 0 {
 						return errors.New("something waits")
@@ -202,7 +202,7 @@ func BenchmarkRelayPolls(b *testing.B) {
 				if agents == 0 {
 					continue
 				}
-				all = append(all, &asked{name: name + "-page", poll: func(n int) error { // every second agent took what was sent
+				all = append(all, &question{name: name + "-page", poll: func(n int) error { // every second agent took what was sent
 					q := mail.Query{Recipient: numbered(1 + n*7919%(agents/2)*2), Status: mail.Sent, Limit: 50}
 					list, _, err := r.Messages(b.Context(), q)
 					if len(list) == 0 {

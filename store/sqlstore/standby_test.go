@@ -33,15 +33,15 @@ func newReplicated(t *testing.T) *replicated {
 	return p
 }
 
-func (p *replicated) open(t *testing.T) (s *sqlstore.Store, told chan int64) {
+func (p *replicated) open(t *testing.T) (s *sqlstore.Store, reports chan int64) {
 	t.Helper()
-	told = make(chan int64, 16)
-	s, err := sqlstore.Open(t.Context(), p.dsn, sqlstore.Options{Now: time.Now, SetBack: func(missing int64) { told <- missing }})
+	reports = make(chan int64, 16)
+	s, err := sqlstore.Open(t.Context(), p.dsn, sqlstore.Options{Now: time.Now, SetBack: func(missing int64) { reports <- missing }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeStore(t, s) })
-	return s, told
+	return s, reports
 }
 
 func (p *replicated) failOver(t *testing.T) {
@@ -88,9 +88,9 @@ func pays(t *testing.T, s *sqlstore.Store, id string) {
 	r := oneOf(1000)
 	r.Execution.ID, r.Limits = id, nil
 	r.Candidates[0].Charge, r.Billing.Credit = money.Amount{Currency: "USD", Nano: 1}, money.Amount{Currency: "USD", Nano: 1000}
-	begun, err := s.Begin(t.Context(), r)
+	admission, err := s.Begin(t.Context(), r)
 	if err == nil {
-		_, err = s.Settle(t.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err = s.Settle(t.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newReplicated(t)
-			s, told := p.open(t)
+			s, reports := p.open(t)
 			other, toldOther := p.open(t)
 			if err := s.AddSigningKey(t.Context(), keys.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
 				t.Fatal(err)
@@ -152,8 +152,8 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 			if more := <-counts + <-counts; n+more > 400 {
 				t.Errorf("%d admitted of 400, %d of them on the standby", n+more, more)
 			}
-			if !s.Moved() || !other.Moved() {
-				t.Errorf("moved: %v, %v", s.Moved(), other.Moved())
+			if !s.ServerChanged() || !other.ServerChanged() {
+				t.Errorf("moved: %v, %v", s.ServerChanged(), other.ServerChanged())
 			}
 			for who, s := range map[string]*sqlstore.Store{"who missed commits": s, "the other": other} {
 				from := map[*sqlstore.Store]int64{s: seq, other: seqOther}[s]
@@ -166,11 +166,11 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 					t.Errorf("%s: keys have ended: %v, restored at %v", who, ended, s.RestoredAt())
 				}
 			}
-			if missing := <-told; missing < 100+2*28+6 || s.SetBack().Missing != missing {
+			if missing := <-reports; missing < 100+2*28+6 || s.SetBack().Missing != missing {
 				t.Errorf("%d commits are missing, %+v; want at least %d", missing, s.SetBack(), 100+2*28+6)
 			}
-			if len(told) != 0 {
-				t.Errorf("%d further reports", len(told))
+			if len(reports) != 0 {
+				t.Errorf("%d further reports", len(reports))
 			}
 			if len(toldOther) > 1 || len(toldOther) == 1 && <-toldOther > 2 { // it may have noted the clock meanwhile
 				t.Errorf("the other misses %d", other.SetBack().Missing)
@@ -186,7 +186,7 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newReplicated(t)
-	s, told := p.open(t)
+	s, reports := p.open(t)
 	n := takes(t, s, 400, 100)
 	pays(t, s, "e")
 	if err := p.standby.Receive(t.Context(), p.primary); err != nil {
@@ -197,10 +197,10 @@ func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
 		t.Errorf("%d admitted of 400", n)
 	}
 	polled(t, s, 0)
-	if again, _ := p.open(t); !s.Moved() || again.Moved() {
-		t.Errorf("moved: %v, and opened again %v", s.Moved(), again.Moved())
+	if again, _ := p.open(t); !s.ServerChanged() || again.ServerChanged() {
+		t.Errorf("moved: %v, and opened again %v", s.ServerChanged(), again.ServerChanged())
 	}
-	if len(told) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
-		t.Errorf("%d reports; restored at %v, %+v", len(told), s.RestoredAt(), s.SetBack())
+	if len(reports) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
+		t.Errorf("%d reports; restored at %v, %+v", len(reports), s.RestoredAt(), s.SetBack())
 	}
 }

@@ -113,9 +113,9 @@ func closeStore(t *testing.T, s *sqlstore.Store) {
 
 // A database whose clock can be set.
 type stepped struct {
-	dsn    string
-	direct string
-	told   chan time.Duration
+	dsn      string
+	direct   string
+	notified chan time.Duration
 }
 
 func newStepped(t *testing.T) *stepped {
@@ -132,7 +132,7 @@ func newStepped(t *testing.T) *stepped {
 	q := u.Query()
 	q.Set("search_path", "public,pg_catalog")
 	u.RawQuery = q.Encode()
-	return &stepped{dsn: u.String(), direct: dsn, told: make(chan time.Duration, 16)}
+	return &stepped{dsn: u.String(), direct: dsn, notified: make(chan time.Duration, 16)}
 }
 
 func (c *stepped) set(t *testing.T, by string) {
@@ -142,7 +142,7 @@ func (c *stepped) set(t *testing.T, by string) {
 
 func (c *stepped) open(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.Open(t.Context(), c.dsn, sqlstore.Options{Now: time.Now, Stepped: func(by time.Duration) { c.told <- by }})
+	s, err := sqlstore.Open(t.Context(), c.dsn, sqlstore.Options{Now: time.Now, Stepped: func(by time.Duration) { c.notified <- by }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,9 +175,9 @@ func TestAStepOfTheDatabasesClockHoldsLimitsBack(t *testing.T) {
 			}
 			closeStore(t, s) // which waits for what is kept
 			select {
-			case told := <-clock.told:
-				if told < c.least || told > c.least+2*time.Minute {
-					t.Errorf("reported a step of %v", told)
+			case reported := <-clock.notified:
+				if reported < c.least || reported > c.least+2*time.Minute {
+					t.Errorf("reported a step of %v", reported)
 				}
 			default:
 				t.Error("no step was reported")

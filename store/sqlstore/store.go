@@ -51,8 +51,8 @@ type Options struct {
 	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least: a standby
 	// was promoted that did not have them, or a copy took its place. It is then as after MarkRestored. May be nil; it must be quick.
 	SetBack func(missing int64)
-	// Moved is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be quick.
-	Moved func()
+	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be quick.
+	ServerChanged func()
 }
 
 const leastTokensKept = 24 * time.Hour
@@ -129,7 +129,7 @@ func connect(ctx context.Context, place string, opts Options, d *engine.Dialect,
 // assemble puts the rooms of a store together. Its options are whole.
 func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *Store {
 	db := engine.New(d, engine.Options{
-		Now: opts.Now, Elapsed: opts.Elapsed, Stepped: opts.Stepped, SetBack: opts.SetBack, Moved: opts.Moved,
+		Now: opts.Now, Elapsed: opts.Elapsed, Stepped: opts.Stepped, SetBack: opts.SetBack, ServerChanged: opts.ServerChanged,
 	})
 	var journal calls.Journal
 	if d.Sharing == engine.Exclusive {

@@ -77,7 +77,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		return writes
 	}
 	held = nil
-	var begun [calls]store.Admission
+	var admissions [calls]store.Admission
 	begin := func(key string) func(i int) error {
 		return func(i int) (err error) {
 			r := store.BeginRequest{
@@ -89,12 +89,12 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 			if key != "" {
 				r.Execution.IdempotencyKey = r.Execution.ID
 			}
-			begun[i], err = s.Begin(t.Context(), r)
+			admissions[i], err = s.Begin(t.Context(), r)
 			return err
 		}
 	}
 	settle := func(i int) error {
-		_, err := s.Settle(t.Context(), begun[i], store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err := s.Settle(t.Context(), admissions[i], store.Settlement{State: store.Captured, Outcome: store.Done})
 		return err
 	}
 	const journal, rest = "INSERT INTO journal", ";INSERT INTO accounts;INSERT {whole}INTO ledger"

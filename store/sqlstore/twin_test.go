@@ -152,7 +152,7 @@ func (w *twins) calls() {
 		}
 	}
 	for _, v := range w.on("calls", list...) {
-		if b, begun := v.(store.Admission); begun && b.Replay == nil {
+		if b, started := v.(store.Admission); started && b.Replay == nil {
 			w.open = append(w.open, b)
 		}
 	}

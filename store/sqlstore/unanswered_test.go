@@ -180,12 +180,12 @@ func TestACommitThatIsVisibleLateIsUndone(t *testing.T) {
 		}
 	}
 	s := openOn(t, c.DSN(name), nil)
-	begun, err := s.Begin(t.Context(), paidCall(1))
+	admission, err := s.Begin(t.Context(), paidCall(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	run("CREATE TABLE hidden AS SELECT * FROM executions; DELETE FROM executions")
-	s.Release(begun)
+	s.Release(admission)
 	queue := func() (busy, again bool) {
 		busy, tries := s.Releasing()
 		return busy, tries > 0
@@ -197,7 +197,7 @@ func TestACommitThatIsVisibleLateIsUndone(t *testing.T) {
 	for busy := true; busy; busy, _ = queue() {
 		runtime.Gosched()
 	}
-	if e, err := s.Execution(t.Context(), "s", begun.Execution.ID); err != nil || e.State != store.Released {
+	if e, err := s.Execution(t.Context(), "s", admission.Execution.ID); err != nil || e.State != store.Released {
 		t.Errorf("%s, %v", e.State, err)
 	}
 }

@@ -70,7 +70,7 @@ type Doors struct {
 	a2a    a2a
 	// of the uAgents protocol
 	uagents uagents
-	asked   int // messages
+	sent    int // messages
 }
 
 // New makes the Doors of a service, without any findings.

@@ -37,8 +37,8 @@ type failure struct {
 
 // send sends a message of JSON-RPC and reads the answer. An error is one of the exchange.
 func (d *Doors) send(ctx context.Context, address string, h http.Header, method string, params map[string]any) (reply, error) {
-	d.asked++
-	id := "uimgate-verify-" + strconv.Itoa(d.asked)
+	d.sent++
+	id := "uimgate-verify-" + strconv.Itoa(d.sent)
 	message := map[string]any{"jsonrpc": "2.0", "id": id, "method": method}
 	if params != nil {
 		message["params"] = params

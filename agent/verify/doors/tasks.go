@@ -111,9 +111,9 @@ func (d *Doors) a2aVersion(ctx context.Context) point.Finding {
 
 // sendMessage asks for a call: the body that UIM has for it is the one part of data.
 func (d *Doors) sendMessage(ctx context.Context, c Call) (reply, error) {
-	d.asked++
+	d.sent++
 	return d.operate(ctx, d.bearer(http.Header{}), "SendMessage", map[string]any{"message": map[string]any{
-		"messageId": "uimgate-verify-" + strconv.FormatInt(d.client.Now().UnixNano(), 36) + "-" + strconv.Itoa(d.asked), "role": "ROLE_USER",
+		"messageId": "uimgate-verify-" + strconv.FormatInt(d.client.Now().UnixNano(), 36) + "-" + strconv.Itoa(d.sent), "role": "ROLE_USER",
 		"parts": []any{map[string]any{"data": json.RawMessage(c.Body), "mediaType": "application/json"}},
 	}})
 }

@@ -53,14 +53,14 @@ func (d *Doors) uagentsURL(context.Context) point.Finding {
 
 // uagentsHere asks whether the agent is there, and one that is not.
 func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
-	nobody, err := identity.FromSeed(verifierSeed, 1)
+	absent, err := identity.FromSeed(verifierSeed, 1)
 	if err != nil {
 		return point.Failed(err)
 	}
 	for _, c := range []struct {
 		address identity.Address
 		want    string
-	}{{d.uagents.address, "ready"}, {nobody.Address(), "not-ready"}} {
+	}{{d.uagents.address, "ready"}, {absent.Address(), "not-ready"}} {
 		a, err := d.client.Ask(ctx, http.MethodHead, d.uagents.url, http.Header{uagentsAddress: {string(c.address)}}, nil)
 		switch {
 		case err != nil:
@@ -127,11 +127,11 @@ func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	if err != nil {
 		return point.Wrong.Because("the answer holds no message")
 	}
-	told, err := strictjson.DecodeObject(text)
+	got, err := strictjson.DecodeObject(text)
 	if err != nil {
 		return point.Wrong.Because("the message of the answer is not a JSON object")
 	}
-	if digest, err := pat.PolicyDigest([]byte(told.Text("document"))); err != nil || digest != told.Text("digest") {
+	if digest, err := pat.PolicyDigest([]byte(got.Text("document"))); err != nil || digest != got.Text("digest") {
 		return point.Wrong.Because("the digest of UIMPolicy is not that of its document")
 	}
 	return point.Pass

@@ -43,16 +43,16 @@ func TestAnAgentInPython(t *testing.T) {
 		if err := c.Run(); err != nil {
 			t.Fatalf("%s: %v\n%s", args[0], err, problems.Bytes())
 		}
-		var told answer
-		if err := json.Unmarshal(out.Bytes(), &told); err != nil {
+		var reply answer
+		if err := json.Unmarshal(out.Bytes(), &reply); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(told.Address, "fetch1") {
-			t.Errorf("%s: %s", args[0], told.Address)
+		if !strings.HasPrefix(reply.Address, "fetch1") {
+			t.Errorf("%s: %s", args[0], reply.Address)
 		}
-		told.Address = ""
+		reply.Address = ""
 		want := answer{Protocol: "fetchai/default:1.0.0", Said: []bool{true, true}, Text: "Unsupported protocol."}
-		if diff := cmp.Diff(want, told); diff != "" {
+		if diff := cmp.Diff(want, reply); diff != "" {
 			t.Errorf("%s: %s", args[0], diff)
 		}
 	}

@@ -35,7 +35,7 @@ func listening(t *testing.T, l runtime.Limits) all {
 	t.Helper()
 	plain, err1 := tcp.Listen(t.Context(), ":0", tcp.Bounds{})
 	secure, err2 := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, time.Now)
-	asked, err3 := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, time.Now)
+	request, err3 := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, time.Now)
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func listening(t *testing.T, l runtime.Limits) all {
 			t.Fatal(err)
 		}
 	}
-	return all{aeatest.Serve(t, l, plain, secure, asked, stub.New(directory)), plain, secure, asked, directory}
+	return all{aeatest.Serve(t, l, plain, secure, request, stub.New(directory)), plain, secure, request, directory}
 }
 
 func (a all) byDelegate(t *testing.T, number int) *aeatest.Peer {
@@ -73,11 +73,11 @@ func TestAnswersLeaveByTheConnectionTheyCameBy(t *testing.T) {
 	secure := a.byDelegate(t, 7)
 	plain := aeatest.TCP(t, a.tcp.Address(), secure.Address)
 	for i := range 3 {
-		if said := secure.Ask(t, "secure"); said != "secure" {
-			t.Error(said)
+		if text := secure.Ask(t, "secure"); text != "secure" {
+			t.Error(text)
 		}
-		if said := plain.Ask(t, "plain"); said != "plain" {
-			t.Error(said)
+		if text := plain.Ask(t, "plain"); text != "plain" {
+			t.Error(text)
 		}
 		begin := func(by *aeatest.Peer) {
 			t.Helper()
@@ -166,11 +166,11 @@ func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose tim
 		<-wrote
 	}
 	secure := a.byDelegate(t, 7)
-	asked := aeatest.Mailbox(t, a.mailbox.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
+	request := aeatest.Mailbox(t, a.mailbox.Address(), aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
 	for range 3 {
-		for _, p := range []*aeatest.Peer{secure, asked} {
-			if said := p.Ask(t, "hello"); said != "hello" {
-				t.Error(said)
+		for _, p := range []*aeatest.Peer{secure, request} {
+			if text := p.Ask(t, "hello"); text != "hello" {
+				t.Error(text)
 			}
 		}
 	}

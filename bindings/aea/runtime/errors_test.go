@@ -69,7 +69,7 @@ func TestWhatCannotBeHandled(t *testing.T) {
 			if row.code >= 0 {
 				e := l.sent(t, "me")
 				m, _ := wire.DecodeMessage(e.Message)
-				d := said(t, e)
+				d := defaultMessage(t, e)
 				if d.Performative != protocol.DefaultError || d.Code != row.code || m.StarterRef != "" || m.ID != 1 {
 					t.Errorf("%+v, %+v", d, m)
 				}
@@ -78,7 +78,7 @@ func TestWhatCannotBeHandled(t *testing.T) {
 				}
 			}
 			l.put(t, message(t, "me", "last", 1, 0, defaultSpec, text("last")))
-			if d := said(t, l.sent(t, "me")); string(d.Bytes) != "last" {
+			if d := defaultMessage(t, l.sent(t, "me")); string(d.Bytes) != "last" {
 				t.Errorf("answered: %+v", d)
 			}
 			if s := r.Status(); s.Unserved != row.unserved || s.Errors.Answered > 1 {
@@ -99,16 +99,16 @@ func TestErrorsAreNotSentWithoutEnd(t *testing.T) {
 		l.put(t, unknown)
 	}
 	for range 10 {
-		if d := said(t, l.sent(t, "flood")); d.Code != protocol.CodeUnsupportedProtocol {
+		if d := defaultMessage(t, l.sent(t, "flood")); d.Code != protocol.CodeUnsupportedProtocol {
 			t.Errorf("%+v", d)
 		}
 	}
 	l.put(t, wire.Envelope{To: self, Sender: "other", Protocol: defaultSpec})
-	if d := said(t, l.sent(t, "other")); d.Code != protocol.CodeUndecodable {
+	if d := defaultMessage(t, l.sent(t, "other")); d.Code != protocol.CodeUndecodable {
 		t.Errorf("%+v", d)
 	}
 	l.put(t, message(t, "flood", "a1", 1, 0, defaultSpec, text("still served")))
-	if d := said(t, l.sent(t, "flood")); string(d.Bytes) != "still served" {
+	if d := defaultMessage(t, l.sent(t, "flood")); string(d.Bytes) != "still served" {
 		t.Errorf("%+v", d)
 	}
 	if s := r.Status().Errors; s.UnsupportedProtocol != 50 || s.Undecodable != 1 || s.Answered != 11 {
@@ -137,7 +137,7 @@ func TestErrorOfASkill(t *testing.T) {
 			t.Errorf("error %d: sent %v", i+1, was)
 		}
 	}
-	if d := said(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidMessage || d.Text != "not JSON" {
+	if d := defaultMessage(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidMessage || d.Text != "not JSON" {
 		t.Errorf("%+v", d)
 	}
 }

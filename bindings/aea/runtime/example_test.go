@@ -18,11 +18,11 @@ func Example() {
 	err := r.Resources().Add(runtime.Skill{
 		ID: wire.PublicID{Author: "example", Name: "clock", Version: "1.0.0"},
 		Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
-			asked, _ := m.Content.(protocol.DefaultMessage)
+			query, _ := m.Content.(protocol.DefaultMessage)
 			switch {
-			case asked.Performative != protocol.DefaultBytes: // an end or an error, which nobody answers
+			case query.Performative != protocol.DefaultBytes: // an end or an error, which nobody answers
 				return nil
-			case string(asked.Bytes) != "what time is it?":
+			case string(query.Bytes) != "what time is it?":
 				return protocol.ErrMessage // which the sender is told
 			}
 			return m.Reply(protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte("noon")})

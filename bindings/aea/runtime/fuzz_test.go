@@ -30,7 +30,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	l := newLine("first")
 	running(f, runtime.Options{}, []runtime.Skill{s}, l)
-	var asked int
+	var requests int
 	f.Fuzz(func(t *testing.T, data []byte) {
 		e, err := wire.DecodeEnvelope(data)
 		if err != nil {
@@ -38,9 +38,9 @@ func FuzzReceive(f *testing.F) {
 		}
 		e.To, e.Sender = self, "somebody"
 		l.put(t, e)
-		asked++
-		l.put(t, message(t, "asks", fmt.Sprint(asked), 1, 0, defaultSpec, text("hello")))
-		if d := said(t, l.sent(t, "asks")); string(d.Bytes) != "hello" {
+		requests++
+		l.put(t, message(t, "asks", fmt.Sprint(requests), 1, 0, defaultSpec, text("hello")))
+		if d := defaultMessage(t, l.sent(t, "asks")); string(d.Bytes) != "hello" {
 			t.Errorf("%+v", d)
 		}
 		for { // nobody else takes it

@@ -26,7 +26,7 @@ type InBox struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	senders map[string]*sender
-	turns   list.List // of *sender with envelopes that wait, the next one first
+	waiting list.List // of *sender with envelopes that wait, the next one first
 	working map[wire.PublicID]int
 	counts  InBoxStatus
 	shut    bool
@@ -95,7 +95,7 @@ func (b *InBox) put(ctx context.Context, e Envelope) error {
 	s.waiting = append(s.waiting, w)
 	b.counts.Waiting++
 	if s.turn == nil {
-		s.turn = b.turns.PushBack(s)
+		s.turn = b.waiting.PushBack(s)
 	}
 	b.changed.Signal()
 	return nil
@@ -169,7 +169,7 @@ func (b *InBox) take() (e Envelope, done func(), ok bool) {
 // next returns the envelope that may be worked on now, by its sender and its place there.
 func (b *InBox) next() (*sender, int) {
 	free := b.workers - b.counts.Working
-	for turn := b.turns.Front(); turn != nil; turn = turn.Next() {
+	for turn := b.waiting.Front(); turn != nil; turn = turn.Next() {
 		s, _ := turn.Value.(*sender)
 		if s.working >= free {
 			continue
@@ -193,9 +193,9 @@ func (b *InBox) begin(s *sender, at int) {
 	b.counts.Working++
 	b.counts.Taken++
 	if len(s.waiting) > 0 {
-		b.turns.MoveToBack(s.turn)
+		b.waiting.MoveToBack(s.turn)
 	} else {
-		b.turns.Remove(s.turn)
+		b.waiting.Remove(s.turn)
 		s.turn = nil
 	}
 }
@@ -236,14 +236,14 @@ func (b *InBox) stopped() bool {
 func (b *InBox) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for turn := b.turns.Front(); turn != nil; turn = b.turns.Front() {
+	for turn := b.waiting.Front(); turn != nil; turn = b.waiting.Front() {
 		s, _ := turn.Value.(*sender)
 		for _, w := range s.waiting {
 			b.counts.Dropped++
 			b.leave(s, w.envelope)
 		}
 		b.counts.Waiting -= len(s.waiting)
-		b.turns.Remove(turn)
+		b.waiting.Remove(turn)
 		s.waiting, s.turn = nil, nil
 	}
 	b.changed.Broadcast()

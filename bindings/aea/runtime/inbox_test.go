@@ -18,10 +18,10 @@ import (
 )
 
 // slow is a skill whose handlers of default wait until they are let go, and whose handler of http answers at once.
-func slow(begun chan<- string, let <-chan struct{}) runtime.Skill {
+func slow(started chan<- string, let <-chan struct{}) runtime.Skill {
 	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{
 		{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
-			begun <- m.Sender
+			started <- m.Sender
 			<-let
 			return m.Reply(text("at last"))
 		}},
@@ -39,17 +39,17 @@ func request(t *testing.T, from, ref string) wire.Envelope {
 // TestOneHurtsNobodyElse has a handler, and then a sender, take as much as they can: others are served.
 func TestOneHurtsNobodyElse(t *testing.T) {
 	t.Parallel()
-	begun, let := make(chan string, 100), make(chan struct{})
+	started, let := make(chan string, 100), make(chan struct{})
 	l := newLine("first")
 	few := limits()
 	few.Workers = 4
-	r := running(t, runtime.Options{Limits: few}, []runtime.Skill{slow(begun, let)}, l)
+	r := running(t, runtime.Options{Limits: few}, []runtime.Skill{slow(started, let)}, l)
 	defer close(let)
 	for i := range 10 { // one handler, from ten senders
 		l.put(t, message(t, "sender"+strconv.Itoa(i), "r", 1, 0, defaultSpec, text("x")))
 	}
-	<-begun
-	<-begun
+	<-started
+	<-started
 	for i := range 3 {
 		l.put(t, request(t, "other", strconv.Itoa(i)))
 		l.sent(t, "other")
@@ -58,8 +58,8 @@ func TestOneHurtsNobodyElse(t *testing.T) {
 		l.put(t, request(t, "sender0", strconv.Itoa(i)))
 		l.sent(t, "sender0")
 	}
-	if s := r.Status().InBox; s.Working != 2 || s.Waiting != 8 || len(begun) != 0 {
-		t.Errorf("%+v, %d begun", s, len(begun))
+	if s := r.Status().InBox; s.Working != 2 || s.Waiting != 8 || len(started) != 0 {
+		t.Errorf("%+v, %d begun", s, len(started))
 	}
 }
 
@@ -100,9 +100,9 @@ func TestDialoguesGoInOrder(t *testing.T) {
 func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		begun, let := make(chan string, 100), make(chan struct{})
+		started, let := make(chan string, 100), make(chan struct{})
 		l := newLine("first")
-		r := running(t, runtime.Options{}, []runtime.Skill{slow(begun, let)}, l)
+		r := running(t, runtime.Options{}, []runtime.Skill{slow(started, let)}, l)
 		for i := range 64 {
 			l.put(t, message(t, "flood", strconv.Itoa(i), 1, 0, defaultSpec, text("x")))
 		}
@@ -132,10 +132,10 @@ func TestALittleMemory(t *testing.T) { // beside no other test, whose memory it 
 	for agents, limit := range map[int]int64{0: 96 << 20, 8: 768 << 20} {
 		debug.SetMemoryLimit(limit)
 		synctest.Test(t, func(t *testing.T) {
-			begun, let := make(chan string, 10), make(chan struct{})
+			started, let := make(chan string, 10), make(chan struct{})
 			defer close(let)
 			l := newLine("first")
-			running(t, runtime.Options{Agents: agents}, []runtime.Skill{slow(begun, let)}, l)
+			running(t, runtime.Options{Agents: agents}, []runtime.Skill{slow(started, let)}, l)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for i := range 3 {

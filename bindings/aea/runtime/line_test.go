@@ -139,8 +139,8 @@ func text(s string) protocol.DefaultMessage {
 	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
 }
 
-// said reads a message of the protocol default.
-func said(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
+// defaultMessage reads a message of the protocol default.
+func defaultMessage(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
 	tb.Helper()
 	m, err := wire.DecodeMessage(e.Message)
 	if err != nil {

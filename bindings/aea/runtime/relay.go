@@ -77,12 +77,12 @@ func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	if mayBeFinal(of) {
 		return
 	}
-	said := protocol.DefaultMessage{Performative: protocol.DefaultError, Code: protocol.CodeInvalidDialogue, Text: text}
+	message := protocol.DefaultMessage{Performative: protocol.DefaultError, Code: protocol.CodeInvalidDialogue, Text: text}
 	if m, err := wire.DecodeMessage(e.Message); err == nil {
-		said.Data = map[string][]byte{"dialogue": []byte(m.StarterRef)}
+		message.Data = map[string][]byte{"dialogue": []byte(m.StarterRef)}
 	}
 	of.To = r.m.address
-	r.tell(of, wire.Message{ID: 1, Content: said.Encode()})
+	r.tell(of, wire.Message{ID: 1, Content: message.Encode()})
 }
 
 // status returns the counts; nil: no connection relays.

@@ -53,15 +53,15 @@ func relaying(t *testing.T, l runtime.Limits, proven [2]*line, other *line) *run
 	return r
 }
 
-func between(t *testing.T, from, to, ref, said string) wire.Envelope {
+func between(t *testing.T, from, to, ref, output string) wire.Envelope {
 	t.Helper()
-	e := message(t, from, ref, 1, 0, defaultSpec, text(said))
+	e := message(t, from, ref, 1, 0, defaultSpec, text(output))
 	e.To = to
 	return e
 }
 
-// told returns the error that came to an agent.
-func told(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
+// decodeDefault returns the error that came to an agent.
+func decodeDefault(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
 	t.Helper()
 	m, err := wire.DecodeMessage(e.Message)
 	if err != nil {
@@ -179,7 +179,7 @@ func TestARelayedMessageThatFindsNoRoom(t *testing.T) {
 		}
 		line.put(t, between(t, "ann", "bob", fmt.Sprintf("a%d", n), large))
 	}
-	if d := told(t, line.sent(t, "ann")); d.Code != protocol.CodeInvalidDialogue || len(d.Data["dialogue"]) == 0 {
+	if d := decodeDefault(t, line.sent(t, "ann")); d.Code != protocol.CodeInvalidDialogue || len(d.Data["dialogue"]) == 0 {
 		t.Errorf("%+v", d)
 	}
 	fault := between(t, "ann", "bob", "f1", "")
@@ -241,7 +241,7 @@ func TestASenderIsRelayedOnlySoOften(t *testing.T) {
 		if s := r.Status(); s.Relay.Relayed != 60 || s.Relay.Held != 40 || s.Errors.Answered != uint64(l.Errors.Max) {
 			t.Errorf("%+v %+v", s.Relay, s.Errors)
 		}
-		told(t, line.sent(t, "ann"))
+		decodeDefault(t, line.sent(t, "ann"))
 		line.put(t, between(t, "cid", "bob", "c1", "hello"))
 		time.Sleep(10 * time.Second) // of the clock of this test alone
 		line.put(t, between(t, "ann", "bob", "a1", "hello"))

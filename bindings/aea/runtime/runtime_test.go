@@ -21,11 +21,11 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, l)
-	asked := 0
+	requests := 0
 	answered := func() bool {
-		asked++
-		l.put(t, message(t, "me", strings.Repeat("r", asked), 1, 0, defaultSpec, text("hello")))
-		d := said(t, l.sent(t, "me"))
+		requests++
+		l.put(t, message(t, "me", strings.Repeat("r", requests), 1, 0, defaultSpec, text("hello")))
+		d := defaultMessage(t, l.sent(t, "me"))
 		if d.Performative == protocol.DefaultError && d.Code != protocol.CodeUnsupportedSkill {
 			t.Errorf("%+v", d)
 		}
@@ -151,16 +151,16 @@ func TestTasksAreBounded(t *testing.T) {
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		begun, let := make(chan string, 100), make(chan struct{})
+		started, let := make(chan string, 100), make(chan struct{})
 		l := newLine("first")
 		r := runtime.New(self, runtime.Options{Now: time.Now})
-		if err := errors.Join(r.Resources().Add(slow(begun, let)), r.Connect(l, runtime.ConnectionOptions{})); err != nil {
+		if err := errors.Join(r.Resources().Add(slow(started, let)), r.Connect(l, runtime.ConnectionOptions{})); err != nil {
 			t.Fatal(err)
 		}
 		stop := start(t, r)
 		<-l.ready
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
-		<-begun
+		<-started
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x"))) // again: it waits for the end of the first one
 		stopped := make(chan struct{})
 		go func() { stop(); close(stopped) }()
@@ -170,7 +170,7 @@ func TestStopping(t *testing.T) {
 		}
 		close(let)
 		for range 2 {
-			if d := said(t, l.sent(t, "me")); string(d.Bytes) != "at last" {
+			if d := defaultMessage(t, l.sent(t, "me")); string(d.Bytes) != "at last" {
 				t.Errorf("%+v", d)
 			}
 		}
@@ -186,10 +186,10 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLine("first")
-		begun := make(chan struct{})
+		started := make(chan struct{})
 		r := runtime.New(self, runtime.Options{Now: time.Now})
 		obeys := runtime.Handler{Protocol: &protocol.Default, Handle: func(ctx context.Context, m runtime.Message) error {
-			close(begun)
+			close(started)
 			<-ctx.Done()
 			return m.Reply(text("too late"))
 		}}
@@ -200,7 +200,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 		stop := start(t, r)
 		<-l.ready
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
-		<-begun
+		<-started
 		l.put(t, message(t, "me", "r", 2, 1, defaultSpec, text("x")))
 		began := time.Now()
 		stop()

@@ -146,7 +146,7 @@ func TestACallIsAnsweredWithItsChargeAndLimits(t *testing.T) {
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
 	token := a.Agrees(t, gatetest.Ordering)
-	asked := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "accept": "application/uim+json", "pat": %q}`,
+	request := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "accept": "application/uim+json", "pat": %q}`,
 		gatetest.Ordering, token)
 	var answer struct {
 		Status string
@@ -156,13 +156,13 @@ func TestACallIsAnsweredWithItsChargeAndLimits(t *testing.T) {
 			RateLimit struct{ Remaining *int } `json:"rate_limit"`
 		}
 	}
-	text := a.Calls(t, asked)
+	text := a.Calls(t, request)
 	s.Must(json.Unmarshal([]byte(text), &answer))
 	if answer.Status != "success" || answer.Data["ok"] != true || answer.Meta.Charge.State != "captured" || answer.Meta.Charge.ID == "" ||
 		answer.Meta.RateLimit.Remaining == nil {
 		t.Error(text)
 	}
-	if text := a.Calls(t, strings.Replace(asked, "uim+json", "xml", 1)); refusal(text) != "MALFORMED_REQUEST" {
+	if text := a.Calls(t, strings.Replace(request, "uim+json", "xml", 1)); refusal(text) != "MALFORMED_REQUEST" {
 		t.Error(text)
 	}
 }

@@ -29,12 +29,12 @@ const headerIdempotencyKey = "Idempotency-Key"
 
 // request answers a message of http as the API answers such a request. Scheme and host of its URL have no part in it.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
-	asked, ok := m.Content.(protocol.HTTPMessage)
-	if !ok || asked.Performative != protocol.HTTPRequest {
+	query, ok := m.Content.(protocol.HTTPMessage)
+	if !ok || query.Performative != protocol.HTTPRequest {
 		return nil
 	}
 	answer := &response{header: http.Header{}}
-	target, err := url.Parse(asked.URL)
+	target, err := url.Parse(query.URL)
 	switch {
 	case err != nil || target.Opaque != "":
 		err = reason.MalformedRequest.Refusal("The url of the request cannot be read.")
@@ -44,11 +44,11 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	if err != nil {
 		s.refuse(answer, refusal.For(err), "")
 	} else {
-		s.serve(ctx, m, answer, target, &asked)
+		s.serve(ctx, m, answer, target, &query)
 	}
 	return s.reply(m, answer, func() protocol.Content {
 		return protocol.HTTPMessage{
-			Performative: protocol.HTTPResponse, Version: asked.Version, Status: answer.status, StatusText: http.StatusText(answer.status),
+			Performative: protocol.HTTPResponse, Version: query.Version, Status: answer.status, StatusText: http.StatusText(answer.status),
 			Header: answer.header, Body: answer.body.Bytes(),
 		}
 	})
@@ -56,15 +56,15 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 
 // call answers a message of default, whose bytes are a call, with the output of the intent, or the error as every door has it.
 func (s *Skill) call(ctx context.Context, m runtime.Message) error {
-	said, ok := m.Content.(protocol.DefaultMessage)
-	if !ok || said.Performative != protocol.DefaultBytes {
+	message, ok := m.Content.(protocol.DefaultMessage)
+	if !ok || message.Performative != protocol.DefaultBytes {
 		return nil
 	}
 	answer := &response{header: http.Header{}}
-	if of := s.Serving(); of != nil && int64(len(said.Bytes)) > of.MaxBody {
+	if of := s.Serving(); of != nil && int64(len(message.Bytes)) > of.MaxBody {
 		s.refuse(answer, reason.BodyTooLarge.Refusal(""), "")
 	} else {
-		c, draft, err := s.readCall(ctx, said.Bytes)
+		c, draft, err := s.readCall(ctx, message.Bytes)
 		switch {
 		case errors.Is(err, protocol.ErrMessage):
 			return err
@@ -141,15 +141,15 @@ func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft b
 
 // serve has the API answer a request of the sender of a message. One without an idempotency key has that of the message, so that
 // one which comes again gets the kept answer, and is not done again.
-func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, asked *protocol.HTTPMessage) {
+func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, request *protocol.HTTPMessage) {
 	origin := s.origin(m)
-	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(asked.Method), "/", bytes.NewReader(asked.Body))
+	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(request.Method), "/", bytes.NewReader(request.Body))
 	if err != nil {
 		s.refuse(answer, reason.MethodNotAllowed.Refusal(""), "")
 		return
 	}
 	r.URL = &url.URL{Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}
-	if r.Header = asked.Header.Clone(); r.Header == nil {
+	if r.Header = request.Header.Clone(); r.Header == nil {
 		r.Header = http.Header{}
 	}
 	if _, sent := r.Header[headerIdempotencyKey]; !sent && r.Method == http.MethodPost {

@@ -20,18 +20,18 @@ import (
 type turn struct {
 	*Skill
 	runtime.Message
-	of   *service.Service
-	said protocol.FIPAMessage
+	of      *service.Service
+	message protocol.FIPAMessage
 }
 
 // negotiate answers a message of fipa, in which the service is the seller. A refusal ends the negotiation, and an error of the protocol
 // default has the reason.
 func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
-	said, ok := m.Content.(protocol.FIPAMessage)
+	message, ok := m.Content.(protocol.FIPAMessage)
 	if !ok || m.Dialogue == nil {
 		return nil
 	}
-	t := &turn{s, m, s.Serving(), said}
+	t := &turn{s, m, s.Serving(), message}
 	if t.of == nil {
 		return t.refuse(reason.UnknownHost.Refusal(""))
 	}
@@ -47,7 +47,7 @@ func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 
 // answer is what a message is answered with; none: without performative.
 func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
-	switch t.said.Performative {
+	switch t.message.Performative {
 	case protocol.FIPACFP:
 		return t.called(ctx)
 	case protocol.FIPAPropose:
@@ -61,7 +61,7 @@ func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	case protocol.FIPAMatchAcceptWInform:
 		return t.agreed(ctx, protocol.FIPAInform)
 	case protocol.FIPAInform:
-		if old, renews := t.said.Info["renew"]; renews {
+		if old, renews := t.message.Info["renew"]; renews {
 			return t.renewed(ctx, old)
 		}
 		return t.agreed(ctx, protocol.FIPAInform)
@@ -76,7 +76,7 @@ func (t *turn) refuse(f *reason.Refusal) error {
 	t.offers.end(t.Dialogue.Label())
 	var err error
 	for _, p := range []protocol.Performative{protocol.FIPADecline, protocol.FIPAEnd} {
-		if protocol.FIPA.Rules.Answers(p, t.said.Performative) {
+		if protocol.FIPA.Rules.Answers(p, t.message.Performative) {
 			err = t.Reply(protocol.FIPAMessage{Performative: p})
 			break
 		}
@@ -103,7 +103,7 @@ func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 	if err := t.admitted(); err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	in, terms, err := match(ctx, t.of, t.Sender, t.said.Query)
+	in, terms, err := match(ctx, t.of, t.Sender, t.message.Query)
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
@@ -118,9 +118,9 @@ func (t *turn) offered(intent string, terms service.Estimate, rounds int) protoc
 
 // admitted bounds how often an agent is made an offer.
 func (t *turn) admitted() error {
-	if !t.asked.Admit(t.Sender, t.Now()) {
+	if !t.byAgent.Admit(t.Sender, t.Now()) {
 		t.Shed(reason.ShedRequestsAddress)
-		return reason.TooManyConnections.Refusal("Too many calls for proposals from this agent.").After(t.asked.Wait()).
+		return reason.TooManyConnections.Refusal("Too many calls for proposals from this agent.").After(t.byAgent.Wait()).
 			ShedFor(reason.ShedRequestsAddress)
 	}
 	return nil
@@ -140,7 +140,7 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	switch {
 	case err != nil:
 		return protocol.FIPAMessage{}, err
-	case satisfies(t.said.Proposal, propose(t.of, o, terms)):
+	case satisfies(t.message.Proposal, propose(t.of, o, terms)):
 		return protocol.FIPAMessage{Performative: protocol.FIPAAccept}, nil
 	case o.rounds >= maxRounds:
 		return protocol.FIPAMessage{}, reason.PolicyViolation.Refusal("The terms of the policy do not change by counter-offers.")
@@ -195,12 +195,12 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 		}}, nil
 	}
 	t.offers.use(t.Dialogue.Label())
-	return t.tells(by, issued), nil
+	return t.withPAT(by, issued), nil
 }
 
 // acceptance reads what was signed. The key is judged where the agreement is made.
 func (t *turn) acceptance() (pat.IssueRequest, error) {
-	info := t.said.Info
+	info := t.message.Info
 	o, err := t.open()
 	switch {
 	case err != nil:
@@ -221,11 +221,11 @@ func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, e
 	if err != nil {
 		return protocol.FIPAMessage{}, err
 	}
-	return t.tells(protocol.FIPAInform, issued), nil
+	return t.withPAT(protocol.FIPAInform, issued), nil
 }
 
-// tells is a message with a PAT.
-func (t *turn) tells(by protocol.Performative, issued pat.Issuance) protocol.FIPAMessage {
+// withPAT is a message with a PAT.
+func (t *turn) withPAT(by protocol.Performative, issued pat.Issuance) protocol.FIPAMessage {
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),
 		"agreement_id": string(issued.AgreementID), "execute_url": t.of.At("/api/intents/execute"),

@@ -51,9 +51,9 @@ type Config struct {
 // A Skill answers the agents of one service. It is safe for concurrent use.
 type Skill struct {
 	Config
-	offers *offers
-	asked  *ratelimit.Set // by sender, of calls for proposals and counter-offers
-	agrees *ratelimit.Set // of agreements, of all senders: names of agents cost nothing
+	offers  *offers
+	byAgent *ratelimit.Set // by sender, of calls for proposals and counter-offers
+	agrees  *ratelimit.Set // of agreements, of all senders: names of agents cost nothing
 }
 
 // proposals bounds how often one agent is made a proposal: each has the policy evaluated.
@@ -64,12 +64,12 @@ var agreements = limit.Rate{Max: 20, Period: limit.Second}
 
 // New makes a Skill.
 func New(c Config) *Skill {
-	return &Skill{Config: c, offers: newOffers(c.Now), asked: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
+	return &Skill{Config: c, offers: newOffers(c.Now), byAgent: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
 }
 
 // Close ends what the skill does by itself. It answers nothing any more.
 func (s *Skill) Close() {
-	s.asked.Close()
+	s.byAgent.Close()
 	s.agrees.Close()
 }
 

@@ -179,7 +179,7 @@ func TestWhatIsWrittenDown(t *testing.T) {
 	a := s.agent(identity.Fetchai)
 	token := a.Agrees(t, gatetest.Searching)
 	a.Calls(t, call(token))
-	told := 0
+	reported := 0
 	for _, line := range s.Logs.All() {
 		fields, err := json.Marshal(line.ContextMap())
 		s.Must(err)
@@ -188,10 +188,10 @@ func TestWhatIsWrittenDown(t *testing.T) {
 			t.Error("a PAT in the log")
 		}
 		if line.ContextMap()["door"] == "aea" && line.ContextMap()["agent"] == a.Address() {
-			told++
+			reported++
 		}
 	}
-	if told != 2 {
-		t.Errorf("%d lines of the agent", told)
+	if reported != 2 {
+		t.Errorf("%d lines of the agent", reported)
 	}
 }

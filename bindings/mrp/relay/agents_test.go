@@ -170,7 +170,7 @@ func TestDiscoverInPages(t *testing.T) {
 func many(o *relay.Options) {
 	o.Limits.Sends, o.Limits.Polls, o.Limits.Others = 100_000, 100_000, 100_000
 	o.Limits.Newcomers.Max, o.Limits.Newcomers.Period = 100_000, "hour"
-	o.Limits.Strangers.Max, o.Limits.Strangers.Period = 1_000_000, "minute"
+	o.Limits.UnknownSenders.Max, o.Limits.UnknownSenders.Period = 1_000_000, "minute"
 }
 
 func TestAccess(t *testing.T) {

@@ -26,7 +26,7 @@ func (h *host) fill(a, b *agent, thread string, messages int) {
 					Message: mail.Message{
 						ID: wire.NewMessageID(h.now()), Sender: a.key(), Recipient: b.key(), ContentType: "text/plain", Body: []byte(`"x"`), ThreadID: thread,
 					},
-					Lifetime: time.Hour, Waiting: 1 << 40, Stranger: 1 << 40, All: 1 << 40, Bytes: 1 << 40,
+					Lifetime: time.Hour, Waiting: 1 << 40, Unknown: 1 << 40, All: 1 << 40, Bytes: 1 << 40,
 				})
 				if err != nil {
 					h.Error(err)

@@ -55,7 +55,7 @@ func TestWebhooksThatHang(t *testing.T) {
 	k := newHook(t, http.StatusOK)
 	h.wants(http.StatusOK, "", k.set(b))
 	a.send(b, `1`)
-	h.waitFor(k.came)
+	h.waitFor(k.received)
 }
 
 // A webhook that has said 200 has the message, and what else it says is not waited for.

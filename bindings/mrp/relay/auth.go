@@ -43,8 +43,8 @@ func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 			r.notAllowed(w, slices.Collect(maps.Keys(methods)))
 			return
 		}
-		if client := r.options.Client(req); !r.strange.Admit(client, r.now()) {
-			r.crowded(w)
+		if client := r.options.Client(req); !r.unknownSenders.Admit(client, r.now()) {
+			r.tooManyFrom(w)
 			return
 		}
 		share := r.budget.Open()
@@ -118,9 +118,9 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) 
 		_ = connection.SetReadDeadline(time.Time{})
 		return c.file.sum, nil
 	}
-	coming := r.crowd.join(share, func() error { return connection.SetReadDeadline(time.Unix(1, 0)) })
-	raw, err := io.ReadAll(membudget.NewReader(body, func(n int64) error { return r.crowd.take(coming, n) }))
-	r.crowd.leave(coming, err == nil)
+	coming := r.bodies.join(share, func() error { return connection.SetReadDeadline(time.Unix(1, 0)) })
+	raw, err := io.ReadAll(membudget.NewReader(body, func(n int64) error { return r.bodies.take(coming, n) }))
+	r.bodies.leave(coming, err == nil)
 	switch {
 	case errors.Is(err, membudget.ErrExhausted):
 		return wire.Digest{}, unavailable("the relay has no memory left for this: try again in some seconds")
@@ -161,7 +161,7 @@ func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Age
 		return mail.Agent{}, refused
 	}
 	agent, isNew, err := r.store.Admit(ctx, r.guard(a), touch)
-	r.came(a.Key, client, counted, isNew, err)
+	r.received(a.Key, client, counted, isNew, err)
 	return agent, r.refusal(err, wire.AgentNotFound)
 }
 
@@ -185,8 +185,8 @@ func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted
 	return counted, nil
 }
 
-// came records the result of a signature whose agent comes has counted; it counts a new agent even if its request is refused.
-func (r *Relay) came(key wire.Key, client string, counted, isNew bool, err error) {
+// received records the result of a signature whose agent comes has counted; it counts a new agent even if its request is refused.
+func (r *Relay) received(key wire.Key, client string, counted, isNew bool, err error) {
 	if err == nil || isNew {
 		r.rates.meet(key, true)
 	}

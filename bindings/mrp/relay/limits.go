@@ -31,14 +31,14 @@ type Limits struct {
 	AnswersEach int64 // to one address
 
 	Waiting  int64 // messages that wait for one agent
-	Stranger int64 // messages that wait for a key that has never come
+	Unknown  int64 // messages that wait for a key that has never come
 	Messages int64 // kept in all
 	Bytes    int64 // of their bodies, in all
 
 	AllSockets int // of all agents at once
 
-	// Strangers is how often one address may ask before it is known who does; Newcomers how many agents it may make.
-	Strangers, Newcomers limit.Rate
+	// UnknownSenders is how often one address may ask before it is known who does; Newcomers how many agents it may make.
+	UnknownSenders, Newcomers limit.Rate
 }
 
 // DefaultLimits are those of a relay whose operator sets none.
@@ -47,8 +47,8 @@ func DefaultLimits() Limits {
 		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4, Frames: 3_000,
 		Blob: wire.MaxBlob, Blobs: 100, BlobBytes: 1 << 30, AllBlobs: 10 << 30, Intake: 4 << 30, IntakeEach: 512 << 20,
 		Answers: 128 << 20, AnswersEach: 32 << 20,
-		Waiting: 10_000, Stranger: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
-		Strangers: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
+		Waiting: 10_000, Unknown: 1_000, Messages: 20_000_000, Bytes: 20 << 30, AllSockets: 10_000,
+		UnknownSenders: limit.Rate{Max: 3_000, Period: "minute"}, Newcomers: limit.Rate{Max: 60, Period: "hour"},
 	}
 }
 
@@ -59,10 +59,10 @@ func (l Limits) orDefault() Limits {
 		Sockets: cmp.Or(l.Sockets, d.Sockets), Waiters: cmp.Or(l.Waiters, d.Waiters),
 		Frames: cmp.Or(l.Frames, d.Frames),
 		Blob:   cmp.Or(l.Blob, d.Blob), Blobs: cmp.Or(l.Blobs, d.Blobs), BlobBytes: cmp.Or(l.BlobBytes, d.BlobBytes),
-		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Stranger: cmp.Or(l.Stranger, d.Stranger),
+		AllBlobs: cmp.Or(l.AllBlobs, d.AllBlobs), Waiting: cmp.Or(l.Waiting, d.Waiting), Unknown: cmp.Or(l.Unknown, d.Unknown),
 		Intake: cmp.Or(l.Intake, d.Intake), IntakeEach: cmp.Or(l.IntakeEach, d.IntakeEach),
 		Answers: cmp.Or(l.Answers, d.Answers), AnswersEach: cmp.Or(l.AnswersEach, d.AnswersEach),
 		Messages: cmp.Or(l.Messages, d.Messages), Bytes: cmp.Or(l.Bytes, d.Bytes), AllSockets: cmp.Or(l.AllSockets, d.AllSockets),
-		Strangers: cmp.Or(l.Strangers, d.Strangers), Newcomers: cmp.Or(l.Newcomers, d.Newcomers),
+		UnknownSenders: cmp.Or(l.UnknownSenders, d.UnknownSenders), Newcomers: cmp.Or(l.Newcomers, d.Newcomers),
 	}
 }

@@ -44,7 +44,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	}
 	sending := mail.NewMessage{
 		IdempotencyKey: s.IdempotencyKey, Lifetime: time.Duration(s.ExpiresIn) * time.Second,
-		Waiting: r.limits.Waiting, Stranger: r.limits.Stranger, All: r.limits.Messages, Bytes: r.limits.Bytes,
+		Waiting: r.limits.Waiting, Unknown: r.limits.Unknown, All: r.limits.Messages, Bytes: r.limits.Bytes,
 	}
 	if len(s.Attachments) > 0 {
 		text, err := json.Marshal(s.Attachments)
@@ -84,7 +84,7 @@ func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail
 	}
 	var isNew bool
 	kept, repeated, isNew, err = r.store.SendSigned(ctx, r.guard(c.auth), touch, m)
-	r.came(c.key(), client, counted, isNew, err)
+	r.received(c.key(), client, counted, isNew, err)
 	return kept, repeated, r.refusal(err, wire.NotFound)
 }
 

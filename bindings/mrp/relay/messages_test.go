@@ -66,12 +66,12 @@ func TestAMessageForAKeyThatNeverCame(t *testing.T) {
 		for range 3 {
 			a.send(h.agent(), `1`)
 		}
-		nobody := h.agent()
+		absent := h.agent()
 		for range 5 {
-			a.send(nobody, `1`)
+			a.send(absent, `1`)
 		}
-		h.wants(http.StatusInsufficientStorage, "insufficient_storage", a.do("POST", "/v1/messages", message(nobody.key(), "1")))
-	}, func(o *relay.Options) { o.Limits.Stranger = 5 })
+		h.wants(http.StatusInsufficientStorage, "insufficient_storage", a.do("POST", "/v1/messages", message(absent.key(), "1")))
+	}, func(o *relay.Options) { o.Limits.Unknown = 5 })
 }
 
 func TestPollsAreFiltered(t *testing.T) {

@@ -124,7 +124,7 @@ func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
 	list []mail.Message, more bool, end func(), refused *wire.Error,
 ) {
 	look := func() (err error) {
-		if end, err = r.turns.take(ctx, q.Recipient); err == nil {
+		if end, err = r.pollOrder.take(ctx, q.Recipient); err == nil {
 			list, more, err = r.store.Messages(ctx, q)
 		}
 		return err

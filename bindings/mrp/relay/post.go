@@ -123,7 +123,7 @@ func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
 		return proved // a socket goes first, or a probe; the message is due again once the claim has ended
 	}
-	leave, err := r.places.Take(ctx, fairqueue.Party{Name: string(p.Recipient[:]), Stranger: !proved})
+	leave, err := r.places.Take(ctx, fairqueue.Party{Name: string(p.Recipient[:]), Unapproved: !proved})
 	if err != nil {
 		return proved // others are first; it is due again once the claim has ended
 	}

@@ -64,30 +64,30 @@ type Options struct {
 
 // A Relay is an http.Handler of all routes. Run has to run beside it.
 type Relay struct {
-	options  Options
-	store    Store
-	now      func() time.Time
-	limits   Limits
-	log      *zap.Logger
-	blobs    *blobs
-	mux      http.Handler
-	hub      hub
-	turns    inTurn // of polls
-	rates    rates
-	strange  *ratelimit.Set // requests, before it is known who sent them
-	newcomer *ratelimit.Set // agents made
-	postman  *fetch.Client
-	posting  chan struct{} // has as much in it as messages are claimed
-	postings postings
-	places   *fairqueue.Places // of attempts
-	probes   *probes
-	budget   *membudget.Budget
-	crowd    crowd
-	answers  intake // bytes of large answers that are being written
-	meter    *meter
-	times    times
-	entrance entrance
-	started  time.Time
+	options        Options
+	store          Store
+	now            func() time.Time
+	limits         Limits
+	log            *zap.Logger
+	blobs          *blobs
+	mux            http.Handler
+	hub            hub
+	pollOrder      inTurn // of polls
+	rates          rates
+	unknownSenders *ratelimit.Set // requests, before it is known who sent them
+	newcomer       *ratelimit.Set // agents made
+	postman        *fetch.Client
+	posting        chan struct{} // has as much in it as messages are claimed
+	postings       postings
+	places         *fairqueue.Places // of attempts
+	probes         *probes
+	budget         *membudget.Budget
+	bodies         pendingBodies
+	answers        intake // bytes of large answers that are being written
+	meter          *meter
+	times          times
+	socketLimit    socketLimit
+	started        time.Time
 
 	looking sync.Mutex
 	looked  health
@@ -129,10 +129,10 @@ func New(o Options) (*Relay, error) {
 		places: fairqueue.New(postSharing), probes: newProbes(),
 		postman: fetch.New(fetch.Options{AllowInsecure: o.PrivateWebhooks, UserAgent: "uimgate-mrp-relay"}),
 	}
-	r.rates.limits, r.rates.now, r.entrance.most = r.limits, o.Now, r.limits.AllSockets
+	r.rates.limits, r.rates.now, r.socketLimit.most = r.limits, o.Now, r.limits.AllSockets
 	r.answers.most, r.answers.each = r.limits.Answers, r.limits.AnswersEach
 	r.blobs.intake.most, r.blobs.intake.each = r.limits.Intake, r.limits.IntakeEach
-	r.strange, r.newcomer = ratelimit.NewSet(r.limits.Strangers), ratelimit.NewSet(r.limits.Newcomers)
+	r.unknownSenders, r.newcomer = ratelimit.NewSet(r.limits.UnknownSenders), ratelimit.NewSet(r.limits.Newcomers)
 	var err error
 	if r.meter, err = newMeter(o.Metrics); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (r *Relay) Run(ctx context.Context) {
 	r.drain()
 	loops.Wait()
 	r.work.Wait()
-	r.strange.Close()
+	r.unknownSenders.Close()
 	r.newcomer.Close()
 	r.postman.Close()
 }

@@ -73,18 +73,18 @@ func (r *Relay) open(answer http.HandlerFunc) http.HandlerFunc {
 		switch {
 		case req.Method != http.MethodGet && req.Method != http.MethodHead:
 			r.notAllowed(w, []string{http.MethodGet, http.MethodHead})
-		case !r.strange.Admit(r.options.Client(req), r.now()):
-			r.crowded(w)
+		case !r.unknownSenders.Admit(r.options.Client(req), r.now()):
+			r.tooManyFrom(w)
 		default:
 			answer(w, req)
 		}
 	}
 }
 
-func (r *Relay) crowded(w http.ResponseWriter) {
+func (r *Relay) tooManyFrom(w http.ResponseWriter) {
 	e := wire.Refuse(wire.RateLimited, "too many requests come from this address")
-	e.RetryAfter = max(time.Second, r.strange.Wait())
-	e.Details = map[string]any{"limit": r.limits.Strangers.Max, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}
+	e.RetryAfter = max(time.Second, r.unknownSenders.Wait())
+	e.Details = map[string]any{"limit": r.limits.UnknownSenders.Max, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}
 	r.refuse(w, e)
 }
 

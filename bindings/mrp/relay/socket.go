@@ -94,18 +94,18 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 }
 
 // enterPlace counts a socket; nil where there are as many as may be.
-func (r *Relay) enterPlace(end context.CancelFunc) *visitor {
+func (r *Relay) enterPlace(end context.CancelFunc) *openSocket {
 	if r.ending() {
 		return nil
 	}
-	place := r.entrance.enter(end)
+	place := r.socketLimit.enter(end)
 	if place != nil {
 		r.meter.sockets.Inc()
 	}
 	return place
 }
 
-func (r *Relay) leavePlace(place *visitor) {
+func (r *Relay) leavePlace(place *openSocket) {
 	place.leave()
 	r.meter.sockets.Dec()
 }
@@ -216,7 +216,7 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 			r.arrived(ctx, box, flown)
 			return nil
 		}
-		return r.unasked(s, frame)
+		return r.unrequested(s, frame)
 	case wire.FrameSend:
 		reply := r.sendFrame(ctx, s, f, refused)
 		if reply.Error != nil {
@@ -226,7 +226,7 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 	case wire.FramePing:
 		return r.answer(ctx, s, frame, wire.Reply{Type: wire.FramePong})
 	case wire.FramePong:
-		return r.unasked(s, frame)
+		return r.unrequested(s, frame)
 	default:
 		return r.answer(ctx, s, frame, wire.Reply{
 			Type: wire.FrameError, Error: wire.Refuse(wire.BadRequest, "frames are of type ack, send or ping"),
@@ -234,8 +234,8 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 	}
 }
 
-// unasked counts a frame that brings nothing. The error ends the socket.
-func (r *Relay) unasked(s *socket, frame []byte) error {
+// unrequested counts a frame that brings nothing. The error ends the socket.
+func (r *Relay) unrequested(s *socket, frame []byte) error {
 	if !r.quiet(s, 1+len(frame)/largeAt) {
 		return errNoise
 	}
@@ -244,7 +244,7 @@ func (r *Relay) unasked(s *socket, frame []byte) error {
 
 // answer answers a frame that brings nothing.
 func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.Reply) error {
-	if err := r.unasked(s, frame); err != nil {
+	if err := r.unrequested(s, frame); err != nil {
 		return err
 	}
 	return s.say(ctx, reply)

@@ -20,16 +20,16 @@ import (
 // A hook is the other end of a webhook.
 type hook struct {
 	*httptest.Server
-	secret wire.Secret
-	mu     sync.Mutex
-	got    []wire.Delivery
-	answer []int // the status of each answer; the last one for all that follow
-	came   chan struct{}
+	secret   wire.Secret
+	mu       sync.Mutex
+	got      []wire.Delivery
+	answer   []int // the status of each answer; the last one for all that follow
+	received chan struct{}
 }
 
 func newHook(t *testing.T, answer ...int) *hook {
 	t.Helper()
-	k := &hook{answer: answer, came: make(chan struct{}, 1000)}
+	k := &hook{answer: answer, received: make(chan struct{}, 1000)}
 	_, _ = rand.Read(k.secret[:])
 	k.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -46,7 +46,7 @@ func newHook(t *testing.T, answer ...int) *hook {
 			w.Header().Set("Location", "http://169.254.169.254/latest/meta-data")
 		}
 		w.WriteHeader(status)
-		k.came <- struct{}{}
+		k.received <- struct{}{}
 	}))
 	t.Cleanup(k.Close)
 	return k
@@ -70,7 +70,7 @@ func TestAWebhookIsPostedTo(t *testing.T) {
 			t.Errorf("%s", got.Raw)
 		}
 		id := a.send(b, `{ "a" : 1 }`)
-		h.waitFor(k.came)
+		h.waitFor(k.received)
 		if k.got[0].Message.ID != id || string(k.got[0].Message.Body) != `{ "a" : 1 }` || !strings.HasPrefix(k.got[0].ID, "dlv_") {
 			t.Errorf("%+v", k.got)
 		}
@@ -95,7 +95,7 @@ func TestAWebhookThatFails(t *testing.T) {
 	h.wants(http.StatusOK, "", k.set(b))
 	id := a.send(b, `1`)
 	for attempt := range 4 {
-		h.waitFor(k.came)
+		h.waitFor(k.received)
 		if attempt == 3 {
 			break
 		}

@@ -85,15 +85,15 @@ func (c *Client) Forget(base string, of identity.Address) {
 	c.known.Remove([2]string{base, string(of)})
 }
 
-// A Said is an agent's statement about itself.
-type Said struct {
+// A Statement is an agent's statement about itself.
+type Statement struct {
 	Endpoints []delivery.Endpoint
 	Protocols []string // digests
 	At        time.Time
 }
 
 // Register registers the agent with that key in the Almanac at a base URL, as active.
-func (c *Client) Register(ctx context.Context, base string, key identity.Key, s Said) error {
+func (c *Client) Register(ctx context.Context, base string, key identity.Key, s Statement) error {
 	endpoints := make([]any, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
 		endpoints = append(endpoints, map[string]any{"url": e.URL, "weight": number(e.Weight)})
@@ -102,7 +102,7 @@ func (c *Client) Register(ctx context.Context, base string, key identity.Key, s 
 	for _, p := range s.Protocols {
 		protocols = append(protocols, p)
 	}
-	err := c.say(ctx, base+Path+"/agents", key, strictjson.Object{
+	err := c.post(ctx, base+Path+"/agents", key, strictjson.Object{
 		"endpoints": endpoints, "protocols": protocols, "metadata": nil, "timestamp": number(s.At.Unix()),
 	})
 	if err != nil {
@@ -113,14 +113,14 @@ func (c *Client) Register(ctx context.Context, base string, key identity.Key, s 
 
 // SetStatus states whether the agent with that key is active.
 func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, active bool, at time.Time) error {
-	return c.say(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
+	return c.post(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
 		strictjson.Object{"is_active": active, "timestamp": number(at.Unix())})
 }
 
 func number(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 // post posts an agent's statement about itself.
-func (c *Client) say(ctx context.Context, url string, key identity.Key, statement strictjson.Object) error {
+func (c *Client) post(ctx context.Context, url string, key identity.Key, statement strictjson.Object) error {
 	body, err := Attest(key, statement)
 	if err != nil {
 		return err

@@ -152,9 +152,9 @@ func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 // digestOf is what is signed: SHA-256 over the members but the signature as JSON in ASCII, without spaces, sorted at every level.
 // What is null is signed as null.
 func digestOf(tree strictjson.Object) ([32]byte, error) {
-	said := maps.Clone(tree)
-	delete(said, "signature")
-	text, err := strictjson.Append(nil, said)
+	statement := maps.Clone(tree)
+	delete(statement, "signature")
+	text, err := strictjson.Append(nil, statement)
 	if err != nil {
 		return [32]byte{}, err
 	}
@@ -163,13 +163,13 @@ func digestOf(tree strictjson.Object) ([32]byte, error) {
 
 // Attest returns the JSON of a statement of the agent with that key: the members, the author, and the signature. It returns an error for
 // a value that strictjson cannot write.
-func Attest(key identity.Key, said strictjson.Object) ([]byte, error) {
-	said = maps.Clone(said)
-	said["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()
-	digest, err := digestOf(said)
+func Attest(key identity.Key, statement strictjson.Object) ([]byte, error) {
+	statement = maps.Clone(statement)
+	statement["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()
+	digest, err := digestOf(statement)
 	if err != nil {
 		return nil, err
 	}
-	said["signature"] = key.Sign(digest).String()
-	return strictjson.Append(nil, said)
+	statement["signature"] = key.Sign(digest).String()
+	return strictjson.Append(nil, statement)
 }

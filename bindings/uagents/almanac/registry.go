@@ -94,7 +94,7 @@ func (r *Registry) attested(tree strictjson.Object, may May) (Attestation, error
 }
 
 // RegisterOwn registers an agent of this process, without verification.
-func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s Said) error {
+func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s Statement) error {
 	return r.register(ctx, service, "", Attestation{
 		Authorship: Authorship{Identifier: identity.Identifier{Address: identity.Address(address)}, At: s.At},
 		Endpoints:  s.Endpoints, Protocols: s.Protocols, Metadata: json.RawMessage("null"),
@@ -132,15 +132,15 @@ func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree
 	return nil
 }
 
-// said returns the stored form of an attestation.
-type said struct {
+// statement returns the stored form of an attestation.
+type statement struct {
 	Endpoints []delivery.Endpoint `json:"endpoints"`
 	Protocols []string            `json:"protocols"`
 	Metadata  json.RawMessage     `json:"metadata"`
 }
 
 func (r *Registry) register(ctx context.Context, service, source string, a Attestation) error {
-	record, err := json.Marshal(said{a.Endpoints, a.Protocols, a.Metadata})
+	record, err := json.Marshal(statement{a.Endpoints, a.Protocols, a.Metadata})
 	if err != nil {
 		return wrong("it cannot be kept")
 	}
@@ -179,8 +179,8 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	return nil
 }
 
-// told is a registration as others receive it.
-type told struct {
+// registration is a registration as others receive it.
+type registration struct {
 	Status    string              `json:"status"`
 	Type      string              `json:"type"`
 	Address   string              `json:"address"`
@@ -191,10 +191,10 @@ type told struct {
 }
 
 // tell makes the answer about a registration.
-func tell(r *store.Registration) (told, error) {
-	var s said
+func tell(r *store.Registration) (registration, error) {
+	var s statement
 	if err := json.Unmarshal(r.Record, &s); err != nil {
-		return told{}, err
+		return registration{}, err
 	}
 	status := "active"
 	if !r.Active {
@@ -202,7 +202,7 @@ func tell(r *store.Registration) (told, error) {
 	}
 	// Some programs do not read a time that ends in Z.
 	expiry := r.Until.UTC().Format("2006-01-02T15:04:05.000000") + "+00:00"
-	return told{status, "custom", r.Address, s.Endpoints, s.Protocols, s.Metadata, expiry}, nil
+	return registration{status, "custom", r.Address, s.Endpoints, s.Protocols, s.Metadata, expiry}, nil
 }
 
 // Record returns the JSON of where an agent is, or ErrUnknown. network is agent or test-agent; empty: either.
@@ -248,7 +248,7 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 		}
 		most = int(limit)
 	}
-	list := []told{}
+	list := []registration{}
 	text := strings.TrimSpace(tree.Text("text"))
 	protocol, err := envelope.ParseProtocolDigest("proto:" + strings.TrimPrefix(text, "proto:"))
 	if err != nil {

@@ -39,8 +39,8 @@ type Route struct {
 	Endpoints []Endpoint
 	// Private permits every address: the operator has named the endpoints, or permits those of its own network.
 	Private bool
-	// Stranger: nothing is known of the agent; others go first.
-	Stranger bool
+	// Unapproved: nothing is known of the agent; others go first.
+	Unapproved bool
 }
 
 // A Cause is why an envelope was not delivered. It is a label of a metric.
@@ -52,7 +52,7 @@ const (
 	Refused     Cause = "refused"     // no endpoint has an address that may be used
 	Unreachable Cause = "unreachable" // it did not answer whole, or not in time
 	Status      Cause = "status"      // it answered with another status than 200
-	Crowded     Cause = "crowded"     // no place came free among the deliveries under way
+	TooBusy     Cause = "crowded"     // no place came free among the deliveries under way
 	CutOff      Cause = "cut_off"     // the process ends
 )
 
@@ -160,8 +160,8 @@ func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) boo
 	return false
 }
 
-// stranger is who named an endpoint that the operator did not name: it leads to no address of this machine.
-var stranger = &url.URL{Scheme: "https", Host: "almanac"}
+// agentURL is who named an endpoint that the operator did not name: it leads to no address of this machine.
+var agentURL = &url.URL{Scheme: "https", Host: "almanac"}
 
 // finalStatus reports whether an answer with a status would be the same a second time.
 func finalStatus(status int) bool {
@@ -173,12 +173,12 @@ func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (f
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}, true
 	}
-	leave, err := c.places.Take(ctx, fairqueue.Party{Name: e.host(), Stranger: to.Stranger})
+	leave, err := c.places.Take(ctx, fairqueue.Party{Name: e.host(), Unapproved: to.Unapproved})
 	if err != nil {
-		return &Error{Crowded, err}, false
+		return &Error{TooBusy, err}, false
 	}
 	defer leave()
-	client, from := c.guarded, stranger
+	client, from := c.guarded, agentURL
 	if to.Private {
 		client, from = c.private, nil
 	}

@@ -22,7 +22,7 @@ func (c *Courier) Allows(e Endpoint) error {
 	}
 	u, err := url.Parse(e.URL)
 	if err == nil {
-		err = c.guarded.Check(u, stranger)
+		err = c.guarded.Check(u, agentURL)
 	}
 	if err != nil {
 		return &Error{Refused, err}

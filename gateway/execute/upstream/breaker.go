@@ -241,13 +241,13 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	return states, heldBack
 }
 
-// StrangerBreakers returns the state of each breaker of agents that the operator has not approved, as Breakers does.
-func (u *Upstream) StrangerBreakers() map[string]string {
+// UnapprovedBreakers returns the state of each breaker of agents that the operator has not approved, as Breakers does.
+func (u *Upstream) UnapprovedBreakers() map[string]string {
 	u.routing.Lock()
 	defer u.routing.Unlock()
 	states := map[string]string{}
 	for _, r := range u.routes {
-		if state := r.strangers.state(); state != gobreaker.StateClosed {
+		if state := r.unapproved.state(); state != gobreaker.StateClosed {
 			states[r.intent] = state.String()
 		}
 	}

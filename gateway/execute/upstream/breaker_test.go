@@ -253,7 +253,7 @@ func TestStrangersThatFailStopNoApprovedAgent(t *testing.T) {
 	p := prepare(t, u, "POST")
 	for i := range 20 {
 		name := "stranger " + string(rune('a'+i))
-		_, _, _ = u.Call(t.Context(), p, upstream.Identity{Principal: name, Stranger: true, Standing: "unapproved"}, live)
+		_, _, _ = u.Call(t.Context(), p, upstream.Identity{Principal: name, Unapproved: true, Standing: "unapproved"}, live)
 	}
 	if n := s.Requests.Load(); n != 3 || p.Ready("another stranger", true) == nil {
 		t.Errorf("%d calls of strangers; want 3, and then none", n)
@@ -263,7 +263,7 @@ func TestStrangersThatFailStopNoApprovedAgent(t *testing.T) {
 		t.Errorf("an approved agent: %v %v", outcome, err)
 	}
 	approved, _ := u.Breakers()
-	if strangers := u.StrangerBreakers(); len(approved) != 0 || strangers["shop.example:try:v1"] != "open" {
+	if strangers := u.UnapprovedBreakers(); len(approved) != 0 || strangers["shop.example:try:v1"] != "open" {
 		t.Errorf("%v, of strangers %v", approved, strangers)
 	}
 }

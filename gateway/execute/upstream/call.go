@@ -39,7 +39,7 @@ func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g 
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
-	admitted, err := p.route.breakerOf(id.Stranger).allow(id.Principal)
+	admitted, err := p.route.breakerOf(id.Unapproved).allow(id.Principal)
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}

@@ -206,13 +206,13 @@ func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
 		"connection refused": refusing(t), "does not resolve": "http://no-such-host.invalid",
 	} {
 		u := open(t, config(t, address))
-		asked := 0
-		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, granted("", func() error { asked++; return nil }))
+		requests := 0
+		_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, granted("", func() error { requests++; return nil }))
 		if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.HasSuffix(err.Error(), name) {
 			t.Errorf("%q, %v; want %s", outcome, err, name)
 		}
-		if asked != 3 {
-			t.Errorf("%s: %d attempts, want 3", name, asked)
+		if requests != 3 {
+			t.Errorf("%s: %d attempts, want 3", name, requests)
 		}
 	}
 }

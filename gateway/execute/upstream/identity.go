@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal, Stranger and empty members.
+// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal, Unapproved and empty members.
 type Identity struct {
 	Principal   string       // as whom the call fails or succeeds
-	Stranger    bool         // the operator has not approved the agent
+	Unapproved  bool         // the operator has not approved the agent
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string       // UIM-Agreement-Assurance: fresh, static or consent
@@ -35,7 +35,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 	default:
 		h.Set(contentType, p.route.jsonType)
 	}
-	told := [...]struct{ name, value string }{
+	reply := [...]struct{ name, value string }{
 		{"UIM-Agent-Id", id.AgentID},
 		{"UIM-Agent-Key", id.AgentKey},
 		{"UIM-Agreement-Assurance", id.Assurance},
@@ -44,7 +44,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 		{"UIM-Execution-Id", executionID}, // of the Grant
 		{u.cfg.IdempotencyHeader, executionID},
 	}
-	for _, t := range told {
+	for _, t := range reply {
 		if t.name == "" || t.value == "" {
 			continue
 		}

@@ -30,9 +30,9 @@ func (p *PreparedRequest) String() string { return p.route.Template() }
 func (p *PreparedRequest) GoString() string { return p.route.Template() }
 
 // Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name
-// is Identity.Principal; stranger is Identity.Stranger. Ask before anything is reserved for a call; Call itself refuses too.
-func (p *PreparedRequest) Ready(agent string, stranger bool) error {
-	return p.route.breakerOf(stranger).ready(agent)
+// is Identity.Principal; unapproved is Identity.Unapproved. Ask before anything is reserved for a call; Call itself refuses too.
+func (p *PreparedRequest) Ready(agent string, unapproved bool) error {
+	return p.route.breakerOf(unapproved).ready(agent)
 }
 
 // maxTarget bounds the path and query of one request in bytes; common servers take 8 to 16 KiB.

@@ -33,8 +33,8 @@ type question struct {
 	done, notDone sign
 }
 
-// askedID is the parameter of the path.
-const askedID = "execution_id"
+// executionIDName is the parameter of the path.
+const executionIDName = "execution_id"
 
 // ownHost is a placeholder for the service in a question's address, which has no host.
 const ownHost = "service.invalid"
@@ -48,8 +48,8 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 	switch {
 	case !strings.HasPrefix(c.Path, "/"):
 		return errors.New("reconcile.url: want a path such as /orders/{execution_id}")
-	case strings.Contains(c.Path, "{"+askedID+"}"):
-		e.Parameters = append(e.Parameters, askedID)
+	case strings.Contains(c.Path, "{"+executionIDName+"}"):
+		e.Parameters = append(e.Parameters, executionIDName)
 	case u.cfg.IdempotencyHeader == "":
 		return errors.New("reconcile.url: want {execution_id} in it, or idempotency_header to carry the id")
 	}
@@ -67,8 +67,8 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 	return nil
 }
 
-// CanBeAsked reports whether the service can report the outcome of a call.
-func (u *Upstream) CanBeAsked() bool { return u.question != nil }
+// HasStatusQuestion reports whether the service can report the outcome of a call.
+func (u *Upstream) HasStatusQuestion() bool { return u.question != nil }
 
 // Ask asks the service for the outcome of the call of an execution: store.Captured if it took effect, store.Released if it did not, and
 // store.Unresolved if the answer means neither. It changes nothing at the service. The error is as that of Call; the outcome is then
@@ -78,8 +78,8 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	c.begin(ctx, u.cfg.Timeout)
 	defer c.end()
 	parameters := strictjson.Object{}
-	if u.question.route.declared[askedID] {
-		parameters[askedID] = executionID
+	if u.question.route.declared[executionIDName] {
+		parameters[executionIDName] = executionID
 	}
 	p, wrong := u.question.route.Prepare(parameters)
 	if len(wrong) > 0 {
@@ -106,11 +106,11 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 // questionGrant is what permits the question: it changes nothing at the service, and is asked once.
 type questionGrant struct{}
 
-var errAskedOnce = errors.New("a question is asked once")
+var errSecondQuestion = errors.New("a question is asked once")
 
 func (questionGrant) Alive() error { return nil }
 func (questionGrant) Another(context.Context) (grant.Grant, error) {
-	return grant.Grant{}, errAskedOnce
+	return grant.Grant{}, errSecondQuestion
 }
 func (questionGrant) Unused(context.Context) {}
 

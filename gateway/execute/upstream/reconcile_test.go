@@ -35,9 +35,9 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 		"both at once":          {both, 200, `{"unknown":true}`, store.Unresolved},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var asked string
+			var request string
 			s := serve(t, func(_ int64, conn net.Conn, r *http.Request) bool {
-				asked = r.Method + " " + r.RequestURI + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("Uim-Execution-Id")
+				request = r.Method + " " + r.RequestURI + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("Uim-Execution-Id")
 				length := fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
 				if c.status == http.StatusNoContent {
 					length = ""
@@ -49,15 +49,15 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 			cfg.IdempotencyHeader, cfg.Reconcile = "Idempotency-Key", c.asks
 			u := open(t, cfg)
 			got, err := u.Ask(t.Context(), id)
-			if err != nil || got != c.want || !u.CanBeAsked() {
+			if err != nil || got != c.want || !u.HasStatusQuestion() {
 				t.Errorf("%q, %v; want %q", got, err, c.want)
 			}
 			want := "GET /v1/lookup " + id + " " + id
 			if c.asks.Path == byStatus.Path {
 				want = "GET /v1/orders/" + id + "?by=key " + id + " " + id
 			}
-			if asked != want {
-				t.Errorf("asked %q; want %q", asked, want)
+			if request != want {
+				t.Errorf("asked %q; want %q", request, want)
 			}
 		})
 	}
@@ -92,7 +92,7 @@ func TestQuestionsThatCannotBeAsked(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if open(t, config(t, "http://127.0.0.1:1")).CanBeAsked() {
+	if open(t, config(t, "http://127.0.0.1:1")).HasStatusQuestion() {
 		t.Error("a service without reconcile can be asked")
 	}
 }

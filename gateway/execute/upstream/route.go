@@ -56,7 +56,7 @@ type Route struct {
 	safe       bool
 	repeatable bool
 	breaker    *breaker // of agents that the operator approved
-	strangers  *breaker // of all others: their failures do not affect approved agents
+	unapproved *breaker // of all others: their failures do not affect approved agents
 
 	fixed       FixedValues
 	fixedHeader pool.Fields
@@ -103,7 +103,7 @@ func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	}
 	r.guard = u.guardOf(r)
 	r.breaker = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
-	r.strangers = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
+	r.unapproved = newBreaker(r.intent, u.failing, u.cfg.Breaker, u.cfg.Now)
 	u.routing.Lock()
 	defer u.routing.Unlock()
 	u.routes = append(u.routes, r)
@@ -129,7 +129,7 @@ func (r *Route) Template() string { return r.method + " " + r.template }
 // breakerOf is the breaker for the calls of a kind of agents.
 func (r *Route) breakerOf(stranger bool) *breaker {
 	if stranger {
-		return r.strangers
+		return r.unapproved
 	}
 	return r.breaker
 }

@@ -42,19 +42,19 @@ func TestATermEndsWithWhatItIsOf(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
 		early, stop := context.WithTimeout(parent, time.Millisecond)
 		defer stop()
-		asked, not, short := newTerm(parent, time.Second), newTerm(parent, time.Second), newTerm(early, time.Second)
-		inner, end := context.WithTimeout(asked, time.Minute)
+		request, not, short := newTerm(parent, time.Second), newTerm(parent, time.Second), newTerm(early, time.Second)
+		inner, end := context.WithTimeout(request, time.Minute)
 		defer end()
 		if until, _ := short.Deadline(); until != time.Now().Add(time.Millisecond) {
 			t.Errorf("it ends at %v", until)
 		}
 		cancel()
-		for name, c := range map[string]context.Context{"asked": asked, "not asked": not, "inner": inner} {
+		for name, c := range map[string]context.Context{"asked": request, "not asked": not, "inner": inner} {
 			if <-c.Done(); !errors.Is(c.Err(), context.Canceled) {
 				t.Errorf("%s: %v", name, c.Err())
 			}
 		}
-		for _, c := range []*term{asked, not, short} {
+		for _, c := range []*term{request, not, short} {
 			c.end()
 		}
 	})

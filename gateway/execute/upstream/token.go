@@ -39,12 +39,12 @@ type tokens struct {
 	now      func() time.Time
 	fetching singleflight.Group
 
-	mu       sync.Mutex
-	held     accessToken
-	previous string
-	found    guard     // finds both
-	asked    time.Time // when the last request began
-	failed   error     // what the last request ended with
+	mu          sync.Mutex
+	held        accessToken
+	previous    string
+	found       guard     // finds both
+	requestedAt time.Time // when the last request began
+	failed      error     // what the last request ended with
 }
 
 // An accessToken ends at a time; the zero one has ended.
@@ -103,7 +103,7 @@ func (t *tokens) known() (text string, err error, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.now()
-	pausing := now.Before(t.asked.Add(tokenPause))
+	pausing := now.Before(t.requestedAt.Add(tokenPause))
 	switch {
 	case t.held.usable(now):
 		return t.held.text, nil, !t.held.due(now) || pausing
@@ -119,7 +119,7 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	if text, err, known := t.known(); known {
 		return text, err
 	}
-	begun := t.now()
+	start := t.now()
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, t.client), t.timeout)
 	defer cancel()
 	got, err := t.source.Token(ctx) // reads at most 1 MiB
@@ -130,7 +130,7 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked, t.failed = begun, err
+	t.requestedAt, t.failed = start, err
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +149,7 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if header.Get(authorization) == bearer+t.held.text && !t.now().Before(t.asked.Add(tokenPause)) {
+	if header.Get(authorization) == bearer+t.held.text && !t.now().Before(t.requestedAt.Add(tokenPause)) {
 		t.hold(accessToken{})
 	}
 }

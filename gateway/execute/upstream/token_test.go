@@ -174,9 +174,9 @@ func TestATokenWithoutEndIsKeptUntilItIsRefused(t *testing.T) {
 func TestManyCallsWaitForOneRequestForAToken(t *testing.T) {
 	var c clock
 	tokens, service := newTokenServer(t), newGuarded(t)
-	asked, release := make(chan struct{}), make(chan struct{})
+	requested, release := make(chan struct{}), make(chan struct{})
 	tokens.answers(func(w http.ResponseWriter, _ *http.Request) {
-		close(asked) // a second request would panic
+		close(requested) // a second request would panic
 		<-release
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"access_token":"one","token_type":"Bearer","expires_in":60}`))
@@ -192,7 +192,7 @@ func TestManyCallsWaitForOneRequestForAToken(t *testing.T) {
 			}
 		})
 	}
-	<-asked
+	<-requested
 	for n := 0; n < calls; n, _ = u.UnderWay() { // all have their place before there is a token
 		runtime.Gosched()
 	}
@@ -284,7 +284,7 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 			tokens, service := newTokenServer(t), newGuarded(t)
 			tokens.answers(answer)
 			u := withTokens(t, service.URL, tokens, &c)
-			var asked int64
+			var queries int64
 			for n := range 5 {
 				outcome, err := once(t, u, "GET")
 				if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.Contains(err.Error(), name) {
@@ -294,11 +294,11 @@ func TestWithoutATokenNothingIsSent(t *testing.T) {
 					t.Errorf("the error tells too much: %v", err)
 				}
 				if n == 0 {
-					asked = tokens.requests.Load()
+					queries = tokens.requests.Load()
 				}
 			}
-			if n := tokens.requests.Load(); n != asked || service.saw() != "" {
-				t.Errorf("%d requests for a token, after the first call %d; the service saw %q", n, asked, service.saw())
+			if n := tokens.requests.Load(); n != queries || service.saw() != "" {
+				t.Errorf("%d requests for a token, after the first call %d; the service saw %q", n, queries, service.saw())
 			}
 			if n, _ := u.UnderWay(); n != 0 {
 				t.Errorf("%d places are kept", n)

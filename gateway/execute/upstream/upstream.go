@@ -7,8 +7,8 @@
 //	u, err := upstream.New(cfg)                        // once per service
 //	route, err := u.Route(endpoint)                    // once per intent, at load
 //	p, violations := route.Prepare(parameters)         // pure
-//	err = p.Ready(agent, stranger)                     // before anything is reserved
-//	leave, err := u.Enter(ctx, agent, stranger)        // a place among the calls under way
+//	err = p.Ready(agent, unapproved)                     // before anything is reserved
+//	leave, err := u.Enter(ctx, agent, unapproved)        // a place among the calls under way
 //	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
 //
 // Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
@@ -149,11 +149,11 @@ func New(cfg Config) (*Upstream, error) {
 	return u, nil
 }
 
-// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; a stranger is an agent that
-// the operator has not approved. It also makes sure that there is an access token, if calls need one. leave gives the place back, once.
+// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; unapproved: the operator
+// has not approved the agent. It also makes sure that there is an access token, if calls need one. leave gives the place back, once.
 // Errors: ErrFull, ErrUnreachable if there is no token, that of ctx.
-func (u *Upstream) Enter(ctx context.Context, agent string, stranger bool) (leave func(), err error) {
-	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Stranger: stranger})
+func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (leave func(), err error) {
+	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: unapproved})
 	if errors.Is(err, fairqueue.ErrFull) {
 		return nil, ErrFull
 	}

@@ -34,8 +34,8 @@ func (g *Gate) TokenID(a *Agent) pat.TokenID {
 	return claims.ID
 }
 
-// Stranger returns an agent that has agreed to nothing yet.
-func (g *Gate) Stranger(id string) *Agent {
+// Unapproved returns an agent that has agreed to nothing yet.
+func (g *Gate) Unapproved(id string) *Agent {
 	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	g.Must(err)
@@ -49,7 +49,7 @@ func (g *Gate) Stranger(id string) *Agent {
 // Agree makes a new agent agree to the policy offered, and returns the status of the answer.
 func (g *Gate) Agree(id string) (*Agent, int) {
 	g.Helper()
-	a := g.Stranger(id)
+	a := g.Unapproved(id)
 	return a, g.AgreeAgain(a)
 }
 
@@ -62,7 +62,7 @@ func (g *Gate) AgreeAgain(a *Agent) int {
 // AgreedTo returns a new agent that has agreed for intents alone.
 func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
 	g.Helper()
-	a := g.Stranger(id)
+	a := g.Unapproved(id)
 	if status := g.agree(a, intents); status != http.StatusOK {
 		g.Fatalf("%s agrees: %d", id, status)
 	}

@@ -28,7 +28,7 @@ func (g *Gate) AgreedInEnvelope(seed string) *Agent {
 	g.Must(err)
 	issued, err := service.Issuance.Issue(g.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: string(key.Address())}})
 	g.Must(err)
-	a := g.Stranger(string(key.Address()))
+	a := g.Unapproved(string(key.Address()))
 	a.Token = issued.Token
 	return a
 }

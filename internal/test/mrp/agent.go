@@ -82,15 +82,15 @@ func (a *Agent) Ask(tb testing.TB, action, params string, members ...string) str
 // Result is what an answer has as its result.
 func Result[T any](tb testing.TB, answer string) (result T) {
 	tb.Helper()
-	var told struct {
+	var reply struct {
 		Status string          `json:"status"`
 		Result json.RawMessage `json:"result"`
 	}
-	must(tb, json.Unmarshal([]byte(answer), &told))
-	if told.Status != wire.ResponseOK {
+	must(tb, json.Unmarshal([]byte(answer), &reply))
+	if reply.Status != wire.ResponseOK {
 		tb.Fatalf("%s", answer)
 	}
-	must(tb, json.NewDecoder(bytes.NewReader(told.Result)).Decode(&result))
+	must(tb, json.NewDecoder(bytes.NewReader(reply.Result)).Decode(&result))
 	return result
 }
 

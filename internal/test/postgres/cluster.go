@@ -154,8 +154,8 @@ func (c *Cluster) startGuard() error {
 // Start starts a server that was stopped or killed, and returns when it accepts connections.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.program(ctx, "pg_ctl", "-D", c.data(), "-l", c.log(), "-w", "-t", "60", "start"); err != nil {
-		said, _ := os.ReadFile(c.log()) // contains the reason, if there is one
-		return fmt.Errorf("%w\n%s", err, said[max(0, len(said)-4096):])
+		text, _ := os.ReadFile(c.log()) // contains the reason, if there is one
+		return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-4096):])
 	}
 	return nil
 }

@@ -48,17 +48,17 @@ func (b *suite) charge(id pat.AgentID, nano int64, billing store.Billing) (store
 
 func (b *suite) mustCharge(id string, nano int64, billing store.Billing) store.Admission {
 	b.Helper()
-	begun, err := b.charge(pat.AgentID(id), nano, billing)
+	admission, err := b.charge(pat.AgentID(id), nano, billing)
 	b.must(err)
-	return begun
+	return admission
 }
 
 func (b *suite) overCredit(id string, nano int64, billing store.Billing) {
 	b.Helper()
-	begun, err := b.charge(pat.AgentID(id), nano, billing)
+	admission, err := b.charge(pat.AgentID(id), nano, billing)
 	b.want(err, store.ErrCredit)
-	if begun.Recorded {
-		b.Fatalf("%+v", begun)
+	if admission.Recorded {
+		b.Fatalf("%+v", admission)
 	}
 }
 
@@ -198,9 +198,9 @@ func releasedComeBack(b *suite) {
 	for _, o := range []store.Outcome{store.NotSent, store.Failed, store.Done} {
 		b.settle(b.mustCharge(agent, 10, on), store.Released, o)
 	}
-	begun := b.mustCharge(agent, 10, on)
-	b.settle(begun, store.Unresolved, store.Unknown)
-	_, err := b.Resolve(b.Context(), service, begun.Execution.ID, store.Released)
+	admission := b.mustCharge(agent, 10, on)
+	b.settle(admission, store.Unresolved, store.Unknown)
+	_, err := b.Resolve(b.Context(), service, admission.Execution.ID, store.Released)
 	b.must(err)
 	b.mustCharge(agent, 10, on)
 	b.overCredit(agent, 1, on)
@@ -286,11 +286,11 @@ func approvedLeave(b *suite) {
 func setAgentLeaves(b *suite) {
 	b.agree(b.agreement("nonce-1"))
 	on := store.Billing{Credit: usd(10), Unapproved: true}
-	begun := b.mustCharge(agent, 10, on)
+	admission := b.mustCharge(agent, 10, on)
 	b.overCredit("b", 1, on)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive, Approved: true}))
 	b.mustCharge("b", 10, on)
-	b.settle(begun, store.Released, store.Failed)
+	b.settle(admission, store.Released, store.Failed)
 	b.overCredit("c", 1, on)
 }
 

@@ -71,7 +71,7 @@ func listCalls(b *suite) {
 		{store.CallFilter{Status: store.CallDone}, []string{"1", "two done"}},
 		{store.CallFilter{Status: store.CallFailed}, []string{"1", "one failed"}},
 		{store.CallFilter{Since: at}, []string{"1", "two done"}},
-		{store.CallFilter{BegunAfter: one.Execution.BegunAt.Add(1)}, []string{"2", "two done", "three running"}},
+		{store.CallFilter{BeganAfter: one.Execution.BeganAt.Add(1)}, []string{"2", "two done", "three running"}},
 		{store.CallFilter{Limit: 1}, []string{"3", "two done"}},
 		{
 			store.CallFilter{After: store.CallCursor{Since: list[0].SettledAt, ID: list[0].ID}, Limit: 1},

@@ -99,9 +99,9 @@ func concurrentCredit(b *suite) {
 	got := concurrently(b, 1000, []Engine{b}, func(e Engine, i int) error {
 		r := template
 		r.Execution.ID, r.Execution.AgentID = fmt.Sprintf("%032d", i), pat.AgentID(fmt.Sprintf("agent-%d", i%5))
-		begun, err := e.Begin(b.Context(), r)
+		admission, err := e.Begin(b.Context(), r)
 		if err == nil {
-			_, err = e.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+			_, err = e.Settle(b.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 		}
 		return err
 	}, anyOf(store.ErrCredit))
@@ -114,13 +114,13 @@ func concurrentCredit(b *suite) {
 func concurrentKey(b *suite) {
 	template := b.paid(1, rate("l", 1000, limit.Hour))
 	template.Execution.IdempotencyKey = "k"
-	var begun sync.Map
+	var started sync.Map
 	got := concurrently(b, 500, []Engine{b}, func(e Engine, i int) error {
 		r := template
 		r.Execution.ID = fmt.Sprintf("%032d", i)
 		got, err := e.Begin(b.Context(), r)
 		if err == nil {
-			begun.Store(i, got)
+			started.Store(i, got)
 		}
 		return err
 	}, anyOf(store.ErrInProgress))
@@ -144,14 +144,14 @@ func concurrentNonce(b *suite) {
 func concurrentSettlements(b *suite) {
 	for range 5 {
 		r := b.paid(7)
-		begun := b.begin(r)
+		admission := b.begin(r)
 		won := map[store.State]*atomic.Int64{store.Captured: {}, store.Released: {}}
 		got := concurrently(b, 200, []Engine{b}, func(e Engine, i int) error {
 			to, o := store.Captured, store.Done
 			if i%2 == 0 {
 				to, o = store.Released, store.NotSent
 			}
-			_, err := e.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+			_, err := e.Settle(b.Context(), admission, store.Settlement{State: to, Outcome: o})
 			if err == nil {
 				won[to].Add(1)
 			}

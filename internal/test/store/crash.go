@@ -88,14 +88,14 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 	case 1, 2:
 		r.Execution.IdempotencyKey = id
 		r.Nonce = &store.Nonce{KeyID: a.KeyID, ID: id, Until: time.Now().Add(time.Hour)}
-		begun, err := e.Begin(ctx, r)
+		admission, err := e.Begin(ctx, r)
 		if err != nil {
 			return err
 		}
 		if err := ack("held", id); err != nil || i%4 == 2 {
 			return err
 		}
-		if _, err := e.Settle(ctx, begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}}); err != nil {
+		if _, err := e.Settle(ctx, admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{}}); err != nil {
 			return err
 		}
 		return ack("captured", id)
@@ -255,16 +255,16 @@ func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int)
 		Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}},
 		Hold: time.Hour,
 	}
-	begun, err := e.Begin(ctx, probe)
+	admission, err := e.Begin(ctx, probe)
 	if err != nil {
 		return err
 	}
-	for _, s := range begun.Standing {
+	for _, s := range admission.Standing {
 		counted := deepCredit - s.Left - 1
 		if counted < acknowledged || counted > acknowledged+int64(lives*workers) {
 			return fmt.Errorf("%d calls were acknowledged, %d count against %s", acknowledged, counted, s.Rate)
 		}
 	}
-	_, err = e.Settle(ctx, begun, store.Settlement{State: store.Released, Outcome: store.NotSent}) // the probe does not count as a call
+	_, err = e.Settle(ctx, admission, store.Settlement{State: store.Released, Outcome: store.NotSent}) // the probe does not count as a call
 	return err
 }

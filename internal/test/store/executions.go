@@ -40,25 +40,25 @@ func recordsRoundTrip(b *suite) {
 	r := b.paid(1234)
 	r.Execution.IdempotencyKey, r.Execution.TokenID, r.Execution.AgreementID, r.Execution.PolicyDigest = "key", "jti", "agr", "sha-256:x"
 	r.Hold = 40 * time.Second
-	begun := b.begin(r)
+	admission := b.begin(r)
 	want := r.Execution
-	want.Rule, want.Charge, want.State, want.BegunAt, want.Deadline = "rule", usd(1234), store.Held, start, start.Add(40*time.Second)
+	want.Rule, want.Charge, want.State, want.BeganAt, want.Deadline = "rule", usd(1234), store.Held, start, start.Add(40*time.Second)
 	check := func(got store.Execution) {
 		b.Helper()
 		if d := cmp.Diff(want, got); d != "" {
 			b.Fatal(d)
 		}
 	}
-	check(begun.Execution)
-	if !begun.Recorded || begun.Replay != nil {
-		b.Fatalf("%+v", begun)
+	check(admission.Execution)
+	if !admission.Recorded || admission.Replay != nil {
+		b.Fatalf("%+v", admission)
 	}
 	got, err := b.Execution(b.Context(), service, want.ID)
 	b.must(err)
 	check(got)
 	b.clock.Advance(time.Second)
 	answer := &store.Answer{Output: []byte(`{"a":1}`)}
-	got, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
+	got, err = b.Settle(b.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
 	b.must(err)
 	want.State, want.Outcome, want.SettledAt, want.Answer = store.Captured, store.Done, start.Add(time.Second), answer
 	check(got)
@@ -85,11 +85,11 @@ func moves(b *suite) {
 			for to, o := range outcome {
 				r := b.keyed(b.id())
 				r.Candidates[0].Charge, r.Billing.Credit = usd(nano), usd(1_000_000)
-				begun := b.begin(r)
+				admission := b.begin(r)
 				if from != store.Held {
-					b.settle(begun, from, outcome[from])
+					b.settle(admission, from, outcome[from])
 				}
-				got, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+				got, err := b.Settle(b.Context(), admission, store.Settlement{State: to, Outcome: o})
 				if from == store.Held || from == store.Unresolved && to != store.Unresolved {
 					b.must(err)
 					if got.State != to || got.Outcome != o {
@@ -112,7 +112,7 @@ func moves(b *suite) {
 }
 
 func invalidSettlements(b *suite) {
-	begun := b.begin(b.paid(1))
+	admission := b.begin(b.paid(1))
 	for _, s := range []store.Settlement{
 		{},
 		{State: store.Held, Outcome: store.Done},
@@ -122,11 +122,11 @@ func invalidSettlements(b *suite) {
 		{State: store.Unresolved, Outcome: store.NotSent},
 		{State: store.Captured, Outcome: "x"},
 	} {
-		if _, err := b.Settle(b.Context(), begun, s); err == nil {
+		if _, err := b.Settle(b.Context(), admission, s); err == nil {
 			b.Errorf("%+v was accepted", s)
 		}
 	}
-	b.settle(begun, store.Captured, store.Done)
+	b.settle(admission, store.Captured, store.Done)
 }
 
 func answersBounded(b *suite) {
@@ -196,10 +196,10 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 	for _, to := range []store.State{store.Captured, store.Released} {
 		r := b.paid(2)
 		r.Execution.IdempotencyKey = b.id()
-		begun := b.begin(r)
+		admission := b.begin(r)
 		_, err := resolve(b.Context(), service, r.Execution.ID, to)
 		b.want(err, store.ErrSettled)
-		b.settle(begun, store.Unresolved, store.Unknown)
+		b.settle(admission, store.Unresolved, store.Unknown)
 		_, err = resolve(b.Context(), "another", r.Execution.ID, to)
 		b.want(err, store.ErrNotFound)
 		if _, err := resolve(b.Context(), service, r.Execution.ID, store.Held); err == nil {
@@ -212,7 +212,7 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 		}
 		_, err = resolve(b.Context(), service, r.Execution.ID, store.Captured)
 		b.want(err, store.ErrSettled)
-		_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Captured, Outcome: store.Done})
+		_, err = b.Settle(b.Context(), admission, store.Settlement{State: store.Captured, Outcome: store.Done})
 		b.want(err, store.ErrSettled)
 		entries, err := b.Ledger(b.Context(), store.Filter{Limit: 1})
 		b.must(err)
@@ -234,10 +234,10 @@ func recordsInPages(b *suite) {
 		if i == 3 {
 			r.Execution.AgentID = "agent-2"
 		}
-		begun := b.begin(r)
+		admission := b.begin(r)
 		ids = append(ids, r.Execution.ID)
 		if i%2 == 0 {
-			b.settle(begun, store.Captured, store.Done)
+			b.settle(admission, store.Captured, store.Done)
 		}
 	}
 	slices.Reverse(ids)

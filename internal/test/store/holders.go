@@ -88,11 +88,11 @@ func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease
 // Begin is that of the engine, for a Holder.
 func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	m.fleet.delay()
-	begun, err := m.Engine.Begin(ctx, r)
-	for _, t := range begun.Taken {
+	admission, err := m.Engine.Begin(ctx, r)
+	for _, t := range admission.Taken {
 		m.held[t.LimitID]++ // like a lease of one unit, used at once
 	}
-	return begun, err
+	return admission, err
 }
 
 // Settle is that of the engine, for a Holder.
@@ -109,7 +109,7 @@ func (m *member) Settle(ctx context.Context, b store.Admission, to store.Settlem
 // A dispatch is a call that was admitted and waits to be sent.
 type dispatch struct {
 	by        *member
-	begun     store.Admission
+	admission store.Admission
 	requested time.Time // wall clock of the member
 	elapsed   time.Duration
 }
@@ -215,18 +215,18 @@ func (f *fleet) call(m *member, recorded bool) {
 	}
 	s := dispatch{by: m, requested: m.clock.wall(), elapsed: m.clock.elapsed()}
 	var err error
-	if s.begun, err = m.Holder.Begin(f.Context(), r); err != nil {
+	if s.admission, err = m.Holder.Begin(f.Context(), r); err != nil {
 		if _, full := errors.AsType[*store.LimitError](err); !full {
 			f.Fatal(err)
 		}
 		f.refusals++
 		return
 	}
-	for i, t := range s.begun.Taken {
+	for i, t := range s.admission.Taken {
 		m.held[t.LimitID]--
 		f.admitted[t.LimitID] = append(f.admitted[t.LimitID], f.clock.Now())
-		if s.begun.Standing[i].Left < 0 {
-			f.Fatalf("%+v", s.begun.Standing)
+		if s.admission.Standing[i].Left < 0 {
+			f.Fatalf("%+v", s.admission.Standing)
 		}
 	}
 	f.waiting = append(f.waiting, s)
@@ -258,12 +258,12 @@ func (f *fleet) drain(m *member) {
 func (f *fleet) end(s dispatch) {
 	f.Helper()
 	c := s.by.clock
-	alive := c.elapsed()-s.elapsed < s.begun.Expires && c.wall().Sub(s.requested) < s.begun.Expires
+	alive := c.elapsed()-s.elapsed < s.admission.Expires && c.wall().Sub(s.requested) < s.admission.Expires
 	to := store.Settlement{State: store.Captured, Outcome: store.Done}
 	if !alive || f.rng.IntN(10) == 0 {
 		to = store.Settlement{State: store.Released, Outcome: store.NotSent}
 	}
-	for _, t := range s.begun.Taken {
+	for _, t := range s.admission.Taken {
 		if to.Outcome == store.Done {
 			f.sent[t.LimitID] = append(f.sent[t.LimitID], f.clock.Now())
 			continue
@@ -271,7 +271,7 @@ func (f *fleet) end(s dispatch) {
 		s.by.held[t.LimitID]++
 		f.refunded[t.LimitID]++
 	}
-	if _, err := s.by.Holder.Settle(f.Context(), s.begun, to); err != nil {
+	if _, err := s.by.Holder.Settle(f.Context(), s.admission, to); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -314,8 +314,8 @@ func (f *fleet) balance() {
 		used := int64(len(f.admitted[l.ID])) - f.refunded[l.ID]
 		want := min(l.Max, used+f.lost[l.ID])
 		got := l.Max
-		if begun, err := f.Begin(f.Context(), f.free(l)); err == nil {
-			got -= begun.Standing[0].Left + 1
+		if admission, err := f.Begin(f.Context(), f.free(l)); err == nil {
+			got -= admission.Standing[0].Left + 1
 		}
 		untried := used == 0 || f.lost[l.ID] == 0 && used < l.Max // a limit that calls have used up loses nothing
 		if got != want || untried {

@@ -15,7 +15,7 @@ import (
 func keysAnswer(b *suite) {
 	l := rate("l", 9, limit.Hour)
 	first := b.keyed("k", l)
-	begun := b.begin(first)
+	admission := b.begin(first)
 	repeat := func() (store.Admission, error) { return b.Begin(b.Context(), b.keyed("k", l)) }
 	_, err := repeat()
 	b.want(err, store.ErrInProgress)
@@ -24,7 +24,7 @@ func keysAnswer(b *suite) {
 	_, err = b.Begin(b.Context(), other)
 	b.want(err, store.ErrKeyReused)
 
-	b.settle(begun, store.Unresolved, store.Unknown)
+	b.settle(admission, store.Unresolved, store.Unknown)
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
 	b.clock.Advance(48 * time.Hour) // for any time
@@ -36,7 +36,7 @@ func keysAnswer(b *suite) {
 		Reason: reason.UpstreamError, Code: reason.UpstreamError.Code(), Message: "ünlucky",
 		Details: []byte(`{"outcome":"failed","upstream":{"status":500}}`),
 	}
-	_, err = b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.Failed, Answer: answer})
+	_, err = b.Settle(b.Context(), admission, store.Settlement{State: store.Released, Outcome: store.Failed, Answer: answer})
 	b.must(err)
 	got, err := repeat()
 	b.must(err)
@@ -60,9 +60,9 @@ func keysAnswer(b *suite) {
 func keysAfterResolving(b *suite) {
 	for _, to := range []store.State{store.Captured, store.Released} {
 		key := string(to)
-		begun := b.begin(b.keyed(key))
-		b.settle(begun, store.Unresolved, store.Unknown)
-		_, err := b.Resolve(b.Context(), service, begun.Execution.ID, to)
+		admission := b.begin(b.keyed(key))
+		b.settle(admission, store.Unresolved, store.Unknown)
+		_, err := b.Resolve(b.Context(), service, admission.Execution.ID, to)
 		b.must(err)
 		got := b.begin(b.keyed(key))
 		if to == store.Released {
@@ -71,7 +71,7 @@ func keysAfterResolving(b *suite) {
 			}
 			continue
 		}
-		if r := got.Replay; r == nil || r.ID != begun.Execution.ID || r.State != store.Captured || r.Outcome != store.Done || r.Answer != nil {
+		if r := got.Replay; r == nil || r.ID != admission.Execution.ID || r.State != store.Captured || r.Outcome != store.Done || r.Answer != nil {
 			b.Fatalf("captured: %+v", got)
 		}
 	}

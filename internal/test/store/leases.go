@@ -237,7 +237,7 @@ func leaseConcurrently(b *suite) {
 	defer func() { b.must(other.Close()) }()
 	l := rate("l", 5000, limit.Hour)
 	template := b.free(l)
-	var leased, returned, begun atomic.Int64
+	var leased, returned, started atomic.Int64
 	concurrently(b, 2000, []Engine{b, other}, func(e Engine, i int) error {
 		switch i % 4 {
 		case 0:
@@ -246,7 +246,7 @@ func leaseConcurrently(b *suite) {
 			r.Execution.IdempotencyKey = r.Execution.ID
 			err := beginErr(b.Context(), e, r)
 			if err == nil {
-				begun.Add(1)
+				started.Add(1)
 			}
 			return err
 		case 1:
@@ -268,7 +268,7 @@ func leaseConcurrently(b *suite) {
 			return err
 		}
 	}, isLimit)
-	if n, want := b.left(l), 5000-leased.Load()-begun.Load(); n != max(0, want) || begun.Load() == 0 || returned.Load() == 0 {
-		b.Fatalf("%d left; %d leased, %d returned and %d begun leave %d", n, leased.Load(), returned.Load(), begun.Load(), want)
+	if n, want := b.left(l), 5000-leased.Load()-started.Load(); n != max(0, want) || started.Load() == 0 || returned.Load() == 0 {
+		b.Fatalf("%d left; %d leased, %d returned and %d begun leave %d", n, leased.Load(), returned.Load(), started.Load(), want)
 	}
 }

@@ -277,16 +277,16 @@ func notSentGivesBack(b *suite) {
 	for _, p := range periods {
 		l := rate("l", 1, p)
 		for _, r := range []store.BeginRequest{b.free(l), b.paid(3, l), b.keyed("k", l)} {
-			begun := b.begin(r)
+			admission := b.begin(r)
 			b.refused(b.free(l))
-			if e := b.settle(begun, store.Released, store.NotSent); e.State != store.Released || e.Outcome != store.NotSent {
+			if e := b.settle(admission, store.Released, store.NotSent); e.State != store.Released || e.Outcome != store.NotSent {
 				b.Fatalf("%+v", e)
 			}
 		}
-		begun := b.begin(b.paid(3, l))
-		b.settle(begun, store.Released, store.Failed)
+		admission := b.begin(b.paid(3, l))
+		b.settle(admission, store.Released, store.Failed)
 		b.refused(b.free(l)) // it reached the upstream, so it counts
-		_, err := b.Settle(b.Context(), begun, store.Settlement{State: store.Released, Outcome: store.NotSent})
+		_, err := b.Settle(b.Context(), admission, store.Settlement{State: store.Released, Outcome: store.NotSent})
 		b.want(err, store.ErrSettled)
 		b.refused(b.free(l))
 	}
@@ -295,10 +295,10 @@ func notSentGivesBack(b *suite) {
 
 func lateGiveBack(b *suite) {
 	l := rate("l", 2, limit.Minute)
-	begun := b.begin(b.free(l))
+	admission := b.begin(b.free(l))
 	b.clock.Advance(2 * time.Minute)
 	b.begin(b.free(l))
-	b.settle(begun, store.Released, store.NotSent)
+	b.settle(admission, store.Released, store.NotSent)
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 0 {
 		b.Fatalf("%+v", s)
 	}

@@ -93,9 +93,9 @@ func modelWindows(b *suite, rng *rand.Rand) {
 		if rng.IntN(400) == 0 {
 			pick = append(pick, limits[len(limits)-1])
 		}
-		if begun, ok := modelStep(b, pick, model); ok {
+		if admission, ok := modelStep(b, pick, model); ok {
 			admitted++
-			done = append(done, begun)
+			done = append(done, admission)
 		}
 	}
 	if admitted < windowSteps/10 {
@@ -112,7 +112,7 @@ func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naive
 			fits = false
 		}
 	}
-	begun, err := b.Begin(b.Context(), b.free(pick...))
+	admission, err := b.Begin(b.Context(), b.free(pick...))
 	if !fits {
 		e, ok := errors.AsType[*store.LimitError](err)
 		if !ok {
@@ -122,7 +122,7 @@ func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naive
 		if used < e.Max || e.Left != 0 || e.Resets != until(e.Period, oldest, now) {
 			b.Fatalf("%+v; the model has %d used, oldest %d", e, used, oldest)
 		}
-		return begun, false
+		return admission, false
 	}
 	if err != nil {
 		b.Fatalf("%v at %s: %v; the model admits", pick, now, err)
@@ -133,11 +133,11 @@ func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naive
 		w.units[slot]++
 		w.top, w.seen = slot, true
 		want := limit.Status{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
-		if begun.Standing[i] != want || begun.Taken[i].Slot != slot {
-			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", begun.Standing[i], begun.Taken[i].Slot, want, slot)
+		if admission.Standing[i] != want || admission.Taken[i].Slot != slot {
+			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", admission.Standing[i], admission.Taken[i].Slot, want, slot)
 		}
 	}
-	return begun, true
+	return admission, true
 }
 
 func until(p limit.Period, slot int64, now time.Time) time.Duration {
@@ -151,10 +151,10 @@ func until(p limit.Period, slot int64, now time.Time) time.Duration {
 func modelLedger(b *suite, rng *rand.Rand) {
 	type balance struct{ topped, held, captured int64 }
 	type call struct {
-		begun store.Admission
-		state store.State
-		nano  int64
-		key   accountKey
+		admission store.Admission
+		state     store.State
+		nano      int64
+		key       accountKey
 	}
 	model := map[accountKey]*balance{}
 	var calls []*call
@@ -175,7 +175,7 @@ func modelLedger(b *suite, rng *rand.Rand) {
 			_, err := b.Sweep(b.Context())
 			b.must(err)
 			for _, c := range calls {
-				if c.state == store.Held && !c.begun.Execution.Deadline.After(b.clock.Now()) {
+				if c.state == store.Held && !c.admission.Execution.Deadline.After(b.clock.Now()) {
 					c.state = store.Unresolved
 				}
 			}
@@ -185,13 +185,13 @@ func modelLedger(b *suite, rng *rand.Rand) {
 			r.Execution.AgentID = pat.AgentID(k.agentID)
 			r.Candidates[0].Charge = money.Amount{Nano: nano, Currency: k.currency}
 			r.Billing.Credit = money.Amount{Nano: credit, Currency: k.currency}
-			begun, err := b.Begin(b.Context(), r)
+			admission, err := b.Begin(b.Context(), r)
 			if fits := m.topped+credit-m.held-m.captured >= nano; fits != (err == nil) || err != nil && !errors.Is(err, store.ErrCredit) {
 				b.Fatalf("%v for %d; the model has %+v", err, nano, m)
 			}
 			if err == nil {
 				m.held += nano
-				calls = append(calls, &call{begun, store.Held, nano, k})
+				calls = append(calls, &call{admission, store.Held, nano, k})
 			}
 		default:
 			if len(calls) == 0 {
@@ -202,10 +202,10 @@ func modelLedger(b *suite, rng *rand.Rand) {
 			var err error
 			legal := c.state == store.Unresolved && to != store.Unresolved
 			if rng.IntN(2) == 0 && to != store.Unresolved {
-				_, err = b.Resolve(b.Context(), service, c.begun.Execution.ID, to)
+				_, err = b.Resolve(b.Context(), service, c.admission.Execution.ID, to)
 			} else {
 				legal = legal || c.state == store.Held
-				_, err = b.Settle(b.Context(), c.begun, store.Settlement{State: to, Outcome: store.Unknown})
+				_, err = b.Settle(b.Context(), c.admission, store.Settlement{State: to, Outcome: store.Unknown})
 			}
 			if legal != (err == nil) || err != nil && !errors.Is(err, store.ErrSettled) {
 				b.Fatalf("%s → %s: %v", c.state, to, err)

@@ -152,7 +152,7 @@ func restoredCharges(b *suite) {
 func restoredReturns(b *suite) {
 	own := store.Reservation{Principal: agent, Limit: limit.OfToken(limit.Rate{Max: 100, Period: limit.Hour})}
 	leased := b.lease(demand(own, 20, 0))[0]
-	begun := b.begin(b.recorded(own))
+	admission := b.begin(b.recorded(own))
 	b.must(b.MarkRestored(b.Context()))
 	left := b.lease(demand(own, 1, 0))[0].Left
 	back := store.LeaseReturn{
@@ -167,7 +167,7 @@ func restoredReturns(b *suite) {
 		b.Errorf("%d are left after a lease of before came back, and %d were leased; before %d", got[0].Left, got[0].Units, left)
 	}
 	left = got[0].Left
-	b.settle(begun, store.Released, store.NotSent)
+	b.settle(admission, store.Released, store.NotSent)
 	if got := b.lease(demand(own, 1, 0))[0]; got.Left != left-got.Units {
 		b.Errorf("%d are left after a call of before was not sent, and %d were leased; before %d", got.Left, got.Units, left)
 	}

@@ -28,9 +28,9 @@ func retention(b *suite) {
 	_, err := b.Resolve(b.Context(), service, late.Execution.ID, store.Captured)
 	b.must(err)
 	before := b.account()
-	is := func(begun store.Admission, want error) {
+	is := func(admission store.Admission, want error) {
 		b.Helper()
-		_, err := b.Execution(b.Context(), service, begun.Execution.ID)
+		_, err := b.Execution(b.Context(), service, admission.Execution.ID)
 		b.want(err, want)
 	}
 	b.clock.Advance(kept - month - time.Nanosecond)

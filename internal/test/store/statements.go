@@ -177,19 +177,19 @@ func (b *suite) randomCharge(rng *rand.Rand) {
 	r.Execution.Intent = fmt.Sprintf("example.com:i%d:v1", rng.IntN(3))
 	r.Candidates[0].Charge.Currency = []string{"EUR", "USD"}[rng.IntN(2)]
 	r.Billing.Credit.Currency = r.Candidates[0].Charge.Currency
-	begun := b.begin(r)
+	admission := b.begin(r)
 	b.clock.Advance(time.Duration(rng.IntN(3000)) * time.Second)
 	switch rng.IntN(5) {
 	case 0:
-		b.settle(begun, store.Captured, store.Done)
+		b.settle(admission, store.Captured, store.Done)
 	case 1:
-		b.settle(begun, store.Released, store.Failed)
+		b.settle(admission, store.Released, store.Failed)
 	case 2:
-		b.settle(begun, store.Unresolved, store.Unknown)
+		b.settle(admission, store.Unresolved, store.Unknown)
 	case 3:
-		b.settle(begun, store.Unresolved, store.Unknown)
+		b.settle(admission, store.Unresolved, store.Unknown)
 		b.clock.Advance(time.Duration(rng.IntN(3000)) * time.Second)
-		_, err := b.Resolve(b.Context(), service, begun.Execution.ID, store.Captured)
+		_, err := b.Resolve(b.Context(), service, admission.Execution.ID, store.Captured)
 		b.must(err)
 	default:
 		b.topUp(r.Execution.AgentID, money.Amount{Nano: 1 + rng.Int64N(50), Currency: r.Candidates[0].Charge.Currency})

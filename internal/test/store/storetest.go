@@ -272,28 +272,28 @@ func (b *suite) paid(nano int64, limits ...store.Reservation) store.BeginRequest
 
 func (b *suite) begin(r store.BeginRequest) store.Admission {
 	b.Helper()
-	begun, err := b.Begin(b.Context(), r)
+	admission, err := b.Begin(b.Context(), r)
 	b.must(err)
-	return begun
+	return admission
 }
 
 // refused begins a call that a limit must refuse.
 func (b *suite) refused(r store.BeginRequest) store.LimitError {
 	b.Helper()
-	begun, err := b.Begin(b.Context(), r)
+	admission, err := b.Begin(b.Context(), r)
 	refusal, ok := errors.AsType[*store.LimitError](err)
 	if !ok {
 		b.Fatalf("%v; want a LimitError", err)
 	}
-	if len(begun.Taken) != 0 || begun.Recorded {
-		b.Fatalf("refused, yet %+v", begun)
+	if len(admission.Taken) != 0 || admission.Recorded {
+		b.Fatalf("refused, yet %+v", admission)
 	}
 	return *refusal
 }
 
-func (b *suite) settle(begun store.Admission, to store.State, o store.Outcome) store.Execution {
+func (b *suite) settle(admission store.Admission, to store.State, o store.Outcome) store.Execution {
 	b.Helper()
-	e, err := b.Settle(b.Context(), begun, store.Settlement{State: to, Outcome: o})
+	e, err := b.Settle(b.Context(), admission, store.Settlement{State: to, Outcome: o})
 	b.must(err)
 	return e
 }

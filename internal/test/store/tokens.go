@@ -22,7 +22,7 @@ func testTokens(t *testing.T, open Opener) {
 		"what is revoked is not renewed":            revokedNotRenewed,
 		"a family ends together":                    familyRevoked,
 		"a renewal never makes the old live longer": renewNeverExtends,
-		"a renewal by a message is told once":       renewToldOnce,
+		"a renewal by a message is told once":       renewReportedOnce,
 		"the newest are those that have not ended":  newestTokens,
 	})
 }
@@ -42,7 +42,7 @@ func tokenRoundTrip(b *suite) {
 	b.want(err, pat.ErrNotFound)
 }
 
-func renewToldOnce(b *suite) {
+func renewReportedOnce(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old, next := b.issue(a), b.token(a)
 	renew := func(nonce string, next pat.Token) (pat.Token, error) {

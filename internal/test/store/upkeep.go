@@ -57,8 +57,8 @@ func purgeKeys(b *suite) {
 	done, stuck := b.keyed("done"), b.keyed("stuck")
 	_, err := b.Settle(b.Context(), b.begin(done), store.Settlement{State: store.Captured, Outcome: store.Done, Answer: answer})
 	b.must(err)
-	begun := b.begin(stuck)
-	b.settle(begun, store.Unresolved, store.Unknown)
+	admission := b.begin(stuck)
+	b.settle(admission, store.Unresolved, store.Unknown)
 	b.clock.Advance(24*time.Hour - time.Nanosecond)
 	if n := b.purge(); n != 0 {
 		b.Fatalf("%d rows went too early", n)

@@ -107,7 +107,7 @@ func TestVocabulariesHaveTheTermsOfTheirPublishers(t *testing.T) {
 		}
 		for iri, term := range v.Terms {
 			if name != "dpv" || term.Class != "" || term.Same != "" {
-				terms = append(terms, short.Replace(said(iri, term)))
+				terms = append(terms, short.Replace(describe(iri, term)))
 			}
 			if term.Class == "LeftOperand" && term.Same == "" && term.Words == "" {
 				t.Errorf("%s: %s has no name for a sentence", name, iri)
@@ -118,8 +118,8 @@ func TestVocabulariesHaveTheTermsOfTheirPublishers(t *testing.T) {
 	}
 }
 
-// said is a term as a line of the table.
-func said(iri string, t *vocabulary.Term) string {
+// describe is a term as a line of the table.
+func describe(iri string, t *vocabulary.Term) string {
 	switch {
 	case t.Same != "":
 		return iri + " = " + t.Same

@@ -16,7 +16,7 @@ import (
 type beginOp struct {
 	store.BeginRequest
 	calls        *Calls
-	asked        time.Time       // on the clock of the process
+	requestedAt  time.Time       // on the clock of the process
 	reservations [][]reservation // of each candidate
 	result       store.Admission
 }
@@ -30,7 +30,7 @@ type beginOp struct {
 // store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
 // another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
-	b := beginOp{BeginRequest: r, calls: c, asked: c.db.Local()}
+	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()
 	if err != nil {
 		return store.Admission{}, fmt.Errorf("beginning a call: %w", err)
@@ -124,7 +124,7 @@ func (b *beginOp) run(ctx context.Context, w *work) error {
 		b.showStanding(w)
 		return nil
 	}
-	if err := w.t.Moved(); err != nil {
+	if err := w.t.ServerChanged(); err != nil {
 		return err
 	}
 	if n := b.Nonce; n != nil {
@@ -227,7 +227,7 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 		w.changes.plain = false
 	}
 	w.executions[e.ID] = &e
-	w.changes.begun = append(w.changes.begun, Begun{&e, forget})
+	w.changes.beginnings = append(w.changes.beginnings, Beginnings{&e, forget})
 	var err error
 	if e.IdempotencyKey != "" {
 		w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}] = keyedExecution{e.ID, engine.Nanos(keyUntil)}
@@ -247,7 +247,7 @@ func (b *beginOp) admit(w *work, winner int) {
 		// is the earlier of the two.
 		p := r.key.Period
 		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
-			if d := w.t.Since(b.asked, ends); b.result.Expires == 0 || d < b.result.Expires {
+			if d := w.t.Since(b.requestedAt, ends); b.result.Expires == 0 || d < b.result.Expires {
 				b.result.Expires = d
 			}
 		}

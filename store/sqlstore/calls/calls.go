@@ -41,7 +41,7 @@ func (c *Calls) turn(t *engine.Tx, batch []*call, attempt int) *work {
 	w := c.newWork(t, batched)
 	w.need = mergeRowSets(batch)
 	if attempt > 1 {
-		w.need.readPresumed()
+		w.need.readCached()
 	}
 	return w
 }
@@ -66,7 +66,7 @@ func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 
 // Run implements engine.Turn.
 func (w *work) Run(ctx context.Context, batch []*call) error {
-	for _, e := range w.need.presumed {
+	for _, e := range w.need.cached {
 		if w.executions[e.ID] == nil { // one that was read by its idempotency key stays as it was read
 			record := *e
 			w.executions[e.ID] = &record
@@ -115,7 +115,7 @@ func mergeRowSets(batch []*call) (all rowSet) {
 		n := &c.rows
 		all.begins = append(all.begins, n.begins...)
 		all.executions = append(all.executions, n.executions...)
-		all.presumed = append(all.presumed, n.presumed...)
+		all.cached = append(all.cached, n.cached...)
 		all.keys = append(all.keys, n.keys...)
 		all.nonces = append(all.nonces, n.nonces...)
 		all.counters = append(all.counters, n.counters...)

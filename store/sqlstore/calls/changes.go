@@ -11,18 +11,18 @@ import (
 
 // Changes are what calls change in the tables, as rows become.
 type Changes struct {
-	At       time.Time // of the transaction; all that happened in it has this time
-	Begun    []Begun
-	Moved    []ledger.Line
-	Lines    []ledger.Line // in their order
-	Counters []Counter     // each once
-	Accounts []ledger.Account
-	Pools    []ledger.Pool
-	Used     []Use
+	At         time.Time // of the transaction; all that happened in it has this time
+	Beginnings []Beginnings
+	Changed    []ledger.Line
+	Lines      []ledger.Line // in their order
+	Counters   []Counter     // each once
+	Accounts   []ledger.Account
+	Pools      []ledger.Pool
+	Used       []Use
 }
 
-// A Begun is an execution that began, and when it may be deleted once it is settled; 0: never.
-type Begun struct {
+// A Beginnings is an execution that began, and when it may be deleted once it is settled; 0: never.
+type Beginnings struct {
 	*store.Execution
 
 	Forget int64
@@ -58,5 +58,5 @@ func (c *Counter) args() []any {
 
 // Empty reports whether nothing was changed.
 func (c *Changes) Empty() bool {
-	return len(c.Begun)+len(c.Moved)+len(c.Lines)+len(c.Counters)+len(c.Accounts)+len(c.Pools)+len(c.Used) == 0
+	return len(c.Beginnings)+len(c.Changed)+len(c.Lines)+len(c.Counters)+len(c.Accounts)+len(c.Pools)+len(c.Used) == 0
 }

@@ -23,7 +23,7 @@ var (
 // whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
 // be sent again.
 func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
-	l := leaseOp{service: r.Service, returns: r.Returns, asked: c.db.Local()}
+	l := leaseOp{service: r.Service, returns: r.Returns, requestedAt: c.db.Local()}
 	n, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
@@ -41,7 +41,7 @@ func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 // A leaseOp is a LeaseRequest prepared for a transaction.
 type leaseOp struct {
 	service      string
-	asked        time.Time // on the clock of the process
+	requestedAt  time.Time // on the clock of the process
 	returns      []store.LeaseReturn
 	reservations []reservation
 	demands      []store.LeaseDemand
@@ -83,7 +83,7 @@ func (l *leaseOp) prepare(demands []store.LeaseDemand) (rowSet, error) {
 
 // run changes counters only after everything that can fail, so that it never has to undo a change.
 func (l *leaseOp) run(_ context.Context, w *work) error {
-	if err := w.t.Moved(); err != nil && len(l.reservations) > 0 {
+	if err := w.t.ServerChanged(); err != nil && len(l.reservations) > 0 {
 		return err
 	}
 	for _, r := range l.reservations {
@@ -101,7 +101,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 		clock := r.key.Period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
 			Slot: c.Slot, Restored: w.calls.db.Floor(),
-			Ends: w.t.Since(l.asked, r.key.Period.Ends(clock)), Expires: w.t.Since(l.asked, r.key.Period.Ends(clock+c.own)),
+			Ends: w.t.Since(l.requestedAt, r.key.Period.Ends(clock)), Expires: w.t.Since(l.requestedAt, r.key.Period.Ends(clock+c.own)),
 		}
 		if err := w.fit(l.reservations[i : i+1]); err != nil {
 			refused = true

@@ -61,7 +61,7 @@ func (c *Calls) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
 	var q engine.Conditions
 	within(&q, f.CallScope)
-	q.Add("context_id <> '' AND begun_at >= ?", engine.Nanos(f.BegunAfter))
+	q.Add("context_id <> '' AND begun_at >= ?", engine.Nanos(f.BeganAfter))
 	q.Equal("context_id", f.ContextID)
 	switch f.Status {
 	case store.CallRunning:

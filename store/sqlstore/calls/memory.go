@@ -39,7 +39,7 @@ func (m *memory) write(ctx context.Context, w *work, c *Changes) ([]engine.Comma
 	if m.journal == nil {
 		return c.Statements(other), nil
 	}
-	if plain := w.changes.plain && len(other) == 0 && len(c.Lines) == len(c.Begun)+len(c.Moved); plain {
+	if plain := w.changes.plain && len(other) == 0 && len(c.Lines) == len(c.Beginnings)+len(c.Changed); plain {
 		if one, kept := m.journal.Keep(w.t, c); kept {
 			return []engine.Command{one}, nil
 		}
@@ -56,7 +56,7 @@ func (w *work) readJournal(ctx context.Context) (list []engine.Command, err erro
 		return nil, err
 	}
 	w.changes.plain = !reads && len(n.answers) == 0
-	for _, e := range n.presumed {
+	for _, e := range n.cached {
 		if !j.Began(e.ID) {
 			w.changes.plain = false
 		}

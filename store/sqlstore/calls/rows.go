@@ -47,7 +47,7 @@ type rowSet struct {
 	agentID    string   // of the call
 	begins     []string // the ids of executions that are to begin
 	executions []ref
-	presumed   []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
+	cached     []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
 	keys       []idempotencyKey
 	nonces     []nonceKey
 	counters   []CounterKey
@@ -56,14 +56,14 @@ type rowSet struct {
 	answers    []ref // whose answers are kept
 }
 
-// readPresumed makes a row set read the rows that it presumed before. A call settles the execution that it began. Until its deadline only
+// readCached makes a row set read the rows that it took from the cache before. A call settles the execution that it began. Until its deadline only
 // the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it does not,
 // because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again,
 // and reads.
-func (n *rowSet) readPresumed() {
-	for _, e := range n.presumed {
+func (n *rowSet) readCached() {
+	for _, e := range n.cached {
 		n.executions = append(n.executions, ref{e.Service, e.ID})
 	}
-	n.presumed = nil
+	n.cached = nil
 	n.executions = sorted(n.executions, ref.compare)
 }

@@ -45,7 +45,7 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 		})
 	}
 	if e.State == store.Held && e.Deadline.After(c.db.Counted()) {
-		n.presumed = append(n.presumed, &e)
+		n.cached = append(n.cached, &e)
 	} else {
 		n.executions = []ref{{e.Service, e.ID}}
 	}
@@ -167,7 +167,7 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.State, outc
 	}
 	w.executions[e.ID] = &e
 	if w.calls.memory.journal != nil {
-		w.calls.memory.journal.Moved(e.ID)
+		w.calls.memory.journal.Changed(e.ID)
 	}
 	if w.mode == single {
 		c := writeMove([]ledger.Line{m})

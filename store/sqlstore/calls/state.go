@@ -83,10 +83,10 @@ const (
 
 // pendingWrites is what a work has to write.
 type pendingWrites struct {
-	begun  []Begun
-	moves  []ledger.Line
-	writes []engine.Command // to be run in their order
-	plain  bool             // a Journal can hold back all changes
+	beginnings []Beginnings
+	moves      []ledger.Line
+	writes     []engine.Command // to be run in their order
+	plain      bool             // a Journal can hold back all changes
 }
 
 // A keyedExecution is the execution that an idempotency key belongs to.
@@ -119,7 +119,7 @@ func (w *work) write(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// mismatch makes the failure of a change one after which the transaction is tried again, if what was presumed may be wrong.
+// mismatch makes the failure of a change one after which the transaction is tried again, if what was cached may be out of date.
 func (w *work) mismatch(err error) error {
 	if w.mode == presuming {
 		w.t.Fail(engine.Conflict(engine.ErrUnchanged))
@@ -149,8 +149,8 @@ type Journal interface {
 	Find(id string, found func()) []engine.Command
 	// Began reports whether an execution is known to be as it began.
 	Began(id string) bool
-	// Moved is called before an execution changes.
-	Moved(id string)
+	// Changed is called before an execution changes.
+	Changed(id string)
 	// Keep returns the statement that holds changes back, or false if they must be written into the tables now.
 	Keep(t *engine.Tx, c *Changes) (engine.Command, bool)
 	// Apply writes what was held back into the tables, before changes that are written there.

@@ -23,7 +23,7 @@ func (c *counter) becomes(k CounterKey) *Counter {
 
 // becomes returns what has changed.
 func (w *work) becomes(ctx context.Context) (*Changes, error) {
-	c := &Changes{At: w.t.Now(), Begun: w.changes.begun, Moved: w.changes.moves, Lines: w.book.Lines()}
+	c := &Changes{At: w.t.Now(), Beginnings: w.changes.beginnings, Changed: w.changes.moves, Lines: w.book.Lines()}
 	for k, n := range w.counters {
 		if n.dirty {
 			c.Counters = append(c.Counters, *n.becomes(k))
@@ -69,10 +69,10 @@ const (
 )
 
 func scanExecution(scan engine.Scan) (e store.Execution, err error) {
-	var begun, deadline, settled, unresolved int64
+	var started, deadline, settled, unresolved int64
 	err = scan(&e.ID, &e.Service, &e.AgentID, &e.IdempotencyKey, &e.Fingerprint, &e.Intent, &e.AgreementID, &e.TokenID, &e.PolicyDigest,
-		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &begun, &deadline, &settled, &e.ContextID, &unresolved)
-	e.BegunAt, e.Deadline = engine.FromNanos(begun), engine.FromNanos(deadline)
+		&e.Rule, &e.Charge.Nano, &e.Charge.Currency, &e.State, &e.Outcome, &started, &deadline, &settled, &e.ContextID, &unresolved)
+	e.BeganAt, e.Deadline = engine.FromNanos(started), engine.FromNanos(deadline)
 	e.SettledAt, e.UnresolvedAt = engine.FromNanos(settled), engine.FromNanos(unresolved)
 	return e, err
 }
@@ -146,7 +146,7 @@ func (w *work) openCounters() {
 // statements returns the statements that write what has changed where others write, too; the rows that all writers use come last. A row
 // that was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
 func (w *work) statements() []engine.Command {
-	list := append(writeBegun(w.changes.begun), engine.Together(w.changes.writes)...)
+	list := append(writeBeginnings(w.changes.beginnings), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
 	for _, k := range slices.SortedFunc(maps.Keys(w.counters), CounterKey.compare) {
 		if c := w.counters[k]; c.dirty {
@@ -177,8 +177,8 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 // Statements returns the statements that write changes where no other process writes; between are those that come after the executions
 // which begin.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
-	list := append(writeBegun(c.Begun), engine.Together(between)...)
-	list = append(list, writeMoves(c.Moved)...)
+	list := append(writeBeginnings(c.Beginnings), engine.Together(between)...)
+	list = append(list, writeMoves(c.Changed)...)
 	var rows []engine.Command
 	for _, n := range slices.SortedFunc(slices.Values(c.Counters), func(a, b Counter) int { return a.compare(b.CounterKey) }) {
 		rows = append(rows, engine.Command{Query: insertCounter + orUpdateCounter, Args: n.args()})
@@ -196,13 +196,13 @@ func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	return append(list, ledger.WriteLines(c.Lines)...)
 }
 
-// writeBegun returns the statements that record executions.
-func writeBegun(list []Begun) []engine.Command {
+// writeBeginnings returns the statements that record executions.
+func writeBeginnings(list []Beginnings) []engine.Command {
 	rows := make([]engine.Command, len(list))
 	for i, e := range list {
 		rows[i] = engine.Command{Query: insertExecution, Args: []any{
 			e.ID, e.Service, string(e.AgentID), e.IdempotencyKey, e.Fingerprint, e.Intent, string(e.AgreementID), string(e.TokenID),
-			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), engine.Nanos(e.BegunAt),
+			e.PolicyDigest, e.Rule, e.Charge.Nano, e.Charge.Currency, string(e.State), string(e.Outcome), engine.Nanos(e.BeganAt),
 			engine.Nanos(e.Deadline), engine.Nanos(e.SettledAt), e.ContextID, engine.Nanos(e.UnresolvedAt), e.Forget,
 		}}
 	}

@@ -73,8 +73,8 @@ type stepWatch struct {
 
 // A timedReading is the time of the database at some moment between two of the process.
 type timedReading struct {
-	asked, answered time.Duration
-	at              time.Time
+	requestedAt, answered time.Duration
+	at                    time.Time
 }
 
 // see compares a reading with an earlier one, and returns by how much the clock was set since: 0 where it was not.
@@ -86,7 +86,7 @@ func (w *stepWatch) see(r timedReading) (by time.Duration) {
 		w.base = &r
 		return 0
 	}
-	least, most := r.asked-b.answered, r.answered-b.asked // between the two
+	least, most := r.requestedAt-b.answered, r.answered-b.requestedAt // between the two
 	passed, tolerated := r.at.Sub(b.at), stepTolerated+time.Duration(drift*float64(max(0, most)))
 	switch {
 	case passed > most+tolerated:

@@ -27,9 +27,9 @@ const (
 		"FROM pg_control_system()"
 	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
 
-	// movedPause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that it has
+	// serverChangePause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that it has
 	// acknowledged and the server lacks.
-	movedPause = time.Second
+	serverChangePause = time.Second
 )
 
 // compareServer looks whether a new connection leads to another server than the one before.
@@ -42,11 +42,11 @@ func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
 	if conn.QueryRowContext(ctx, selectServer).Scan(&is.system, &is.timeline) != nil || is == *was || !db.server.is.CompareAndSwap(was, &is) {
 		return
 	}
-	db.server.movedAt.Store(int64(db.clocks.elapsed()))
-	db.server.moved.Store(true)
+	db.server.serverChangedAt.Store(int64(db.clocks.elapsed()))
+	db.server.serverChanged.Store(true)
 	db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
-	if db.opts.Moved != nil {
-		db.opts.Moved()
+	if db.opts.ServerChanged != nil {
+		db.opts.ServerChanged()
 	}
 }
 

@@ -21,8 +21,8 @@ type Options struct {
 	Stepped func(by time.Duration)
 	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least. May be nil.
 	SetBack func(missing int64)
-	// Moved is called when a PostgreSQL database has another server, or another timeline, than before. May be nil.
-	Moved func()
+	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil.
+	ServerChanged func()
 }
 
 // A Layer lies between calls and their tables: what calls changed may not be in the tables yet. An Exclusive database calls it in its
@@ -53,20 +53,20 @@ type DB struct {
 	// Layer may be nil.
 	Layer Layer
 
-	queues  queues
-	life    life
-	clocks  clocks
-	notes   notes
-	server  serverWatch
-	commits commits
-	changes signal
-	floor   atomic.Int64 // when the database was last set back to an earlier state; 0: never
+	queues   queues
+	lifetime lifetime
+	clocks   clocks
+	notes    notes
+	server   serverWatch
+	commits  commits
+	changes  signal
+	floor    atomic.Int64 // when the database was last set back to an earlier state; 0: never
 }
 
 // New returns a database that is not connected yet.
 func New(d *Dialect, opts Options) *DB {
 	return &DB{
-		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed}, life: life{ending: make(chan struct{})},
+		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed}, lifetime: lifetime{ending: make(chan struct{})},
 	}
 }
 
@@ -83,7 +83,7 @@ func (db *DB) Dialect() *Dialect { return db.dialect }
 func (db *DB) Note(rows map[string]int64) { db.notes.set(rows) }
 
 // The life of a database, from its start to its end.
-type life struct {
+type lifetime struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 	started bool
@@ -146,17 +146,17 @@ const (
 
 // times are those of a transaction.
 type times struct {
-	now     time.Time // of the whole transaction
-	counted time.Time // on the clock on which limits are counted
-	asked   time.Time // when the process asked for that, on its own clock
+	now         time.Time // of the whole transaction
+	counted     time.Time // on the clock on which limits are counted
+	requestedAt time.Time // when the process asked for that, on its own clock
 }
 
 // seen is what a transaction has read of its witness, and of restores.
 type seen struct {
-	witnessed int64
-	testified bool  // it is counted up
-	floor     int64 // when the database was last set back
-	moved     bool  // to another server: it admits no calls yet; see movedPause
+	witnessed     int64
+	testified     bool  // it is counted up
+	floor         int64 // when the database was last set back
+	serverChanged bool  // to another server: it admits no calls yet; see movedPause
 }
 
 // runState is the state of the operation that is running.
@@ -243,9 +243,9 @@ type server struct{ system, timeline int64 }
 
 // serverWatch is what a process sees of the servers of its database.
 type serverWatch struct {
-	is      atomic.Pointer[server] // nil: it is not known
-	moved   atomic.Bool
-	movedAt atomic.Int64 // on the clock that only moves forward; 0: never
+	is              atomic.Pointer[server] // nil: it is not known
+	serverChanged   atomic.Bool
+	serverChangedAt atomic.Int64 // on the clock that only moves forward; 0: never
 }
 
 // A witness is a row of the table sequences that every transaction of one writer counts up. The server of a database may be

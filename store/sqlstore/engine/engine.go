@@ -78,7 +78,7 @@ func (db *DB) readServer(ctx context.Context) error {
 	}
 	db.server.is.Store(&is)
 	if was != is {
-		db.server.moved.Store(was != server{})
+		db.server.serverChanged.Store(was != server{})
 		db.Note(map[string]int64{systemNote: is.system, timelineNote: is.timeline})
 	}
 	return nil
@@ -95,8 +95,8 @@ func (db *DB) Disconnect(ctx context.Context) error {
 // Start starts the writers. They end with Close.
 func (db *DB) Start(ctx context.Context, place string) {
 	last := context.WithoutCancel(ctx)
-	db.life.leave = func() error { return db.leave(last) }
-	ctx, db.life.stop = context.WithCancel(last)
+	db.lifetime.leave = func() error { return db.leave(last) }
+	ctx, db.lifetime.stop = context.WithCancel(last)
 	db.queues.open(db.dialect, queueLength)
 	for _, lane := range db.queues.lanes {
 		db.serve(ctx, lane, db.dialect.callSettings)
@@ -108,15 +108,15 @@ func (db *DB) Start(ctx context.Context, place string) {
 		db.serve(ctx, db.queues.groups, "")
 	}
 	if db.dialect.listen != nil {
-		db.life.work.Go(func() { db.dialect.listen(ctx, place, db.changes.raise) })
+		db.lifetime.work.Go(func() { db.dialect.listen(ctx, place, db.changes.raise) })
 	}
-	db.life.started = true
+	db.lifetime.started = true
 }
 
 // serve starts the writer of a queue. settings prepare its connections.
 func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
 	w := &Writer{db: db, lane: lane, settings: settings, witness: db.addWitness()}
-	db.life.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
+	db.lifetime.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 
 // ErrLeft means that a database was closed before the tables had what the journal has.
@@ -125,18 +125,18 @@ var ErrLeft = errors.New("the last charges are in the journal only: the next pro
 // Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
 // could not be written into their tables; nothing is lost then.
 func (db *DB) Close() error {
-	db.life.closing.Lock()
-	if db.life.closed {
-		db.life.closing.Unlock()
+	db.lifetime.closing.Lock()
+	if db.lifetime.closed {
+		db.lifetime.closing.Unlock()
 		return nil
 	}
-	db.life.closed = true
+	db.lifetime.closed = true
 	db.queues.close()
-	db.life.closing.Unlock()
-	close(db.life.ending)
-	db.life.stop()
-	db.life.work.Wait()
-	return errors.Join(db.life.leave(), db.read.Close(), db.write.Close())
+	db.lifetime.closing.Unlock()
+	close(db.lifetime.ending)
+	db.lifetime.stop()
+	db.lifetime.work.Wait()
+	return errors.Join(db.lifetime.leave(), db.read.Close(), db.write.Close())
 }
 
 // leave writes what the next process is to find, when no writer is at work any more.

@@ -17,7 +17,7 @@ var (
 	// ErrMisfit means that the tables were changed while what calls changed was not in them yet.
 	ErrMisfit = errors.New("charges that are not yet in their tables do not fit them: " +
 		"undo what somebody changed there by SQL, or take the state back to a backup")
-	// ErrUnchanged means that a row was not as it was read, or as it was presumed to be.
+	// ErrUnchanged means that a row was not as it was read, or as it was cached.
 	ErrUnchanged = errors.New("a row has changed meanwhile")
 
 	errClosed = errors.New("the store is closed")
@@ -46,10 +46,10 @@ func (c conflict) Unwrap() error { return c.error }
 // Conflict makes an error one after which the transaction is tried again.
 func Conflict(err error) error { return conflict{err} }
 
-// An overtaken transaction conflicted, and the server has ended it.
-type overtaken struct{ error }
+// A serverConflict is a transaction that conflicted and that the server has ended.
+type serverConflict struct{ error }
 
-func (o overtaken) Unwrap() error { return o.error }
+func (o serverConflict) Unwrap() error { return o.error }
 
 // An unreachable database accepts no connection.
 type unreachable struct{ error }

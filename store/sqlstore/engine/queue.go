@@ -9,17 +9,17 @@ import (
 
 // Go runs background work that Close waits for, and reports whether the database is open.
 func (db *DB) Go(work func()) bool {
-	db.life.closing.RLock()
-	defer db.life.closing.RUnlock()
-	if db.life.closed || !db.life.started {
+	db.lifetime.closing.RLock()
+	defer db.lifetime.closing.RUnlock()
+	if db.lifetime.closed || !db.lifetime.started {
 		return false
 	}
-	db.life.work.Go(work)
+	db.lifetime.work.Go(work)
 	return true
 }
 
 // Ending is closed when the database is about to close.
-func (db *DB) Ending() <-chan struct{} { return db.life.ending }
+func (db *DB) Ending() <-chan struct{} { return db.lifetime.ending }
 
 // Changed returns a channel that is closed when this process next commits something that others have to read, or hears of one.
 func (db *DB) Changed() <-chan struct{} { return db.changes.next() }
@@ -81,9 +81,9 @@ func (db *DB) queued(ctx context.Context, lane chan *op, o *op) error {
 }
 
 func (db *DB) enqueue(lane chan *op, o *op) error {
-	db.life.closing.RLock()
-	defer db.life.closing.RUnlock()
-	if db.life.closed {
+	db.lifetime.closing.RLock()
+	defer db.lifetime.closing.RUnlock()
+	if db.lifetime.closed {
 		return errClosed
 	}
 	select {

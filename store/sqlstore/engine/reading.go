@@ -20,8 +20,8 @@ func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 }
 
 // seenClock takes a reading of the database's clock, reports a step, and stores it for processes that start later.
-func (db *DB) seenClock(ctx context.Context, asked, answered time.Duration, at time.Time) {
-	if by := db.clocks.steps.see(timedReading{asked, answered, at}); by != 0 {
+func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at time.Time) {
+	if by := db.clocks.steps.see(timedReading{sent, answered, at}); by != 0 {
 		p := db.clocks.steps.step()
 		db.Note(map[string]int64{"stepped": Nanos(p.At), "step_forward": int64(p.Forward), "step_back": int64(p.Back)})
 		if db.opts.Stepped != nil {

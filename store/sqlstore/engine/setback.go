@@ -18,9 +18,9 @@ func (db *DB) Newest(ctx context.Context) (int64, error) {
 	return read["changes"], err
 }
 
-// Moved reports whether the database has another server, or another timeline, than it had when it was last open, or when this
+// ServerChanged reports whether the database has another server, or another timeline, than it had when it was last open, or when this
 // process opened it.
-func (db *DB) Moved() bool { return db.server.moved.Load() }
+func (db *DB) ServerChanged() bool { return db.server.serverChanged.Load() }
 
 // missing returns how many commits the database lacks that this process has acknowledged.
 func (t *Tx) missing(ctx context.Context) (int64, error) {
@@ -46,7 +46,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 		found := map[string]int64{}
 		names = append(names, "changes", "restored")
 		var micros int64
-		asked, from := db.opts.Now(), db.clocks.elapsed()
+		sent, from := db.opts.Now(), db.clocks.elapsed()
 		err := db.List(ctx, selectSequences(", ("+db.dialect.Clock+")", len(names)), names, func(scan Scan) error {
 			var name string
 			var n int64
@@ -57,7 +57,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		db.clocks.clock.set(asked, db.opts.Now(), time.UnixMicro(micros))
+		db.clocks.clock.set(sent, db.opts.Now(), time.UnixMicro(micros))
 		db.seenClock(ctx, from, db.clocks.elapsed(), time.UnixMicro(micros).UTC())
 		if lacks(acked, found) == 0 {
 			db.raiseFloor(found["restored"])

@@ -27,7 +27,7 @@ func (db *DB) Local() time.Time { return db.opts.Now() }
 func (t *Tx) Step() window.Step { return t.w.db.clocks.steps.step() }
 
 // Slots returns how many dispatch slots a call needs under a limit per second.
-func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.asked) }
+func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.requestedAt) }
 
 // Floor returns when the state was last set back to an earlier one, as by a backup, on the clock on which limits are counted; the zero
 // time: never.
@@ -40,10 +40,10 @@ func (t *Tx) Now() time.Time { return t.times.now }
 func (t *Tx) Counted() time.Time { return t.times.counted }
 
 // Asked returns when the process asked for these times, on its own clock.
-func (t *Tx) Asked() time.Time { return t.times.asked }
+func (t *Tx) Asked() time.Time { return t.times.requestedAt }
 
 // Since returns the time from a reading of the process's clock, when an operation was requested, to a reading of the clock that counts
 // limits. It is never too long: that clock was read after the process asked for it.
 func (t *Tx) Since(requested, at time.Time) time.Duration {
-	return max(0, t.times.asked.Sub(requested)) + at.Sub(t.times.counted)
+	return max(0, t.times.requestedAt.Sub(requested)) + at.Sub(t.times.counted)
 }

@@ -50,7 +50,7 @@ func (t *Tx) load(ctx context.Context, work work) error {
 	if q := db.dialect.durable; q != "" {
 		list = append(list, Command{Query: q, Row: func(scan Scan) error { return scan(&durable) }})
 	}
-	t.times.asked = db.opts.Now()
+	t.times.requestedAt = db.opts.Now()
 	from := db.clocks.elapsed()
 	if err := t.w.send(ctx, list); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (t *Tx) end(ctx context.Context, work work) error {
 		case d.Lost(err):
 			return unsure{err}
 		case d.constraint(err):
-			return overtaken{conflict{err}}
+			return serverConflict{conflict{err}}
 		default:
 			return err
 		}
@@ -128,7 +128,7 @@ func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error)
 	}
 	reused := w.conn != nil
 	defer func() {
-		if err != nil && !is[overtaken](err) {
+		if err != nil && !is[serverConflict](err) {
 			w.abort(ctx, err)
 		}
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// errMoved means that the process does not take calls yet.
-var errMoved = errors.New("the database has moved to another server: the processes look whether it lacks anything")
+// errServerChanged means that the process does not take calls yet.
+var errServerChanged = errors.New("the database has moved to another server: the processes look whether it lacks anything")
 
 // settled reports whether the processes have had time to look at a server that is new to this one.
 func (db *DB) settled() bool {
-	at := db.server.movedAt.Load()
-	return at == 0 || db.clocks.elapsed()-time.Duration(at) >= movedPause
+	at := db.server.serverChangedAt.Load()
+	return at == 0 || db.clocks.elapsed()-time.Duration(at) >= serverChangePause
 }
 
 const (
@@ -55,10 +55,10 @@ func (t *Tx) readState(micros *int64) Command {
 	}
 }
 
-// Moved returns an error where the transaction admits no calls, because the database has just moved to another server.
-func (t *Tx) Moved() error {
-	if t.seen.moved {
-		return Unavailable(errMoved)
+// ServerChanged returns an error where the transaction admits no calls, because the database has just moved to another server.
+func (t *Tx) ServerChanged() error {
+	if t.seen.serverChanged {
+		return Unavailable(errServerChanged)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (t *Tx) verify() error {
 		return errWentBack
 	}
 	t.w.db.raiseFloor(t.seen.floor)
-	t.seen.moved = t.seen.floor <= t.w.db.commits.verifiedFloor.Load() && !t.w.db.settled()
+	t.seen.serverChanged = t.seen.floor <= t.w.db.commits.verifiedFloor.Load() && !t.w.db.settled()
 	return nil
 }
 

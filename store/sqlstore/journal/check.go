@@ -85,7 +85,7 @@ func checkExecutions(ctx context.Context, reader *sql.Tx, p *PendingChanges) err
 			return fmt.Errorf("%w: execution %s began twice", engine.ErrDamaged, e.ID)
 		}
 	}
-	for _, m := range p.Moved {
+	for _, m := range p.Changed {
 		if state, err := found(m.ID); err != nil {
 			return engine.Unavailable(err)
 		} else if state != m.From {

@@ -83,9 +83,9 @@ func (d *decoder) line() ledger.Line {
 	case lineBegan:
 		x.Fingerprint, x.AgreementID, x.TokenID = d.text(), pat.AgreementID(d.text()), pat.TokenID(d.text())
 		x.PolicyDigest, x.ContextID = d.text(), d.text()
-		x.State, x.BegunAt, x.Deadline = store.Held, fromNanos(d.at), d.moment()
+		x.State, x.BeganAt, x.Deadline = store.Held, fromNanos(d.at), d.moment()
 		return ledger.Line{Execution: x, By: ledger.ByAgent}
-	case lineMoved:
+	case lineChanged:
 		from := store.State(d.text())
 		if from == "" {
 			d.wrong = true

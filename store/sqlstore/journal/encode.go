@@ -61,7 +61,7 @@ func (e *Encoder) Encode(r *calls.Changes) ([]byte, bool) {
 
 func (e *Encoder) line(l ledger.Line) {
 	x := l.Execution
-	kind := lineMoved
+	kind := lineChanged
 	if l.From == "" {
 		kind = lineBegan
 	}

@@ -133,8 +133,8 @@ func (j *Journal) Began(id string) bool {
 	return sure
 }
 
-// Moved implements calls.Journal.
-func (j *Journal) Moved(id string) { delete(j.began, id) }
+// Changed implements calls.Journal.
+func (j *Journal) Changed(id string) { delete(j.began, id) }
 
 // Keep implements calls.Journal.
 func (j *Journal) Keep(t *engine.Tx, c *calls.Changes) (engine.Command, bool) {
@@ -152,7 +152,7 @@ func (j *Journal) Keep(t *engine.Tx, c *calls.Changes) (engine.Command, bool) {
 // Apply implements calls.Journal.
 func (j *Journal) Apply(ctx context.Context, t *engine.Tx, c *calls.Changes) error {
 	t.After(func() {
-		for _, b := range c.Begun {
+		for _, b := range c.Beginnings {
 			j.newest = max(j.newest, b.ID)
 		}
 		j.begin(c)
@@ -164,7 +164,7 @@ func (j *Journal) begin(c *calls.Changes) {
 	if j.began == nil || len(j.began) > mostBegun {
 		j.began = map[string]struct{}{}
 	}
-	for _, b := range c.Begun {
+	for _, b := range c.Beginnings {
 		j.began[b.ID] = struct{}{}
 	}
 }

@@ -23,10 +23,10 @@ var now = time.Date(2026, 11, 22, 10, 0, 0, 123, time.UTC)
 
 func charge(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
 
-func begun(id string) *store.Execution {
+func execution(id string) *store.Execution {
 	return &store.Execution{
 		ID: id, Service: "s", AgentID: "a", Fingerprint: "f", Intent: "i", AgreementID: "g", TokenID: "t", PolicyDigest: "d", Rule: "r",
-		Charge: charge(7), State: store.Held, BegunAt: now, Deadline: now.Add(time.Minute), ContextID: "c",
+		Charge: charge(7), State: store.Held, BeganAt: now, Deadline: now.Add(time.Minute), ContextID: "c",
 	}
 }
 
@@ -60,14 +60,14 @@ func counterKey(agent string, p limit.Period) calls.CounterKey {
 func records() map[string]*calls.Changes {
 	resolved := unresolved("3")
 	resolved.State, resolved.Outcome, resolved.SettledAt = store.Released, store.Failed, now
-	far := begun("4")
+	far := execution("4")
 	far.Deadline = time.Unix(0, math.MaxInt64).UTC()
 	return map[string]*calls.Changes{
 		"nothing": {At: now},
 		"all": {
 			At: now,
 			Lines: []ledger.Line{
-				{Execution: begun("1"), By: ledger.ByAgent},
+				{Execution: execution("1"), By: ledger.ByAgent},
 				{Execution: ended("2", now), From: store.Held, By: ledger.ByAgent},
 				{Execution: unresolved("3"), From: store.Held, By: ledger.ByAgent},
 				{Execution: resolved, From: store.Unresolved, By: ledger.ByAgent},
@@ -145,12 +145,12 @@ func TestARecordThatMakesNoSenseIsNotWritten(t *testing.T) {
 		"without currency": func(e *store.Execution) { e.Charge.Currency = "" },
 		"in no state":      func(e *store.Execution) { e.State = "" },
 		"another outcome":  func(e *store.Execution) { e.Outcome = "other" },
-		"another time":     func(e *store.Execution) { e.BegunAt, e.SettledAt = now.Add(1), now.Add(1) },
+		"another time":     func(e *store.Execution) { e.BeganAt, e.SettledAt = now.Add(1), now.Add(1) },
 		"an earlier doubt": func(e *store.Execution) { e.UnresolvedAt = now },
 		"with a key":       func(e *store.Execution) { e.IdempotencyKey = "k"; e.State = store.Held },
 		"large":            func(e *store.Execution) { e.Intent = strings.Repeat("x", MaxRecord) },
 	} {
-		for _, l := range []ledger.Line{line(begun("1"), ""), line(ended("2", now), store.Held)} {
+		for _, l := range []ledger.Line{line(execution("1"), ""), line(ended("2", now), store.Held)} {
 			change(l.Execution)
 			if _, fits := new(Encoder).Encode(&calls.Changes{At: now, Lines: []ledger.Line{l}}); fits {
 				t.Errorf("%s: written (from %q)", name, l.From)
@@ -188,7 +188,7 @@ func TestRecordsAreMerged(t *testing.T) {
 	next := counter
 	next.Slot = 2
 	p.Add(&calls.Changes{
-		At: now, Lines: []ledger.Line{line(begun("1"), ""), line(begun("2"), ""), line(unresolved("0"), store.Held)},
+		At: now, Lines: []ledger.Line{line(execution("1"), ""), line(execution("2"), ""), line(unresolved("0"), store.Held)},
 		Accounts: []ledger.Account{account}, Counters: []calls.Counter{counter},
 		Used: []calls.Use{{Service: "s", ID: "g", At: now}}, Pools: []ledger.Pool{pool},
 	})
@@ -202,13 +202,13 @@ func TestRecordsAreMerged(t *testing.T) {
 	if p.Empty() || !p.Began("1") || p.Began("0") || len(p.Lines) != 5 || p.Records != 2 {
 		t.Errorf("%+v", p)
 	}
-	whole := begun("1")
+	whole := execution("1")
 	whole.State, whole.Outcome, whole.SettledAt = store.Captured, store.Done, later
-	if want := []*store.Execution{whole, begun("2")}; !reflect.DeepEqual(p.Begun, want) {
+	if want := []*store.Execution{whole, execution("2")}; !reflect.DeepEqual(p.Begun, want) {
 		t.Errorf("began: %+v", p.Begun)
 	}
-	if want := []ledger.Line{{Execution: resolved, From: store.Held, By: ledger.ByAgent}}; !reflect.DeepEqual(p.Moved, want) {
-		t.Errorf("moved: %+v", p.Moved)
+	if want := []ledger.Line{{Execution: resolved, From: store.Held, By: ledger.ByAgent}}; !reflect.DeepEqual(p.Changed, want) {
+		t.Errorf("changed: %+v", p.Changed)
 	}
 	if p.Lines[0].State != store.Held {
 		t.Error("the line of a beginning tells the end")

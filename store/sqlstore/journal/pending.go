@@ -17,15 +17,15 @@ type agreement struct{ service, id string }
 type PendingChanges struct {
 	Lines    []ledger.Line      // of the ledger, in their order
 	Begun    []*store.Execution // in the order in which they began, in their present state
-	Moved    []ledger.Line      // the others that have changed, from the state that the table has
+	Changed  []ledger.Line      // the others that have changed, from the state that the table has
 	Counters map[calls.CounterKey]calls.Counter
 	Accounts map[ledger.AccountKey]ledger.Account
 	Pools    map[ledger.PoolKey]ledger.Pool
 	Used     map[agreement]time.Time
 	Records  int
 
-	begun map[string]int // id → its place in Begun
-	moved map[string]int // the same, in Moved
+	execution map[string]int // id → its place in Begun
+	changed   map[string]int // the same, in Changed
 }
 
 // Empty reports whether there is nothing.
@@ -38,17 +38,17 @@ func (p *PendingChanges) Size() int {
 
 // Began reports whether an execution began in what is pending.
 func (p *PendingChanges) Began(id string) bool {
-	_, found := p.begun[id]
+	_, found := p.execution[id]
 	return found
 }
 
 // Add adds the record that comes next.
 func (p *PendingChanges) Add(r *calls.Changes) {
-	if p.begun == nil {
+	if p.execution == nil {
 		*p = PendingChanges{
 			Counters: map[calls.CounterKey]calls.Counter{}, Accounts: map[ledger.AccountKey]ledger.Account{},
 			Pools: map[ledger.PoolKey]ledger.Pool{}, Used: map[agreement]time.Time{},
-			begun: map[string]int{}, moved: map[string]int{},
+			execution: map[string]int{}, changed: map[string]int{},
 		}
 	}
 	p.Records++
@@ -75,32 +75,32 @@ func (p *PendingChanges) Add(r *calls.Changes) {
 func (p *PendingChanges) add(l ledger.Line) {
 	e := l.Execution
 	if l.From == "" {
-		p.begun[e.ID] = len(p.Begun)
+		p.execution[e.ID] = len(p.Begun)
 		p.Begun = append(p.Begun, e)
 		return
 	}
-	if i, found := p.begun[e.ID]; found {
+	if i, found := p.execution[e.ID]; found {
 		became := *p.Begun[i] // the line shows it as it began
 		became.State, became.Outcome, became.SettledAt, became.UnresolvedAt = e.State, e.Outcome, e.SettledAt, e.UnresolvedAt
 		p.Begun[i] = &became
 		return
 	}
-	if i, found := p.moved[e.ID]; found {
-		p.Moved[i].Execution = e
+	if i, found := p.changed[e.ID]; found {
+		p.Changed[i].Execution = e
 		return
 	}
-	p.moved[e.ID] = len(p.Moved)
-	p.Moved = append(p.Moved, l)
+	p.changed[e.ID] = len(p.Changed)
+	p.Changed = append(p.Changed, l)
 }
 
 // changes returns all that is pending as one change.
 func (p *PendingChanges) changes() *calls.Changes {
 	c := &calls.Changes{
-		Moved: p.Moved, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),
+		Changed: p.Changed, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),
 		Accounts: slices.Collect(maps.Values(p.Accounts)), Pools: slices.Collect(maps.Values(p.Pools)),
 	}
 	for _, e := range p.Begun {
-		c.Begun = append(c.Begun, calls.Begun{Execution: e})
+		c.Beginnings = append(c.Beginnings, calls.Beginnings{Execution: e})
 	}
 	for a, at := range p.Used {
 		c.Used = append(c.Used, calls.Use{Service: a.service, ID: a.id, At: at})

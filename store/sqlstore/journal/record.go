@@ -72,7 +72,7 @@ func validLine(l ledger.Line, at time.Time) bool {
 	}
 	now := nanos(at)
 	if l.From == "" {
-		return e.State == store.Held && e.Outcome == "" && e.IdempotencyKey == "" && nanos(e.BegunAt) == now &&
+		return e.State == store.Held && e.Outcome == "" && e.IdempotencyKey == "" && nanos(e.BeganAt) == now &&
 			e.SettledAt.IsZero() && e.UnresolvedAt.IsZero()
 	}
 	switch e.Outcome {
@@ -97,7 +97,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // The kinds of a line.
 const (
 	lineBegan byte = 1 + iota
-	lineMoved
+	lineChanged
 )
 
 // nanos converts a time, the nearest that has such a number.

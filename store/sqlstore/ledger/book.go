@@ -52,7 +52,7 @@ type Line struct {
 func (l Line) At() time.Time {
 	switch {
 	case l.From == "":
-		return l.BegunAt
+		return l.BeganAt
 	case l.State == store.Unresolved:
 		return l.UnresolvedAt
 	default:

@@ -50,10 +50,10 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 // removeEntries deletes the entries of an execution, which were made at the times in its record. One of an earlier version may have
 // been unresolved at a time that its record does not have.
 func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
-	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BegunAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
+	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
 	if e.UnresolvedAt.IsZero() {
-		begun, settled := engine.Nanos(e.BegunAt), engine.Nanos(e.SettledAt)
-		query, at = "at >= ? AND at <= ?", []any{min(begun, settled), max(begun, settled)}
+		started, settled := engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt)
+		query, at = "at >= ? AND at <= ?", []any{min(started, settled), max(started, settled)}
 	}
 	_, err := t.Exec(ctx, "DELETE FROM ledger WHERE service = ? AND agent_id = ? AND execution_id = ? AND "+query,
 		append([]any{e.Service, string(e.AgentID), e.ID}, at...)...)

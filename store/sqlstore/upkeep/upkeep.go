@@ -66,9 +66,9 @@ func (u *Upkeep) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Moved reports whether the database has another server, or another timeline, than it had when it was last open, or when this
+// ServerChanged reports whether the database has another server, or another timeline, than it had when it was last open, or when this
 // process opened it.
-func (u *Upkeep) Moved() bool { return u.db.Moved() }
+func (u *Upkeep) ServerChanged() bool { return u.db.ServerChanged() }
 
 // SetBack returns when the database was last found to lack what was acknowledged, since it was opened, by this process or another.
 func (u *Upkeep) SetBack() store.SetBack { return u.db.SetBack() }

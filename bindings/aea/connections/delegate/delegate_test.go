@@ -59,8 +59,8 @@ func TestRegistrationsAreBounded(t *testing.T) {
 		}
 		_ = conn.Close()
 	}
-	if said := a.Ask(t, "hello"); said != "hello" {
-		t.Error(said)
+	if text := a.Ask(t, "hello"); text != "hello" {
+		t.Error(text)
 	}
 	if s := r.Status().Connections[0]; s.Refused != 31 || !strings.Contains(s.LastError, "too often") {
 		t.Errorf("%+v", s)
@@ -101,8 +101,8 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 	for i, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
 		for _, text := range []string{"one", "two"} {
-			if said := a.Ask(t, text); said != text {
-				t.Errorf("%s: %s", ledger, said)
+			if message := a.Ask(t, text); message != text {
+				t.Errorf("%s: %s", ledger, message)
 			}
 		}
 	}
@@ -205,8 +205,8 @@ func TestStatusOfWhatComes(t *testing.T) {
 		t.Errorf("a long frame: status %d", code)
 	}
 	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // about nothing
-	if said := a.Ask(t, "still there"); said != "still there" {
-		t.Error(said)
+	if text := a.Ask(t, "still there"); text != "still there" {
+		t.Error(text)
 	}
 	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 {
 		t.Errorf("%+v", s)
@@ -257,8 +257,8 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 		}
 		aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
 	}
-	if said := a.Ask(t, "last"); said != "last" {
-		t.Error(said)
+	if text := a.Ask(t, "last"); text != "last" {
+		t.Error(text)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 {
 		t.Errorf("%+v", s)
@@ -285,8 +285,8 @@ func TestThoseThatDoNotGoOn(t *testing.T) {
 	if _, err := r.Start(wire.PublicID{}, aeatest.DefaultSpec, quiet.Address, aeatest.Text("x")); err != nil {
 		t.Fatal(err)
 	}
-	if said := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai).Ask(t, "hello"); said != "hello" {
-		t.Error(said)
+	if text := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai).Ask(t, "hello"); text != "hello" {
+		t.Error(text)
 	}
 	closed(t, "half a frame", half.Raw)
 	closed(t, "never acknowledges", quiet.Raw)
@@ -342,8 +342,8 @@ func TestAnAgentThatComesBack(t *testing.T) {
 			t.Errorf("%q, want %s", e.Message, text)
 		}
 	}
-	if said := third.Ask(t, "hello"); said != "hello" {
-		t.Error(said)
+	if message := third.Ask(t, "hello"); message != "hello" {
+		t.Error(message)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 || s.Peers != 1 {
 		t.Errorf("%+v", s)

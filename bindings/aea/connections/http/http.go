@@ -94,13 +94,13 @@ func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtim
 	if err != nil {
 		return err
 	}
-	asked, ok := turn.Content.(protocol.HTTPMessage)
+	request, ok := turn.Content.(protocol.HTTPMessage)
 	if !ok {
 		return protocol.ErrUnhandled
 	}
 	response := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: statusFailed, StatusText: textFailed}
 	answer, err := c.client.Do(ctx, fetch.Request{
-		Method: asked.Method, URL: asked.URL, Header: asked.Header, Body: asked.Body, Max: maxBody,
+		Method: request.Method, URL: request.URL, Header: request.Header, Body: request.Body, Max: maxBody,
 	})
 	if err != nil {
 		port.Failed(err)

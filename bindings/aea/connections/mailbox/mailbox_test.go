@@ -53,8 +53,8 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 	for i, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		a := aeatest.Mailbox(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
 		for _, text := range []string{"one", "two"} {
-			if said := a.Ask(t, text); said != text {
-				t.Errorf("%s: %s", ledger, said)
+			if message := a.Ask(t, text); message != text {
+				t.Errorf("%s: %s", ledger, message)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 			t.Errorf("registration %d: %d", i+1, status)
 		}
 	}
-	if said := a.Ask(t, "hello"); said != "hello" {
-		t.Error(said)
+	if text := a.Ask(t, "hello"); text != "hello" {
+		t.Error(text)
 	}
 }

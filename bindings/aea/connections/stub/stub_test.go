@@ -119,7 +119,7 @@ func record(t *testing.T, ref, text string) []byte {
 	return data
 }
 
-func said(t *testing.T, data []byte) string {
+func textOf(t *testing.T, data []byte) string {
 	t.Helper()
 	e, rest, err := wire.ReadRecord(data)
 	if err != nil || len(rest) > 0 || e.To != "me" || e.Sender != "gw" {
@@ -144,7 +144,7 @@ func TestTranscript(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()
 		f.serve()
 		f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
-		if text := said(t, f.read()); text != "hello" {
+		if text := textOf(t, f.read()); text != "hello" {
 			t.Error(text)
 		}
 	})
@@ -165,7 +165,7 @@ func TestOneRecordAtATime(t *testing.T) {
 		f.write(all[len(all)-5:])
 		got := map[string]bool{}
 		for range 3 {
-			got[said(t, f.read())] = true
+			got[textOf(t, f.read())] = true
 		}
 		if len(got) != 3 || !got["c,d\n"] {
 			t.Errorf("%v", got)
@@ -183,7 +183,7 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 		works := func(ref string) {
 			t.Helper()
 			f.write(record(t, ref, ref))
-			if text := said(t, f.read()); text != ref {
+			if text := textOf(t, f.read()); text != ref {
 				t.Error(text)
 			}
 		}
@@ -234,14 +234,14 @@ func TestWhoeverWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()
 		f.serve()
-		asked := 0
+		requests := 0
 		works := func(write func([]byte)) {
 			t.Helper()
-			asked++
-			text := strings.Repeat("x", 100*asked)
-			write(record(t, text[:asked], text))
-			if said(t, f.read()) != text {
-				t.Errorf("record %d", asked)
+			requests++
+			text := strings.Repeat("x", 100*requests)
+			write(record(t, text[:requests], text))
+			if textOf(t, f.read()) != text {
+				t.Errorf("record %d", requests)
 			}
 		}
 		appending := func(data []byte) {

@@ -78,8 +78,8 @@ func TestBadFramesAreDropped(t *testing.T) {
 	}
 	a.Send(t, other)
 	a.Send(t, component)
-	if said := a.Ask(t, "still there"); said != "still there" {
-		t.Errorf("%q", said)
+	if text := a.Ask(t, "still there"); text != "still there" {
+		t.Errorf("%q", text)
 	}
 	s := r.Status().Connections[0]
 	if s.Refused != 7 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
@@ -129,8 +129,8 @@ func TestTwoWithOneAddress(t *testing.T) {
 	second := aeatest.TCP(t, c.Address(), "me")
 	second.Ask(t, "two")
 	first.Raw.Close()
-	if said := second.Ask(t, "three"); said != "three" {
-		t.Error(said)
+	if text := second.Ask(t, "three"); text != "three" {
+		t.Error(text)
 	}
 	second.Raw.Close()
 	third := aeatest.TCP(t, c.Address(), "third")
@@ -151,8 +151,8 @@ func TestWhoAsksIsAnswered(t *testing.T) {
 	first.Ask(t, "one")
 	thief := aeatest.TCP(t, c.Address(), "me")
 	thief.Ask(t, "two")
-	if said := first.Ask(t, "three"); said != "three" {
-		t.Error(said)
+	if text := first.Ask(t, "three"); text != "three" {
+		t.Error(text)
 	}
 	e := first.Hello(t, "x")
 	e.Protocol.Version = "9.9.9" // an error goes back as an answer does
@@ -160,8 +160,8 @@ func TestWhoAsksIsAnswered(t *testing.T) {
 	if answer := first.Next(t, "me"); answer.Sender != aeatest.Self || r.Status().Errors.Answered != 1 {
 		t.Errorf("%+v", answer)
 	}
-	if said := thief.Ask(t, "four"); said != "four" {
-		t.Error(said)
+	if text := thief.Ask(t, "four"); text != "four" {
+		t.Error(text)
 	}
 }
 
@@ -192,8 +192,8 @@ func TestAnAgentThatReadsNothing(t *testing.T) {
 		e := deaf.Hello(t, large)
 		deaf.Send(t, e)
 	}
-	if said := other.Ask(t, "hello"); said != "hello" {
-		t.Error(said)
+	if text := other.Ask(t, "hello"); text != "hello" {
+		t.Error(text)
 	}
 	if s := r.Status().Connections[0]; s.Queued > 8 {
 		t.Errorf("%+v", s)

@@ -294,11 +294,11 @@ func quoted(args []string) string {
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
-		var said strings.Builder
+		var output strings.Builder
 		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
 		//nolint:contextcheck // cobra has the context
-		if known, tellErr := policycmd.Terms(c, &said, io.Discard, policy.Raw); known && tellErr == nil {
-			terms.Words = said.String()
+		if known, tellErr := policycmd.Terms(c, &output, io.Discard, policy.Raw); known && tellErr == nil {
+			terms.Words = output.String()
 		}
 		if err != nil {
 			return terms

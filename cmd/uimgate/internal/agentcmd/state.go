@@ -84,12 +84,12 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
 	const most = 8 // services to ask
 	var refusal error
-	asked := 0
+	requests := 0
 	for _, session := range sessions {
 		if !session.Agreed() || !session.Covers(uid) {
 			continue
 		}
-		if asked++; asked > most {
+		if requests++; requests > most {
 			break
 		}
 		service, err := client.Resume(session)

@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// An aeaGuest is a guest of the AEA framework: it accepts an offer for each intent by signature, and sends requests in envelopes.
-type aeaGuest struct {
+// An aeaAgent is an agent of the AEA framework. It accepts an offer for each intent by signature, and sends requests in envelopes.
+type aeaAgent struct {
 	t     *tour
 	agent *aea.Agent
 	pats  map[string]string // by intent
 }
 
-func (t *tour) aeaGuest(ctx context.Context) (guest, string, error) {
+func (t *tour) aeaAgent(ctx context.Context) (networkAgent, string, error) {
 	random := make([]byte, 32)
 	_, _ = rand.Read(random) // it never fails
 	key, err := identity.NewKey(random)
@@ -39,10 +39,10 @@ func (t *tour) aeaGuest(ctx context.Context) (guest, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &aeaGuest{t, agent, map[string]string{}}, agent.Address(), nil
+	return &aeaAgent{t, agent, map[string]string{}}, agent.Address(), nil
 }
 
-func (g *aeaGuest) agree(context.Context) (string, error) {
+func (g *aeaAgent) agree(context.Context) (string, error) {
 	var scopes []string
 	for _, uid := range []string{searchUID, detailsUID, orderUID} {
 		token, scope, err := g.agent.Negotiate(uid)
@@ -55,7 +55,7 @@ func (g *aeaGuest) agree(context.Context) (string, error) {
 }
 
 // call sends a request as HTTP has it, in an envelope.
-func (g *aeaGuest) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
+func (g *aeaAgent) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
 	body, err := json.Marshal(map[string]any{"intent_uid": uid, "parameters": parameters})
 	if err != nil {
 		return "", err
@@ -70,11 +70,11 @@ func (g *aeaGuest) call(_ context.Context, uid string, parameters map[string]any
 		return answer.Header.Get("UIM-Charge"), nil
 	}
 	tree, err := strictjson.DecodeObject(answer.Body)
-	told := tree.Object("error")
-	return "", errors.Join(err, &refusal{told.Object("details").Text("reason"), told.Text("message")})
+	got := tree.Object("error")
+	return "", errors.Join(err, &refusal{got.Object("details").Text("reason"), got.Text("message")})
 }
 
-func (g *aeaGuest) revoke(ctx context.Context) error {
+func (g *aeaAgent) revoke(ctx context.Context) error {
 	for _, token := range g.pats {
 		if err := g.t.revokeToken(ctx, token); err != nil {
 			return err
@@ -83,4 +83,4 @@ func (g *aeaGuest) revoke(ctx context.Context) error {
 	return nil
 }
 
-func (g *aeaGuest) close() { _ = g.agent.Close() }
+func (g *aeaAgent) close() { _ = g.agent.Close() }

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A messenger is a guest whose requests are messages that it signs.
+// A messenger is a networkAgent whose requests are messages that it signs.
 type messenger struct {
 	client  *agent.Client
 	service *agent.Service
@@ -26,7 +26,7 @@ type messenger struct {
 }
 
 // comes finds the service as an agent with these options, whose id is its address.
-func (t *tour) comes(ctx context.Context, o agent.Options, address string) (guest, string, error) {
+func (t *tour) comes(ctx context.Context, o agent.Options, address string) (networkAgent, string, error) {
 	o.MaxAttempts, o.Now = 1, t.Now
 	client, err := agent.New(o)
 	if err != nil {
@@ -67,7 +67,7 @@ func (m *messenger) revoke(ctx context.Context) (err error) {
 func (m *messenger) close() { m.client.Close() }
 
 // uagent is an agent of the uAgents protocol, whose messages are signed envelopes.
-func (t *tour) uagent(ctx context.Context) (guest, string, error) {
+func (t *tour) uagent(ctx context.Context) (networkAgent, string, error) {
 	key, err := identity.FromSeed(agent.NewSeed(), 0)
 	if err != nil {
 		return nil, "", err
@@ -82,7 +82,7 @@ func nameOfEnvelope(raw []byte) string {
 }
 
 // relayed is an agent of the Machine Relay Protocol, whose messages, and their answers, wait at the relay of the gateway.
-func (t *tour) relayed(ctx context.Context) (guest, string, error) {
+func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, "", err
@@ -94,7 +94,7 @@ func (t *tour) relayed(ctx context.Context) (guest, string, error) {
 
 // nameAtRelay returns the content of a message to a relay, or of the first one in a page.
 func nameAtRelay(raw []byte) string {
-	var told struct {
+	var got struct {
 		Body struct {
 			Action string `json:"action"`
 		} `json:"body"`
@@ -105,13 +105,13 @@ func nameAtRelay(raw []byte) string {
 			} `json:"body"`
 		} `json:"messages"`
 	}
-	switch err := json.Unmarshal(raw, &told); {
+	switch err := json.Unmarshal(raw, &got); {
 	case err != nil:
 		return ""
-	case len(told.Messages) > 0:
-		return told.Messages[0].ContentType + " " + told.Messages[0].Body.Status
+	case len(got.Messages) > 0:
+		return got.Messages[0].ContentType + " " + got.Messages[0].Body.Status
 	default:
-		return told.Body.Action
+		return got.Body.Action
 	}
 }
 

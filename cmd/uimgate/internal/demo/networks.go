@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A guest is an agent of another network, which comes in by a door of its own.
-type guest interface {
+// A networkAgent is an agent of another network, which comes in by a door of its own.
+type networkAgent interface {
 	// agree agrees with the key that the agent has, and returns what it may call.
 	agree(ctx context.Context) (scope string, err error)
 	// call calls an intent, and returns the charge in the answer; may be empty. A refusal is a *refused.
@@ -23,7 +23,7 @@ type guest interface {
 	close()
 }
 
-// A refusal is a refusal of UIM, as a guest received it.
+// A refusal is a refusal of UIM, as an agent received it.
 type refusal struct{ reason, message string }
 
 func (r *refusal) Error() string { return r.reason + ": " + r.message }
@@ -33,18 +33,18 @@ func (t *tour) networks(ctx context.Context) error {
 	t.printf("A shop listens at %s; only the gateway at %s knows it.\n", t.shop, t.gateway)
 	for _, n := range []struct {
 		name string
-		make func(ctx context.Context) (g guest, address string, err error)
-	}{{"uAgents", t.uagent}, {"AEA", t.aeaGuest}, {"MRP", t.relayed}} {
+		make func(ctx context.Context) (g networkAgent, address string, err error)
+	}{{"uAgents", t.uagent}, {"AEA", t.aeaAgent}, {"MRP", t.relayed}} {
 		g, address, err := n.make(ctx)
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)
 		}
 		defer g.close()
 		if err := t.take(ctx, nil, []step{
-			{"An agent of " + n.name + " agrees, with the key that its address is: " + brief(address), t.guestAgrees(g)},
-			{"It executes what is free, and orders", t.guestOrders(g, n.name)},
-			{"The limit: 30 searches a minute, also for it", t.guestIsLimited(g)},
-			{"Its PAT is revoked: from then on it opens nothing", t.guestIsRevoked(g)},
+			{"An agent of " + n.name + " agrees, with the key that its address is: " + brief(address), t.networkAgentAgrees(g)},
+			{"It executes what is free, and orders", t.networkAgentOrders(g, n.name)},
+			{"The limit: 30 searches a minute, also for it", t.networkAgentIsLimited(g)},
+			{"Its PAT is revoked: from then on it opens nothing", t.networkAgentIsRevoked(g)},
 		}); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (t *tour) networks(ctx context.Context) error {
 	return nil
 }
 
-func (t *tour) guestAgrees(g guest) func(context.Context, *agent.Client) error {
+func (t *tour) networkAgentAgrees(g networkAgent) func(context.Context, *agent.Client) error {
 	return func(ctx context.Context, _ *agent.Client) error {
 		scope, err := g.agree(ctx)
 		t.printf("   the PAT is good for %s\n", scope)
@@ -64,7 +64,7 @@ func (t *tour) guestAgrees(g guest) func(context.Context, *agent.Client) error {
 	}
 }
 
-func (t *tour) guestOrders(g guest, name string) func(context.Context, *agent.Client) error {
+func (t *tour) networkAgentOrders(g networkAgent, name string) func(context.Context, *agent.Client) error {
 	return func(ctx context.Context, _ *agent.Client) error {
 		if charge, err := g.call(ctx, searchUID, map[string]any{"query": "lamp"}); err != nil || charge != "" {
 			return errors.Join(err, expect(charge == "", "a free call"))
@@ -78,7 +78,7 @@ func (t *tour) guestOrders(g guest, name string) func(context.Context, *agent.Cl
 	}
 }
 
-func (t *tour) guestIsLimited(g guest) func(context.Context, *agent.Client) error {
+func (t *tour) networkAgentIsLimited(g networkAgent) func(context.Context, *agent.Client) error {
 	return func(ctx context.Context, _ *agent.Client) error {
 		t.quiet = true
 		defer func() { t.quiet = false }()
@@ -96,7 +96,7 @@ func (t *tour) guestIsLimited(g guest) func(context.Context, *agent.Client) erro
 	}
 }
 
-func (t *tour) guestIsRevoked(g guest) func(context.Context, *agent.Client) error {
+func (t *tour) networkAgentIsRevoked(g networkAgent) func(context.Context, *agent.Client) error {
 	return func(ctx context.Context, _ *agent.Client) error {
 		if err := g.revoke(ctx); err != nil {
 			return err

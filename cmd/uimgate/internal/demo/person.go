@@ -136,9 +136,9 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 			t.printf("   the page offers %s\n", html.UnescapeString(field[3]))
 		}
 	}
-	for _, said := range []string{"A chat", t.policy.Digest, "Your consent never costs anything"} {
-		if !strings.Contains(string(a.Body), said) {
-			return nil, fmt.Errorf("expected the page to contain %q", said)
+	for _, text := range []string{"A chat", t.policy.Digest, "Your consent never costs anything"} {
+		if !strings.Contains(string(a.Body), text) {
+			return nil, fmt.Errorf("expected the page to contain %q", text)
 		}
 	}
 	t.printf("   it names the digest of the terms, and that consent never costs anything\n")

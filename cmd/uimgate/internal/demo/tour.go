@@ -31,7 +31,7 @@ type tour struct {
 	service       *agent.Service
 	policy        agent.Policy
 	orders        []order // that were charged
-	quiet         bool    // messages of guests are not printed
+	quiet         bool    // messages of other networks are not printed
 }
 
 func (t *tour) walk(ctx context.Context) error {

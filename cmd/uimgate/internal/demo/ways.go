@@ -52,7 +52,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	told := map[string]bool{}
+	got := map[string]bool{}
 	for _, entry := range slices.Backward(page.Items) { // the newest comes first
 		way := ""
 		for _, o := range t.orders {
@@ -61,13 +61,13 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 			}
 		}
 		t.printf("   %-14s %-24s %s %s  %s\n", brief(string(entry.AgentID)), "through "+way, entry.Amount, entry.Currency, entry.ExecutionID)
-		told[way] = true
+		got[way] = true
 	}
 	orders := 4
 	if t.Doors {
 		orders = 3
 	}
-	return expect(len(t.orders) == orders && len(page.Items) == len(t.orders) && len(told) == len(t.orders) && !told[""],
+	return expect(len(t.orders) == orders && len(page.Items) == len(t.orders) && len(got) == len(t.orders) && !got[""],
 		"one captured charge for each order")
 }
 

@@ -61,7 +61,7 @@ func humanMove(e admin.Entry) string {
 
 var executionColumns = []cli.Column[admin.Execution]{
 	cli.TextColumn("id", func(e admin.Execution) string { return e.ID }),
-	cli.TimeColumn("begun_at", func(e admin.Execution) time.Time { return e.BegunAt }),
+	cli.TimeColumn("begun_at", func(e admin.Execution) time.Time { return e.BeganAt }),
 	cli.TextColumn("agent_id", func(e admin.Execution) pat.AgentID { return e.AgentID }),
 	cli.TextColumn("intent", func(e admin.Execution) string { return e.Intent }),
 	cli.TextColumn("state", func(e admin.Execution) store.State { return e.State }),

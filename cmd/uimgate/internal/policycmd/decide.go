@@ -93,7 +93,7 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 	if lenient { // what was left out, or read as something else
 		printPolicyProblems(c.ErrOrStderr(), src, p.Warnings())
 	}
-	q, w, err := readAsked(c, request, world, lenient)
+	q, w, err := readQuestion(c, request, world, lenient)
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}

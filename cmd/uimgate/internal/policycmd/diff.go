@@ -147,13 +147,13 @@ func writeDecided(b *strings.Builder, d *words.Decisions) {
 		of   *words.Example
 	}{{"wider", d.Wider}, {"narrower", d.Narrower}} {
 		if way.of != nil {
-			fmt.Fprintf(b, "  %-8s %s: %s\n", way.name, asked(way.of), cli.Sanitize(way.of.Text))
+			fmt.Fprintf(b, "  %-8s %s: %s\n", way.name, requestOf(way.of), cli.Sanitize(way.of.Text))
 		}
 	}
 }
 
-// asked is a request in one line.
-func asked(e *words.Example) string {
+// requestOf is a request in one line.
+func requestOf(e *words.Example) string {
 	party, target := "someone", "something else"
 	if e.Party != "" {
 		party = iri(e.Party)

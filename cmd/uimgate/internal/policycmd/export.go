@@ -53,7 +53,7 @@ request, it also writes the input with which OPA reproduces the decision of uimg
 			if request == "" {
 				return nil
 			}
-			q, w, err := readAsked(c, request, world, lenient)
+			q, w, err := readQuestion(c, request, world, lenient)
 			if err != nil {
 				return err
 			}
@@ -93,16 +93,16 @@ func writeBundle(p *odrl.Policy, path string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// readAsked reads a request and the state of the world; without one only the time is known.
-func readAsked(c *cobra.Command, request, world string, lenient bool) (odrl.Question, odrl.WorldState, error) {
+// readQuestion reads a request and the state of the world; without one only the time is known.
+func readQuestion(c *cobra.Command, request, world string, lenient bool) (odrl.Question, odrl.WorldState, error) {
 	w := odrl.WorldState{Now: time.Now()}
-	asked, err := readSource(c, request)
+	query, err := readSource(c, request)
 	if err != nil {
 		return odrl.Question{}, w, err
 	}
-	q, err := odrl.ParseQuestion(asked.data, lenient)
+	q, err := odrl.ParseQuestion(query.data, lenient)
 	if err != nil {
-		return odrl.Question{}, w, fmt.Errorf("%s: %w", asked.name, err)
+		return odrl.Question{}, w, fmt.Errorf("%s: %w", query.name, err)
 	}
 	if world != "" {
 		known, err := readSource(c, world)

@@ -84,7 +84,7 @@ func message(t *testing.T, e wire.Envelope) wire.Message {
 func TestNegotiation(t *testing.T) {
 	seller, _ := newDialogues("gw", dialogue.DefaultLimits)
 	buyer, _ := newDialogues("me", dialogue.DefaultLimits)
-	begun, e, err := buyer.Start(fipaID, "gw", protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{}})
+	started, e, err := buyer.Start(fipaID, "gw", protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +103,12 @@ func TestNegotiation(t *testing.T) {
 	if diff := cmp.Diff([][2]int32{{1, 0}, {-1, 1}, {2, -1}, {-2, 2}, {3, -2}}, ids); diff != "" {
 		t.Error(diff)
 	}
-	for name, g := range map[string]*dialogue.Dialogue{"buyer": begun, "seller": turn.Dialogue} {
+	for name, g := range map[string]*dialogue.Dialogue{"buyer": started, "seller": turn.Dialogue} {
 		if state, ended := g.End(); state != protocol.Successful || !ended {
 			t.Errorf("%s: %s, %v", name, state, ended)
 		}
 	}
-	theirs, ours := begun.Label(), turn.Dialogue.Label()
+	theirs, ours := started.Label(), turn.Dialogue.Label()
 	if theirs.Opponent != "gw" || ours.Opponent != "me" || theirs.Starter != "me" || ours.Starter != "me" ||
 		theirs.StarterRef != ours.StarterRef || theirs.ResponderRef != ours.ResponderRef {
 		t.Errorf("%+v, %+v", theirs, ours)

@@ -262,9 +262,9 @@ func TestRepresentation(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, row.want)
 		}
 	}
-	nobody := good
-	nobody.PeerPublicKey, nobody.Signature = "", agent.Sign(identity.Fetchai, nil)
-	if got := identity.Represents(nobody, identity.PublicKey{}); got != acn.WrongPublicKey {
+	absent := good
+	absent.PeerPublicKey, absent.Signature = "", agent.Sign(identity.Fetchai, nil)
+	if got := identity.Represents(absent, identity.PublicKey{}); got != acn.WrongPublicKey {
 		t.Errorf("a node without key: %d", got)
 	}
 }

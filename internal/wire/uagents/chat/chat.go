@@ -59,7 +59,7 @@ func Parse(text []byte) (Message, error) {
 	if !ok || len(content) > maxItems {
 		return Message{}, fmt.Errorf("%w: want a list of at most %d items as content", ErrMessage, maxItems)
 	}
-	var said []string
+	var texts []string
 	for _, v := range content {
 		item, _ := strictjson.AsObject(v)
 		switch item.Text("type") {
@@ -67,7 +67,7 @@ func Parse(text []byte) (Message, error) {
 			if _, isText := item["text"].(string); !isText || len(item) != 2 {
 				return Message{}, fmt.Errorf("%w: want text and type, and no other member, in an item of type text", ErrMessage)
 			}
-			said = append(said, item.Text("text"))
+			texts = append(texts, item.Text("text"))
 		case "start-session", "end-session":
 			if len(item) != 1 {
 				return Message{}, fmt.Errorf("%w: an item that starts or ends a session has other members", ErrMessage)
@@ -79,8 +79,8 @@ func Parse(text []byte) (Message, error) {
 			return Message{}, fmt.Errorf("%w: an item of content has no type that is known", ErrMessage)
 		}
 	}
-	m.Texts = len(said)
-	if m.Text = strings.Join(said, "\n"); len(m.Text) > MaxText {
+	m.Texts = len(texts)
+	if m.Text = strings.Join(texts, "\n"); len(m.Text) > MaxText {
 		return Message{}, fmt.Errorf("%w: want at most %d bytes of text", ErrMessage, MaxText)
 	}
 	return m, nil

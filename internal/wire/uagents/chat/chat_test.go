@@ -71,14 +71,14 @@ func TestWhatIsNoMessage(t *testing.T) {
 func TestWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 4, 4, 5, 123_456_789, time.FixedZone("", 3600))
-	said, err := chat.Say("a \"text\"\n", true, now)
+	text, err := chat.Say("a \"text\"\n", true, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := chat.Parse(said); err != nil || m.Text != "a \"text\"\n" || !m.Ends {
+	if m, err := chat.Parse(text); err != nil || m.Text != "a \"text\"\n" || !m.Ends {
 		t.Errorf("%+v, %v", m, err)
 	}
-	tree, err := strictjson.DecodeObject(said)
+	tree, err := strictjson.DecodeObject(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +150,11 @@ func FuzzParse(f *testing.F) {
 		if len(m.Text) > chat.MaxText || m.ID == "" {
 			t.Errorf("%+v", m)
 		}
-		said, err := chat.Say(m.Text, m.Ends, time.Unix(0, 0))
+		output, err := chat.Say(m.Text, m.Ends, time.Unix(0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := chat.Parse(said); err != nil || again.Text != m.Text || again.Ends != m.Ends {
+		if again, err := chat.Parse(output); err != nil || again.Text != m.Text || again.Ends != m.Ends {
 			t.Errorf("%+v, %v, want %+v", again, err, m)
 		}
 	})

@@ -227,11 +227,11 @@ func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
 
 // A service that speaks before it is asked is not asked.
 func TestAServiceThatSpeaksFirst(t *testing.T) {
-	spoken, taken := make(chan struct{}), make(chan struct{})
+	handler, taken := make(chan struct{}), make(chan struct{})
 	defer close(taken)
 	p := open(t, peers(t, func(_ int, c net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(c, "SSH-2.0\r\n")
-		close(spoken)
+		close(handler)
 		<-taken
 	}, nil), nil)
 	c, err := p.Take(t.Context(), later())
@@ -239,7 +239,7 @@ func TestAServiceThatSpeaksFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Release()
-	<-spoken
+	<-handler
 	if written, err := c.Send(get(), allowed); written || !errors.Is(err, pool.ErrNotNow) {
 		t.Errorf("%t, %v", written, err)
 	}

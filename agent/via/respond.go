@@ -26,7 +26,7 @@ func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.
 
 // agreed is the answer of the issue endpoint with a PAT that is good until then.
 func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.Answer, error) {
-	return told(a, http.StatusOK, map[string]any{
+	return renewalAnswer(a, http.StatusOK, map[string]any{
 		"uim-pat": members.Text("pat"), "agreement_id": members.Text("agreement_id"), "scope": members["scope"],
 		"expires_at": until.UTC().Format(time.RFC3339),
 	})
@@ -34,10 +34,10 @@ func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.A
 
 // pending is the answer of the issue endpoint where the operator has to approve the agent first.
 func pending(a fetch.Answer, details strictjson.Object) (fetch.Answer, error) {
-	return told(a, http.StatusAccepted, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
+	return renewalAnswer(a, http.StatusAccepted, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
 }
 
-func told(a fetch.Answer, status int, members map[string]any) (fetch.Answer, error) {
+func renewalAnswer(a fetch.Answer, status int, members map[string]any) (fetch.Answer, error) {
 	body, err := strictjson.Append(nil, members)
 	if err != nil {
 		return fetch.Answer{}, wrong("it cannot be written again")

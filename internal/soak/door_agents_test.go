@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A guest is an agent of another protocol. Its PAT is good over HTTP, too.
-type guest struct {
+// A doorAgent is an agent of another protocol. Its PAT is good over HTTP, too.
+type doorAgent struct {
 	*agent
 	hungry bool // it wants more than it may have, and nothing else
-	// agrees makes an agreement by the guest's protocol, on any gateway or on this one.
+	// agrees makes an agreement by its own protocol, on any gateway or on this one.
 	agrees func(g *gateway) error
 	// token returns a PAT that permits an intent.
 	token func(intent string) token
@@ -27,9 +27,9 @@ type guest struct {
 // invite makes agents of other protocols, so that all doors are loaded. Every gateway has all doors.
 func (w *world) invite() {
 	w.t.Helper()
-	w.guests = append(w.inbox.guests(w), w.negotiators()...)
+	w.doorAgents = append(w.inbox.doorAgents(w), w.negotiators()...)
 	var agreeing errgroup.Group
-	for _, a := range w.guests {
+	for _, a := range w.doorAgents {
 		agreeing.Go(func() error {
 			return errors.Join(w.retry(a.agrees), w.retry(func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/approve") }))
 		})
@@ -39,8 +39,8 @@ func (w *world) invite() {
 	}
 }
 
-// guestsFloor is usualFloor, and what guests do at least.
-func guestsFloor() floor {
+// doorAgentsFloor is usualFloor, and what these agents do at least.
+func doorAgentsFloor() floor {
 	least := usualFloor()
 	for _, way := range []string{wayEnvelope, wayLater, wayRequest, wayBytes} {
 		least["done by "+way] = 5 * floorTimes
@@ -49,22 +49,22 @@ func guestsFloor() floor {
 	return least
 }
 
-// killedFloor is guestsFloor, and what comes of kills.
+// killedFloor is doorAgentsFloor, and what comes of kills.
 func killedFloor() floor {
-	least := guestsFloor()
+	least := doorAgentsFloor()
 	least["told when sent again"] = 1
 	return least
 }
 
-func (w *world) loadGuests() {
-	for i, a := range w.guests {
+func (w *world) loadDoorAgents() {
+	for i, a := range w.doorAgents {
 		if a.hungry { // at once by its protocol and over HTTP, under the same limits
 			w.worker(w.over, fmt.Sprintf("hungry%d", i), 2*time.Millisecond, func(ref string) {
 				w.onceAs(a, pick([]string{browse, browse, ceiled}), ref)
 			})
 			continue
 		}
-		w.worker(w.over, fmt.Sprintf("guest%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
+		w.worker(w.over, fmt.Sprintf("doorAgent%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
 		w.worker(w.over, fmt.Sprintf("anew%d", i), 500*time.Millisecond, func(string) {
 			if g := a.at(); g != nil {
 				_ = a.agrees(g) // or the next time
@@ -74,7 +74,7 @@ func (w *world) loadGuests() {
 }
 
 // onceAs makes one attempt of a free call, by any way.
-func (w *world) onceAs(a *guest, intent, ref string) {
+func (w *world) onceAs(a *doorAgent, intent, ref string) {
 	g := a.at()
 	if g == nil {
 		pause(w.over, 10*time.Millisecond)
@@ -89,7 +89,7 @@ func (w *world) onceAs(a *guest, intent, ref string) {
 
 // buyAs makes one charged call, which is repeated by the same way until an answer is final, and once more than necessary. Some are
 // sent twice at the same time: over HTTP, under the same key, or the same envelope.
-func (w *world) buyAs(a *guest, ref string) {
+func (w *world) buyAs(a *doorAgent, ref string) {
 	n := purchases.Add(1)
 	c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, key: "key-" + ref, ref: ref + "." + string(effectOfPurchase(n))}
 	by := pick(a.ways)
@@ -118,11 +118,11 @@ func (w *world) buyAs(a *guest, ref string) {
 	})
 }
 
-// guestsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of guests have ended, and that each agrees
+// doorAgentsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of these agents have ended, and that each agrees
 // again and pays by its own ways.
-func (w *world) guestsRestored(g *gateway) {
+func (w *world) doorAgentsRestored(g *gateway) {
 	w.t.Helper()
-	for _, a := range w.guests {
+	for _, a := range w.doorAgents {
 		if a.hungry { // for what has been used up
 			continue
 		}

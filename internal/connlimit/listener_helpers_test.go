@@ -20,8 +20,8 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A hall is a server whose connections are parked as soon as nothing comes.
-type hall struct {
+// A listenerTest is a server whose connections are parked as soon as nothing comes.
+type listenerTest struct {
 	t       *testing.T
 	l       *connlimit.Listener
 	server  *http.Server
@@ -38,7 +38,7 @@ const (
 )
 
 // newHall serves what prepare leaves of it: /keep keeps the connection, /hijack takes it and echoes; all else answers with the body.
-func newHall(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *hall {
+func newHall(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -47,9 +47,9 @@ func newHall(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *hall 
 	return newHallAt(t, ln, prepare)
 }
 
-func newHallAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *http.Server)) *hall {
+func newHallAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
 	t.Helper()
-	h := &hall{t: t, open: map[net.Conn]http.ConnState{}}
+	h := &listenerTest{t: t, open: map[net.Conn]http.ConnState{}}
 	b := connlimit.Bounds{
 		All: 10_000, PerAddress: 10_000, Exempt: func(netip.Addr) bool { return false }, Shed: func(connlimit.Cause) { h.shed.Add(1) },
 		Park: soon,
@@ -97,7 +97,7 @@ func (w watched) Accept() (net.Conn, error) {
 }
 
 // active is how many connections have a request under way.
-func (h *hall) active() (n int) {
+func (h *listenerTest) active() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, state := range h.open {
@@ -131,31 +131,31 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, r.Body)
 }
 
-// A visitor is the other end of a connection.
-type visitor struct {
+// A client is the other end of a connection.
+type client struct {
 	net.Conn
 	t *testing.T
 	r *bufio.Reader
 }
 
-func (h *hall) visit() *visitor {
+func (h *listenerTest) dial() *client {
 	h.t.Helper()
 	c, err := net.Dial("tcp", h.address)
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { c.Close() })
-	return &visitor{c, h.t, bufio.NewReader(c)}
+	return &client{c, h.t, bufio.NewReader(c)}
 }
 
-func (v *visitor) send(text string) {
+func (v *client) send(text string) {
 	v.t.Helper()
 	if _, err := io.WriteString(v, text); err != nil {
 		v.t.Fatal(err)
 	}
 }
 
-func (v *visitor) receive() string {
+func (v *client) receive() string {
 	v.t.Helper()
 	got, err := http.ReadResponse(v.r, nil)
 	if err != nil {
@@ -169,7 +169,7 @@ func (v *visitor) receive() string {
 }
 
 // ended waits for the end of the connection.
-func (v *visitor) ended() {
+func (v *client) ended() {
 	v.t.Helper()
 	if rest, err := io.ReadAll(v.r); len(rest) > 0 || (err != nil && !strings.Contains(err.Error(), "reset")) {
 		v.t.Errorf("%q, %v, want the end", rest, err)
@@ -183,7 +183,7 @@ func post(body string) string {
 func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" }
 
 // until waits until it is so.
-func (h *hall) until(what string, so func() bool) {
+func (h *listenerTest) until(what string, so func() bool) {
 	h.t.Helper()
 	for began := time.Now(); !so(); runtime.Gosched() {
 		if time.Since(began) > 10*time.Second {
@@ -193,7 +193,7 @@ func (h *hall) until(what string, so func() bool) {
 }
 
 // parked waits until so many are parked, and none is served.
-func (h *hall) parked(n int) {
+func (h *listenerTest) parked(n int) {
 	h.t.Helper()
 	h.until(fmt.Sprint(n, " parked"), func() bool {
 		now, _ := h.l.Parked()
@@ -205,9 +205,9 @@ func (h *hall) parked(n int) {
 
 // anotherIsParked lets as much time pass as it takes for a connection that comes now to be parked. It ends that one; nothing else is
 // to be parked then.
-func (h *hall) anotherIsParked() {
+func (h *listenerTest) anotherIsParked() {
 	h.t.Helper()
-	other := h.visit()
+	other := h.dial()
 	h.until("another parked", func() bool { now, _ := h.l.Parked(); return now >= 1 })
 	other.Close()
 	h.until("and gone", func() bool { now, _ := h.l.Parked(); return now == 0 })

@@ -5,71 +5,71 @@ import (
 	"sync"
 )
 
-// An entrance bounds the open WebSockets. Those without a signature make room for others, the oldest first: so silent strangers keep no
+// A socketLimit bounds the open WebSockets. Those without a signature make room for others, the oldest first: so silent strangers keep no
 // agent out.
-type entrance struct {
+type socketLimit struct {
 	most int
 
-	mu        sync.Mutex
-	open      int
-	strangers list.List // of *visitor
+	mu       sync.Mutex
+	open     int
+	unsigned list.List // of *openSocket
 }
 
-// A visitor is a WebSocket in the entrance.
-type visitor struct {
-	in    *entrance
+// An openSocket is a WebSocket under a socketLimit.
+type openSocket struct {
+	in    *socketLimit
 	evict func()        // ends it; it does not wait
 	place *list.Element // nil once it is known
 	gone  bool
 }
 
 // enter counts a WebSocket; nil where there is no room for it.
-func (e *entrance) enter(evict func()) *visitor {
+func (e *socketLimit) enter(evict func()) *openSocket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.open >= e.most {
-		oldest := e.strangers.Front()
+		oldest := e.unsigned.Front()
 		if oldest == nil {
 			return nil
 		}
-		if v, is := oldest.Value.(*visitor); is {
+		if v, is := oldest.Value.(*openSocket); is {
 			v.forget()
 			v.evict()
 		}
 	}
-	v := &visitor{in: e, evict: evict}
-	v.place = e.strangers.PushBack(v)
+	v := &openSocket{in: e, evict: evict}
+	v.place = e.unsigned.PushBack(v)
 	e.open++
 	return v
 }
 
 // known records the agent of the WebSocket, which then does not make room for others any more. It returns false if it just has.
-func (v *visitor) known() bool {
+func (v *openSocket) known() bool {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()
 	if v.gone {
 		return false
 	}
-	v.in.strangers.Remove(v.place)
+	v.in.unsigned.Remove(v.place)
 	v.place = nil
 	return true
 }
 
 // leave makes room.
-func (v *visitor) leave() {
+func (v *openSocket) leave() {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()
 	v.forget()
 }
 
 // forget removes it from the count, once.
-func (v *visitor) forget() {
+func (v *openSocket) forget() {
 	if v.gone {
 		return
 	}
 	v.gone = true
 	v.in.open--
 	if v.place != nil {
-		v.in.strangers.Remove(v.place)
+		v.in.unsigned.Remove(v.place)
 	}
 }

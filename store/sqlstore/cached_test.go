@@ -42,11 +42,11 @@ func TestASettlementReadsNoRecord(t *testing.T) {
 			t.Parallel()
 			s, _ := pair(t, engine)
 			seen := sqlstore.Statements(s)
-			begun, err := s.Begin(t.Context(), charged("1"))
+			admission, err := s.Begin(t.Context(), charged("1"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Settle(t.Context(), begun, captured); err != nil {
+			if _, err := s.Settle(t.Context(), admission, captured); err != nil {
 				t.Fatal(err)
 			}
 			for _, query := range seen() {
@@ -66,25 +66,25 @@ func TestASettlementThatComesSecondIsToldSo(t *testing.T) {
 			t.Parallel()
 			s, other := pair(t, engine)
 			const calls = 12
-			var begun [calls]store.Admission
-			for i := range begun {
+			var admissions [calls]store.Admission
+			for i := range admissions {
 				var err error
-				if begun[i], err = s.Begin(t.Context(), charged(string(rune('a'+i)))); err != nil {
+				if admissions[i], err = s.Begin(t.Context(), charged(string(rune('a'+i)))); err != nil {
 					t.Fatal(err)
 				}
 			}
 			released := store.Settlement{State: store.Released, Outcome: store.Failed}
-			if _, err := other.Settle(t.Context(), begun[3], released); err != nil {
+			if _, err := other.Settle(t.Context(), admissions[3], released); err != nil {
 				t.Fatal(err)
 			}
 			unknown := store.Settlement{State: store.Unresolved, Outcome: store.Unknown}
-			if _, err := other.Settle(t.Context(), begun[7], unknown); err != nil {
+			if _, err := other.Settle(t.Context(), admissions[7], unknown); err != nil {
 				t.Fatal(err)
 			}
 			var all sync.WaitGroup
-			for i := range begun {
+			for i := range admissions {
 				all.Go(func() {
-					got, err := s.Settle(t.Context(), begun[i], captured)
+					got, err := s.Settle(t.Context(), admissions[i], captured)
 					want, state := error(nil), store.Captured
 					if i == 3 {
 						want, state = store.ErrSettled, store.Released

@@ -8,15 +8,15 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A crowd is the requests of unknown senders whose bodies are being received. They hold memory for as long as their senders like, within
+// pendingBodies are requests of unknown senders whose bodies are being received. They hold memory for as long as their senders like, within
 // bounds: when it runs out, the oldest make room, because slow senders are among them.
-type crowd struct {
+type pendingBodies struct {
 	mu   sync.Mutex
 	list list.List // of *arrival
 }
 
-// An arrival is a body that is coming.
-type arrival struct {
+// A pendingBody is a body that is being received.
+type pendingBody struct {
 	share *membudget.Share
 	cut   func() error // ends the reading of the body; it does not wait
 	place *list.Element
@@ -24,8 +24,8 @@ type arrival struct {
 }
 
 // join has a body come.
-func (c *crowd) join(share *membudget.Share, cut func() error) *arrival {
-	a := &arrival{share: share, cut: cut, ended: make(chan struct{})}
+func (c *pendingBodies) join(share *membudget.Share, cut func() error) *pendingBody {
+	a := &pendingBody{share: share, cut: cut, ended: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a.place = c.list.PushBack(a)
@@ -33,7 +33,7 @@ func (c *crowd) join(share *membudget.Share, cut func() error) *arrival {
 }
 
 // leave ends the coming of a body; where it was in vain, what it took is given back.
-func (c *crowd) leave(a *arrival, whole bool) {
+func (c *pendingBodies) leave(a *pendingBody, whole bool) {
 	c.mu.Lock()
 	c.list.Remove(a.place)
 	c.mu.Unlock()
@@ -44,7 +44,7 @@ func (c *crowd) leave(a *arrival, whole bool) {
 }
 
 // take is membudget.Share.Take; older bodies make room, one after another. Each waits for older ones alone, so that none waits for long.
-func (c *crowd) take(a *arrival, n int64) error {
+func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	for {
 		err := a.share.Take(n)
 		if !errors.Is(err, membudget.ErrExhausted) {
@@ -59,11 +59,11 @@ func (c *crowd) take(a *arrival, n int64) error {
 }
 
 // first cuts off the body that came first, and returns it; nil where that is this one, or cannot be cut off.
-func (c *crowd) first(but *arrival) *arrival {
+func (c *pendingBodies) first(but *pendingBody) *pendingBody {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if front := c.list.Front(); front != nil {
-		if a, is := front.Value.(*arrival); is && a != but && a.cut() == nil {
+		if a, is := front.Value.(*pendingBody); is && a != but && a.cut() == nil {
 			return a
 		}
 	}
