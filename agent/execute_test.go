@@ -184,8 +184,8 @@ func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
 	}
 }
 
-// An answer that was lost is asked for under the key it was lost under, whatever the service says in between: under another key
-// the call would be made once more.
+// The client asks for a lost answer under the same key, whatever the service answers in between: under another key the call would be
+// made a second time.
 func TestACallWhoseAnswerWasLostKeepsItsKey(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
@@ -202,7 +202,7 @@ func TestACallWhoseAnswerWasLostKeepsItsKey(t *testing.T) {
 	}
 }
 
-// A refusal says nothing about an attempt before it whose answer was lost, unless it is the answer kept under the key.
+// A refusal proves nothing about an earlier attempt whose answer was lost, unless it is the answer kept under the key.
 func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
@@ -211,7 +211,7 @@ func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 		lost    bool
 	}{
 		"refused for another reason":     {[]agenttest.Reply{broken, failure(403, "AGENT_BLOCKED", "")}, true},
-		"an error that tells no outcome": {[]agenttest.Reply{failure(500, "", ""), failure(403, "AGENT_BLOCKED", "")}, true},
+		"an error without an outcome": {[]agenttest.Reply{failure(500, "", ""), failure(403, "AGENT_BLOCKED", "")}, true},
 		"the answer kept":                {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
 		"nothing was lost":               {[]agenttest.Reply{failure(403, "AGENT_BLOCKED", "")}, false},
 	} {
@@ -229,7 +229,7 @@ func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 	}
 }
 
-// Keyed makes every call one that can be repeated, and one that its key answers for.
+// With Keyed, every call has an idempotency key, and can be repeated.
 func TestAKeyedCallOfAFreeIntent(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

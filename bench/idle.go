@@ -49,14 +49,15 @@ func idle(ctx context.Context, p plan) error {
 		fmt.Fprintf(table, "%d\t%s\t%d MiB\t%d MiB\t\n", len(connections), what, rss>>20, most>>20)
 		return err
 	}
-	call := wireCall(agents[0].token, callOf("passed", sizes[0].products))
+	host := strings.TrimPrefix(gate.addresses.Gateway, "http://")
+	call := wireCall(host, agents[0].token, callOf("passed", sizes[0].products))
 	steps := []struct {
 		name string
 		do   func() error
 	}{
 		{"agents have agreed", func() error { return nil }},
 		{"open", func() (err error) {
-			connections, err = dialMany(ctx, strings.TrimPrefix(gate.addresses.Gateway, "http://"), idleConnections)
+			connections, err = dialMany(ctx, host, idleConnections)
 			return err
 		}},
 		{"that asked for nothing, idle", func() error { return pause(ctx, idleFor) }},
@@ -100,9 +101,9 @@ func dialMany(ctx context.Context, address string, n int) ([]net.Conn, error) {
 }
 
 // wireCall is a call as it is sent.
-func wireCall(token, body string) []byte {
+func wireCall(host, token, body string) []byte {
 	return fmt.Appendf(nil, "POST /api/intents/execute HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Length: %d\r\n\r\n%s", issuer, token, len(body), body)
+		"Content-Length: %d\r\n\r\n%s", host, token, len(body), body)
 }
 
 // askOnEach makes one call on each connection, sixteen at a time.

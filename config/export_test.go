@@ -2,7 +2,7 @@ package config
 
 import "github.com/uimgate/uimgate/internal/yamlconf"
 
-// What tests of the package name.
+// Exported for tests.
 const (
 	MaxPolicyFile = maxPolicyFile
 	SchemaID      = schemaID
@@ -16,6 +16,6 @@ func (d *DataDir) Path() string { return d.path }
 func Defaults() *Config {
 	c := &Config{}
 	none := func(string) (string, bool) { return "", false }
-	yamlconf.Decode(nil, c, yamlconf.Options{Types: Blocks{}.types(), Env: none}) // its problem: no service
+	yamlconf.Decode(nil, c, yamlconf.Options{Types: Blocks{}.types(), Env: none}) // the only problem is the missing service
 	return c
 }

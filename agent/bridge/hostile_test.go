@@ -12,7 +12,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// What a service says is data: it cannot steer a terminal, fill the list, or have arguments copied into headers.
+// Texts of a service are data: they cannot control a terminal, fill the list of tools, or copy arguments into headers.
 func TestHostileDescriptions(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -43,7 +43,7 @@ func TestHostileDescriptions(t *testing.T) {
 	}
 }
 
-// What has to be exact is shown as it is or not at all, and a tool stays.
+// Exact values are shown unchanged or left out, and the tool remains listed.
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()
 	const invisible = "\U000e0041\U000e0042"
@@ -75,7 +75,7 @@ func TestHostileSchemas(t *testing.T) {
 	has(t, string(shown), `"plain":{"default":"tea","enum":["tea","👨`+"\u200d"+`👩","two\nlines"]`, `"long":{`, `"steering":{`, `"nested":{`)
 }
 
-// An answer is what the service sent, without a character that steers or is not seen.
+// An answer has the text of the service without control and invisible characters.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -98,7 +98,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// A command for the owner has what a service says as one quoted word, if at all.
+// A command shown to the owner has text of a service only as one quoted word.
 func TestAnIssuerThatIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -118,7 +118,7 @@ func TestAnIssuerThatIsNotConfirmed(t *testing.T) {
 	}
 }
 
-// What a host sends without waiting for answers is bounded, and no answer is taken for another's.
+// Pending requests of a host are bounded, and each answer goes to its own request.
 func TestRequestsThatAreNotAnswered(t *testing.T) {
 	t.Parallel()
 	c := &lineConn{out: io.Discard, unanswered: map[jsonrpc.ID]int{}}

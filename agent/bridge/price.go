@@ -11,12 +11,12 @@ import (
 
 // A price is what the bridge expects of a call before it is made.
 type price struct {
-	most   money.Amount // what is set aside; zero: nothing
+	most   money.Amount // reserved; zero: nothing
 	known  bool         // the terms have it
-	proved bool         // the terms have it, and the service has kept to them
+	proved bool         // the terms have it, and the service has charged accordingly
 }
 
-// An agreedIntent is an intent under the policy of a digest.
+// An agreedIntent is an intent under the policy with a digest.
 type agreedIntent struct {
 	digest string
 	intent intents.UID
@@ -62,7 +62,7 @@ func (s *service) note(uid intents.UID, digest string, p price, charged money.Am
 		return
 	case p.most.Currency == "" && s.b.limited(charged.Currency):
 		if !p.known {
-			return // is counted, and what the next call takes is not known
+			return // it is counted; the price of the next call is unknown
 		}
 		other = false
 	}

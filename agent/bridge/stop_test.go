@@ -15,7 +15,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// A call that the host cancels is not sent; one that was sent is paid for, whoever waits for its answer.
+// A call that the host cancels is not sent. A call that was sent is paid for, even if the host no longer waits.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -27,7 +27,7 @@ func TestCancelled(t *testing.T) {
 				sent <- struct{}{}
 				<-goOn
 				defer func() { delivered <- struct{}{} }()
-				r = r.WithContext(context.WithoutCancel(r.Context())) // it is on its way
+				r = r.WithContext(context.WithoutCancel(r.Context())) // it has been sent
 			}
 			return next.RoundTrip(r)
 		})
@@ -62,7 +62,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Only calls of intents are held back: a renewal is for all calls, whoever began it.
+// Only calls of intents are held back: a renewal serves all calls, whichever call started it.
 func TestWhatACancelledCallMaySend(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -90,7 +90,7 @@ func TestWhatACancelledCallMaySend(t *testing.T) {
 	}
 }
 
-// A call that comes while the bridge is stopped is one that the end waits for, or is not made.
+// The bridge either waits for a call that arrives while it stops, or does not make it.
 func TestCallsWhileItStops(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -126,7 +126,7 @@ func TestCallsWhileItStops(t *testing.T) {
 	}
 }
 
-// held holds each call before it is sent: sent tells of one, and goOn is closed to send it.
+// held blocks each call before it is sent. sent receives a value for each, and closing goOn sends them.
 func held(o *Options) (sent, goOn chan struct{}) {
 	sent, goOn = make(chan struct{}, 8), make(chan struct{})
 	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {

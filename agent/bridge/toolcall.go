@@ -21,25 +21,25 @@ import (
 )
 
 // A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the outbox
-// keeps it from before it is sent until the host has its outcome.
+// stores it from before it is sent until the host has its outcome.
 type toolCall struct {
 	b        *Bridge
 	t        tool
-	key      string // of the host; empty: none
+	key      string // given by the host; empty: none
 	keeps    bool   // in the outbox
-	unkeyed  bool   // is sent without a key
+	unkeyed  bool   // sent without a key
 	asks     bool   // the service can be asked for the outcome under the key
-	found    bool   // it asks for the outcome of an earlier call
-	placed   bool   // it has one of the places
+	found    bool   // it requests the outcome of an earlier call
+	placed   bool   // it holds a place
 	reserved *budget.Reservation
 
 	mu     sync.Mutex
 	call   outbox.Call
 	stored bool // in the outbox
-	left   bool // the host waits no more
+	left   bool // the host no longer waits
 }
 
-// enter waits for one of the places of calls under way.
+// enter waits for a place among the calls in progress.
 func (m *toolCall) enter(ctx context.Context) error {
 	err := m.b.take(ctx, m.b.places)
 	m.placed = err == nil
@@ -91,18 +91,18 @@ func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments stric
 	return nil
 }
 
-// digestOf names intent and arguments as idempotency does, or as they are written where their numbers are not exact.
+// digestOf returns the digest of intent and arguments: the one that idempotency uses, or that of the text if a number is not exact.
 func digestOf(uid string, arguments strictjson.Object) string {
 	if digest, err := pat.ExecuteDigest(uid, arguments); err == nil {
 		return digest
 	}
-	text, _ := json.Marshal(arguments) // was JSON
+	text, _ := json.Marshal(arguments) // they were JSON
 	sum := sha256.Sum256(append([]byte(uid+"\n"), text...))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// reserve sets aside the maximum price of the call. A call of unknown price needs a budget, too: its charge is counted when the service
-// reports it. For an earlier call the price was set aside then.
+// reserve reserves the maximum price of the call. A call of unknown price needs a budget as well: its charge is counted when the service
+// reports it. For an earlier call, the price was reserved then.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
@@ -125,7 +125,7 @@ func (m *toolCall) reserve(ctx context.Context, p price) error {
 	return nil
 }
 
-// sends stores the call before it is sent under a key.
+// sends stores a call with a key before it is sent.
 func (m *toolCall) sends(ctx context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +156,7 @@ func (m *toolCall) leave(ctx context.Context) {
 	switch {
 	case m.stored:
 		err = m.b.outbox.Leave(ctx, m.call.ID)
-	case m.call.Key != "": // it has ended just now
+	case m.call.Key != "": // it has just ended
 		again := m.call
 		again.Owner, again.Reserved = "", nil
 		err = m.b.outbox.Put(ctx, again)
@@ -195,7 +195,7 @@ func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charge
 	return nil
 }
 
-// earlier adds to a result that it answers an earlier call, where it does.
+// earlier adds a note to a result that belongs to an earlier call.
 func (m *toolCall) earlier(r agent.Result, result *mcp.CallToolResult) *mcp.CallToolResult {
 	if m.found && r.Replayed {
 		result.Content = append(result.Content, &mcp.TextContent{Text: fmt.Sprintf(

@@ -9,12 +9,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An end is how a call ended that could not be written down when it did.
+// An end is the outcome of a call that could not be stored when the call ended.
 type end struct {
 	admission  store.Admission
 	settlement store.Settlement
 	deadline   time.Time // of the record; from then on it is unresolved
-	answered   bool      // there was an answer to be kept
+	answered   bool      // there is an answer to store
 }
 
 // A LateEnd is the outcome of an end that could not be stored when its call ended.
@@ -23,7 +23,7 @@ type LateEnd struct {
 	AnswerLost bool // and is not returned again under its idempotency key
 }
 
-// size is what an end takes of maxLateAnswers, in bytes.
+// size returns the bytes of an end that count towards maxLateAnswers.
 func (n *end) size() int {
 	if n.settlement.Answer == nil {
 		return 0
@@ -40,12 +40,12 @@ const (
 	mostLatePause  = time.Second
 )
 
-// A lateEnds keeps the ends of calls that this process has and the store lacks, and stores them as soon as the store can be written
-// again. So a record becomes unresolved only if the outcome is unknown to everyone.
+// lateEnds holds the ends of calls that are not in the store yet, and stores them as soon as the store accepts writes again. So a record
+// becomes unresolved only if no process knows its outcome.
 type lateEnds struct {
 	store  Store
 	now    func() time.Time
-	turn   chan struct{} // held by the one who writes them down
+	turn   chan struct{} // held by the goroutine that stores them
 	added  chan struct{} // has an element where some were added since the last turn
 	became func(LateEnd) // counts them
 
@@ -102,14 +102,14 @@ func (l *lateEnds) take() []end {
 	return some
 }
 
-// left is how many wait.
+// left returns how many wait.
 func (l *lateEnds) left() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.waiting)
 }
 
-// run writes down what is added, until ctx ends.
+// run stores ends until ctx ends.
 func (l *lateEnds) run(ctx context.Context) {
 	for {
 		select {
@@ -121,7 +121,7 @@ func (l *lateEnds) run(ctx context.Context) {
 	}
 }
 
-// settle tries until none is left or ctx ends, and returns how many are.
+// settle retries until none is left or ctx ends, and returns how many are left.
 func (l *lateEnds) settle(ctx context.Context) int {
 	select {
 	case l.turn <- struct{}{}:
@@ -144,8 +144,7 @@ func (l *lateEnds) settle(ctx context.Context) int {
 	return l.left()
 }
 
-// try settles some, and reports whether the store took any of them. What it did not take waits behind the others, until
-// the deadline.
+// try stores some ends, and reports whether the store accepted any. The others wait at the back of the queue until their deadline.
 func (l *lateEnds) try(ctx context.Context) bool {
 	some := l.take()
 	failed := make([]bool, len(some))

@@ -27,7 +27,7 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
 	details := map[string]any{}
 	maps.Copy(details, f.Details)
-	if f.RetryAfter > 0 { // as it was: what is returned again happened before, so there is nothing to wait for
+	if f.RetryAfter > 0 { // the call happened before, so there is nothing to wait for
 		details["retry_after"] = f.RetrySeconds()
 	}
 	if text, err := json.Marshal(details); err == nil {
@@ -56,7 +56,7 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	a, charge := r.execution.Answer, chargeOf(r.execution)
 	switch {
 	case a == nil && r.execution.State == store.Captured:
-		f := reason.ResponseInvalid.Refusal("The call under this Idempotency-Key took effect; its answer is not known any more.").
+		f := reason.ResponseInvalid.Refusal("The call under this Idempotency-Key took effect, but its answer was not kept.").
 			With("outcome", store.Done).With("suggestion", "Do not make the call again; ask the service what came of it.").Charged(charge)
 		f.Replayed = true
 		return Result{}, f
@@ -74,14 +74,14 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	return Result{}, f
 }
 
-// warnings are the details of a stored answer that was passed on without some of its outputs.
+// warnings are the details of a stored answer without some of its outputs.
 type warnings struct {
 	Missing []intents.MissingOutput `json:"warnings"`
 }
 
 func keptWarnings(missing []intents.MissingOutput) []byte {
 	text, err := json.Marshal(warnings{missing})
-	if err != nil { // texts can always be written
+	if err != nil { // cannot happen: every string can be encoded
 		return nil
 	}
 	return text

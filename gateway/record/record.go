@@ -3,7 +3,7 @@ package record
 
 import "github.com/uimgate/uimgate/gateway/execute"
 
-// Recorders record every call one after the other.
+// Recorders pass each call to all of them, in order.
 type Recorders []execute.Recorder
 
 // Record implements execute.Recorder.

@@ -44,7 +44,7 @@ func TestMetricsTellHowTheProcessIs(t *testing.T) {
 		"uimgate_certificate_expires_timestamp_seconds ")
 }
 
-// The log ends with what the process did, and what it left.
+// The last line of the log has the number of calls by outcome.
 func TestTheEndIsOneLine(t *testing.T) {
 	began, held := make(chan struct{}), make(chan struct{})
 	g := startGate(t, setup{
@@ -65,7 +65,7 @@ func TestTheEndIsOneLine(t *testing.T) {
 	}
 	a.execute(search, map[string]any{"query": "x"}, nil) // refused
 	answered := make(chan struct{})
-	go func() { // is cut off
+	go func() { // this call is cut off
 		defer close(answered)
 		_, _ = try(context.WithoutCancel(t.Context()), http.MethodPost, g.url+"/api/intents/execute",
 			[]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1"}}`),

@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// eachAgent is what a limit holds for: the store counts the calls of each agent by themselves.
+// eachAgent is whose calls a limit counts: the store counts each agent separately.
 const eachAgent = ", for each agent"
 
-// apart words whose acts a limit of a permission counts together. UIM counts by agent; ODRL itself leaves that open.
+// apart words whose calls a limit of a permission counts together. UIM counts by agent; ODRL leaves it open.
 func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	if !r.byAgent(node, c) || alone(node.Parties["assignee"]) {
 		return ""
@@ -18,7 +18,7 @@ func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	return eachAgent
 }
 
-// counted words which acts the limits of a permission count together. Each action and target has a count of its own.
+// counted words which calls the limits of a permission count together. Each action and target has its own count.
 func (r phraser) counted(node *model.Rule) []string {
 	limits := slices.Clone(node.Constraints)
 	for _, a := range node.Actions {
@@ -43,7 +43,7 @@ func (r phraser) limits(c *model.Constraint) bool {
 	return counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0
 }
 
-// alone reports whether the references are a single one that is not part of a group.
+// alone reports whether there is a single reference, outside of a group.
 func alone(list []model.Reference) bool {
 	return len(list) == 1 && !list[0].Collection && len(list[0].Refinements) == 0
 }

@@ -12,7 +12,7 @@ import (
 // An Effect is what a change means to an agent that acts under the policy.
 type Effect string
 
-// The effects. Of a single change Mixed means that it depends, or is not known.
+// The effects. Mixed, for a single change, means that the effect depends on the call or is not known.
 const (
 	Same   Effect = "same"
 	Better Effect = "better"
@@ -20,7 +20,7 @@ const (
 	Mixed  Effect = "mixed"
 )
 
-// reverse is the effect of the opposite change.
+// reverse returns the effect of the opposite change.
 func (e Effect) reverse() Effect {
 	switch e {
 	case Better:
@@ -32,7 +32,7 @@ func (e Effect) reverse() Effect {
 	}
 }
 
-// and is the effect of both together.
+// and returns the combined effect.
 func (e Effect) and(other Effect) Effect {
 	switch {
 	case e == other || other == Same:
@@ -56,7 +56,7 @@ type Change struct {
 	Text  string `json:"text"`
 }
 
-// A Comparison is what changes for agents where one policy takes the place of another.
+// A Comparison lists what changes for agents when one policy replaces another.
 type Comparison struct {
 	Verdict Effect   `json:"verdict"`
 	Changes []Change `json:"changes"`
@@ -67,7 +67,7 @@ type Comparison struct {
 // Compare returns what changes for agents from one policy to another, by meaning: documents that are written differently and mean the
 // same have no Changes. Rules are matched by action, target and assignee, or else by uid. Compare does not judge the combined effect of
 // several rules: the Verdict sums up the changes one by one, until Judge evaluates both policies.
-func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the words for it
+func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual words, although new is predeclared
 	from, _ := old.Model()
 	to, _ := new.Model()
 	c := comparer{
@@ -100,7 +100,7 @@ func (c *comparer) add(change Change, of *model.Atom) {
 	c.of[change] = append(c.of[change], of)
 }
 
-// comparison is all that was added.
+// comparison returns all changes that were added.
 func (c *comparer) comparison() Comparison {
 	out := Comparison{Verdict: Same, Changes: []Change{}}
 	whole := wholeRules(c.new.NormalForm)
@@ -118,7 +118,7 @@ func (c *comparer) comparison() Comparison {
 	return out
 }
 
-// policies compares what is about the whole policy.
+// policies compares the properties of the policies as a whole.
 func (c *comparer) policies() {
 	o, n := c.old, c.new
 	if !slices.Equal(slices.Sorted(slices.Values(o.Types)), slices.Sorted(slices.Values(n.Types))) {
@@ -144,7 +144,7 @@ func (c *comparer) policies() {
 	}
 }
 
-// A settlement orders conflict strategies by what they leave to agents.
+// A settlement orders conflict strategies by how much they permit.
 type settlement int
 
 func settled(list []model.Strategy) settlement {
@@ -190,7 +190,7 @@ func (c *comparer) remaining() (before, after []*model.Atom) {
 			after = append(after, a)
 		}
 	}
-	for _, a := range slices.Backward(c.old.Rules) { // of equal rules the first have met theirs
+	for _, a := range slices.Backward(c.old.Rules) { // among equal rules, the first ones were matched
 		if m := c.canon.of(a); count[m] > 0 {
 			count[m]--
 			before = append(before, a)
@@ -200,7 +200,7 @@ func (c *comparer) remaining() (before, after []*model.Atom) {
 	return before, after
 }
 
-// named is what a rule is called, with its kind; empty where it has no uid.
+// named returns the uid of a rule with its kind; empty if it has no uid.
 func named(a *model.Atom) string {
 	if a.Node.UID == "" {
 		return ""
@@ -209,7 +209,7 @@ func named(a *model.Atom) string {
 }
 
 // pair compares the rules of one key with each other, in document order, and returns what is left over.
-// An empty key fits none.
+// An empty key matches nothing.
 func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) string) (left, right []*model.Atom) {
 	waiting := map[string][]*model.Atom{}
 	for _, a := range before {
@@ -236,7 +236,7 @@ func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) strin
 	return left, right
 }
 
-// effects are what a rule of each kind means to agents.
+// effects are the effect of adding a rule of each kind.
 var effects = map[model.RuleKind]Effect{model.Permission: Better, model.Prohibition: Worse, model.Obligation: Worse}
 
 func (c *comparer) gone(list []*model.Atom) {
@@ -256,7 +256,7 @@ func (c *comparer) come(list []*model.Atom) {
 	}
 }
 
-// wholeRules counts the rules that each rule as written was split into.
+// wholeRules counts, for each rule of the document, the rules that it was split into.
 func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	whole := map[*model.Rule]int{}
 	for _, a := range f.Rules {
@@ -265,14 +265,14 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A ruleGroup is some of the rules that one rule as written was split into, as a rule that means as much.
+// A ruleGroup is a rule that stands for some of the rules that one rule of the document was split into.
 type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule
 }
 
-// gather puts rules together that were split from one rule, if all of them are in the list; the others remain single. whole is how many
-// rules each was split into.
+// gather groups the rules that were split from one rule of the document, if all of them are in the list. The others remain single. whole
+// is the number of rules that each was split into.
 func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	parts := map[*model.Rule]int{}
 	for _, a := range list {
@@ -292,7 +292,7 @@ func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	return out
 }
 
-// aloneOf is the rule as it would be written by itself.
+// aloneOf returns the rule as a document of its own would have it.
 func aloneOf(a *model.Atom) *model.Rule {
 	n := *a.Node
 	n.Actions, n.Targets, n.Parties = nil, nil, map[string][]model.Reference{}

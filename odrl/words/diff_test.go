@@ -160,7 +160,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is written differently and means the same is no change.
+// A policy that is written differently and means the same has no changes.
 func TestCompareGoesByMeaning(t *testing.T) {
 	const base = `"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"http://www.w3.org/ns/odrl/2/reproduce","constraint":[
 		{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2030-01-01T12:00:00+02:00"},{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"},

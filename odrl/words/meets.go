@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// meets finds the facts, one of each axis, that meet all conditions of a rule as far as that is plain. It leaves out a fact
-// that the rule does not name, and one that it has not found when maxHeld is reached.
+// meets finds facts, one of each axis, that meet all conditions of a rule. It leaves out facts that the rule does not name, and those not
+// found before maxHeld is reached.
 func (x *axes) meets(r *model.Atom) []int {
 	at := make([]int, len(x.facts))
 	for i := range at {
@@ -33,7 +33,7 @@ func (x *axes) meets(r *model.Atom) []int {
 	return at
 }
 
-// plainlyMeets reports whether a fact certainly meets a condition: numbers and lengths by their order, all else by being the same.
+// plainlyMeets reports whether a fact certainly meets a condition: numbers and durations by order, all others by equality.
 func plainlyMeets(c *model.Constraint, v any) bool {
 	if len(c.Right) == 0 {
 		return false
@@ -70,7 +70,7 @@ func plainlyMeets(c *model.Constraint, v any) bool {
 	}
 }
 
-// orderOf compares two numbers, or two lengths of time.
+// orderOf compares two numbers or two durations.
 func orderOf(a, b string) (int, bool) {
 	x, ok := model.ParseDecimal(a)
 	y, ok2 := model.ParseDecimal(b)

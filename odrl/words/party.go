@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// who words parties that a rule is about, each by itself.
+// who words the parties of a rule, each by itself.
 func (r phraser) who(list []model.Reference) string {
 	names := make([]string, 0, len(list))
 	plainly := len(list) > 1
@@ -42,7 +42,7 @@ func (r phraser) party(p *model.Reference) string {
 	}
 }
 
-// assets words what a rule is about.
+// assets words the assets of a rule.
 func (r phraser) assets(node *model.Rule, conjunction string) string {
 	list := node.Targets
 	names := make([]string, 0, len(list))
@@ -74,7 +74,7 @@ func (r phraser) oneAsset(a *model.Reference) string {
 	}
 }
 
-// all words conditions that hold together.
+// all words conditions that must all be met.
 func (s speech) all(list []*model.Constraint) string {
 	if len(list) == 1 {
 		return s.clause(list[0])
@@ -98,7 +98,7 @@ var roleWords = []struct{ function, words string }{
 	{"trackingParty", "tracks"},
 }
 
-// roles words the parties of a rule beyond its assignees, and what comes of the act.
+// roles words the parties of a rule beyond its assignees, and the output of the action.
 func (r phraser) roles(node *model.Rule) []string {
 	var list []string
 	if by := node.Parties["assigner"]; len(by) > 0 {
@@ -121,7 +121,7 @@ func (r phraser) roles(node *model.Rule) []string {
 		for i := range out {
 			names = append(names, r.oneAsset(&out[i]))
 		}
-		list = append(list, "What comes of it is "+r.listing(names, "and")+".")
+		list = append(list, "Its output is "+r.listing(names, "and")+".")
 	}
 	return list
 }

@@ -13,9 +13,9 @@ import (
 const (
 	// maxRequests bounds the requests that both policies are evaluated for; each takes about a millisecond per policy.
 	maxRequests = 1000
-	// maxMatches bounds how often a rule is held against who does what to what.
+	// maxMatches bounds how often a rule is compared with a matter.
 	maxMatches = 5_000_000
-	// maxHeld bounds how often a fact is held against a condition.
+	// maxHeld bounds how often a fact is tested against a condition.
 	maxHeld = 200_000
 	// fewRules is how many rules and constraints a policy has whose requests cost no more than most. Those of larger ones
 	// cost by the square of it.
@@ -25,14 +25,14 @@ const (
 // someDay represents any time.
 var someDay = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// A request is one that is put to both policies.
+// A request is evaluated under both policies.
 type request struct {
 	question odrl.Question
 	now      time.Time
-	signed   bool // the party has signed what it asks
+	signed   bool // the party has signed the request
 }
 
-// world is what is known when it is asked, under the policy whose duties to sign these are.
+// world returns the facts of the request under a policy with these duties to sign.
 func (r request) world(toSign []string) odrl.WorldState {
 	w := odrl.WorldState{Now: r.now}
 	if r.signed {
@@ -44,9 +44,9 @@ func (r request) world(toSign []string) odrl.WorldState {
 	return w
 }
 
-// worldDone is the world where what is asked for was done all the same.
+// worldDone returns the facts after the action was performed regardless of the decision.
 func (r request) worldDone(toSign []string) odrl.WorldState {
-	if r.now.IsZero() { // what was done at a time not known may be still to come
+	if r.now.IsZero() { // an action at an unknown time may still lie ahead
 		r.now = someDay
 	}
 	w := r.world(toSign)
@@ -55,14 +55,14 @@ func (r request) worldDone(toSign []string) odrl.WorldState {
 	return w
 }
 
-// An asker makes the requests at which two policies may begin or cease to decide alike.
+// An asker makes the requests at which two policies may differ.
 type asker struct {
 	forms   [2]*model.NormalForm
 	canon   canon
-	partial bool   // not all that matters is asked
-	bound   string // why not, where a bound was reached first
-	weight  int    // what a request costs, as a multiple of what most cost
-	held    int    // how often a fact may still be held against a condition
+	partial bool   // some relevant requests are left out
+	bound   string // the bound that was reached
+	weight  int    // cost of a request, as a multiple of the usual cost
+	held    int    // how often a fact may still be tested against a condition
 }
 
 // bounded records that a bound was reached.
@@ -88,10 +88,10 @@ func newAsker(from, to *model.NormalForm) asker {
 	return a
 }
 
-// A matter is who does what to what.
+// A matter is a party, an action and a target.
 type matter struct{ party, action, target string }
 
-// requests are all that matter, as many as the bound allows.
+// requests returns all relevant requests, within the bound.
 func (a *asker) requests() iter.Seq[request] {
 	return func(yield func(request) bool) {
 		most := max(maxRequests/a.weight, 1)

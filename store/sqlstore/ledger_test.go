@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The ledger of an agent has every entry once, by its time, also where the clock was set back and where entries were deleted
-// between two pages; and a charge that is forgotten leaves none, however it ended.
+// The ledger of an agent lists every entry once, by time, even if the clock was set back and entries were deleted between two pages. A
+// deleted charge leaves no entry, however it ended.
 func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), func(on engineTest) {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Processes that note what they saw of the clocks at the same time do not wait for each other in a circle.
+// Processes that note their clocks at the same time do not deadlock.
 func TestNotesOfProcessesDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)

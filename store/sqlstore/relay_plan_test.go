@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// relayStatements has a relay do everything once, and returns the statements for that.
+// relayStatements makes a relay do everything once, and returns the SQL statements of it.
 func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string {
 	t.Helper()
 	seen := sqlstore.Statements(s)
@@ -131,7 +131,7 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 	return list
 }
 
-// manyAtOnce has many send at the same time, so that their transactions have statements of all lengths.
+// manyAtOnce sends many messages at the same time, so that the transactions have statements of all lengths.
 func manyAtOnce(ctx context.Context, r *sqlmail.Store, many int) error {
 	var all errgroup.Group
 	for n := range many {
@@ -213,7 +213,7 @@ func TestNoPlanOfPostgresWalksATableOfARelay(t *testing.T) {
 			continue
 		}
 		m := regexp.MustCompile(`Seq Scan on relay_(messages|agents|tags|tag_counts)\b`).FindString(plan)
-		if m != "" && !strings.Contains(query, " LIKE ") { // nothing is known of where a word is
+		if m != "" && !strings.Contains(query, " LIKE ") { // a search for a word has no index
 			t.Errorf("%s\n\t%s\n%s", m, query, plan)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package hostconfig writes the settings that make a host of MCP servers start one as a process.
+// Package hostconfig writes the settings with which an MCP host starts a server as a process.
 package hostconfig
 
 import (
@@ -18,7 +18,7 @@ type Server struct {
 // A Host is a program that starts MCP servers.
 type Host struct {
 	Title string
-	File  string // where the settings go, for people
+	File  string // where people put the settings
 	key   string // member of the settings that holds servers
 	typed bool   // the server's kind is stated
 }
@@ -32,7 +32,7 @@ var hosts = map[string]Host{
 	"zed":    {Title: "Zed", File: "settings.json (zed: open settings)", key: "context_servers"},
 }
 
-// Names returns the names of the hosts that are known.
+// Names returns the names of the supported hosts.
 func Names() []string { return slices.Sorted(maps.Keys(hosts)) }
 
 // Of returns a host by its name.
@@ -41,7 +41,7 @@ func Of(name string) (Host, bool) {
 	return h, ok
 }
 
-// Settings returns the host's settings for one server, as JSON: on its own, or to be merged into settings that are there.
+// Settings returns the host's settings for one server as JSON, to save or to merge into existing settings.
 func (h Host) Settings(s Server) ([]byte, error) {
 	server := map[string]any{"command": s.Command, "args": s.Args}
 	if h.typed {

@@ -19,10 +19,10 @@ const (
 
 var errUnchanged = errors.New("nothing has changed")
 
-// ids are the names of boxes and calls, which are part of paths.
+// ids match the names of boxes and calls, which become parts of paths.
 var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// A file is what the box holds, oldest first.
+// A file is the content of a box, oldest first.
 type file struct {
 	Version int     `json:"version"`
 	Calls   []*Call `json:"calls"`

@@ -15,8 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// flush is how long, once nothing is worked on any more, what waits to be sent may take: agents that ask for it do so every two
-// seconds, and those that have gone never will.
+// flush bounds the time for sending pending envelopes once no task is left: connected agents poll every two seconds, others never will.
 const flush = 3 * time.Second
 
 // loop acts, reacts and updates until ctx ends.
@@ -53,7 +52,7 @@ func (r *Runtime) loop(ctx context.Context) {
 	r.multiplexer.relay.perSender.Close()
 }
 
-// act has behaviours act when they are due, until ctx ends.
+// act runs behaviours when they are due, until ctx ends.
 func (r *Runtime) act(ctx context.Context) {
 	for {
 		pause := time.Hour
@@ -63,7 +62,7 @@ func (r *Runtime) act(ctx context.Context) {
 			case now.Before(b.due):
 				pause = min(pause, b.due.Sub(now))
 			case !b.running.CompareAndSwap(false, true): // its end wakes this loop
-			case r.Do(b.act(r)) != nil: // too much is under way
+			case r.Do(b.act(r)) != nil: // too many tasks are running
 				b.running.Store(false)
 				pause = min(pause, time.Second)
 			default:
@@ -80,7 +79,7 @@ func (r *Runtime) act(ctx context.Context) {
 	}
 }
 
-// act is the task of one act.
+// act returns the task that runs a behaviour once.
 func (b *behaviour) act(r *Runtime) Task {
 	return func(ctx context.Context) {
 		defer r.resources.wake()
@@ -89,7 +88,7 @@ func (b *behaviour) act(r *Runtime) Task {
 	}
 }
 
-// update does tasks until ctx ends.
+// update runs tasks until ctx ends.
 func (r *Runtime) update(ctx, working context.Context) {
 	for {
 		select {
@@ -101,7 +100,7 @@ func (r *Runtime) update(ctx, working context.Context) {
 	}
 }
 
-// react works on envelopes until none comes any more.
+// react handles envelopes until the inbox is closed.
 func (r *Runtime) react(ctx context.Context) {
 	for {
 		e, done, ok := r.multiplexer.box.InBox.take()
@@ -126,7 +125,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 		return protocol.ErrUnhandled
 	}
 	dialogues := r.dialogues
-	if e.ToComponent() { // there is one handler, of the skill that is named
+	if e.ToComponent() { // the named skill has one handler
 		dialogues = r.skills.get(handlers[0].of.ID)
 	}
 	turn, err := dialogues.Receive(e.Envelope)
@@ -146,7 +145,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	return refused
 }
 
-// guard does something, and makes an error of a panic on the way.
+// guard calls a function, and turns a panic into an error.
 func (r *Runtime) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

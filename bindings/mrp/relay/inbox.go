@@ -12,26 +12,26 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An inbox is what the sockets of one agent share: which message is on which of them.
+// An inbox records which message is in flight on which socket of one agent.
 type inbox struct {
 	key wire.Key
 
-	claiming sync.Mutex // one claim at a time; it is held while the store is asked, which mu never is
+	claiming sync.Mutex // one claim at a time; unlike mu, it is held while the store is read
 
 	mu      sync.Mutex
-	sockets map[*socket]int // how many messages are on each
+	sockets map[*socket]int // how many messages are in flight on each
 	flying  map[string]*flight
 }
 
-// A flight is a message that is for a socket and is not acknowledged. It does not have the message itself: an agent that reads nothing
-// would fill the memory with them.
+// A flight is a message for a socket that is not acknowledged yet. It does not hold the message itself: an agent that reads nothing would
+// fill the memory.
 type flight struct {
 	mail.WaitingMessage
 	on *socket
-	at time.Time // when it was written; zero while it was not
+	at time.Time // when it was written; zero: not yet
 }
 
-// enter joins the sockets of an agent, unless it has as many as it may.
+// enter adds a socket, unless the agent has the maximum number.
 func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +49,7 @@ func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	return box, nil
 }
 
-// exit leaves. What was on the socket and not acknowledged goes to another one, or comes again.
+// exit removes a socket. Its unacknowledged messages go to another socket, or are sent again later.
 func (r *Relay) exit(box *inbox, s *socket) {
 	r.mu.Lock()
 	box.mu.Lock()
@@ -73,7 +73,7 @@ func (r *Relay) hasSocket(key wire.Key) bool {
 	return r.sockets[key] != nil
 }
 
-// hangUp ends the sockets of an agent.
+// hangUp closes the sockets of an agent.
 func (r *Relay) hangUp(key wire.Key, why string) {
 	r.mu.Lock()
 	box := r.sockets[key]
@@ -84,11 +84,11 @@ func (r *Relay) hangUp(key wire.Key, why string) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	for s := range box.sockets {
-		go func() { _ = s.Close(websocket.StatusPolicyViolation, why) }() // it waits for the other side
+		go func() { _ = s.Close(websocket.StatusPolicyViolation, why) }() // Close waits for the other side
 	}
 }
 
-// claim takes messages for a socket: those that are on none.
+// claim takes messages that are in flight on no socket.
 func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight, _ error) {
 	b.claiming.Lock()
 	defer b.claiming.Unlock()
@@ -108,25 +108,25 @@ func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight,
 	return list, err
 }
 
-// room is how many messages more may be on a socket.
+// room returns how many more messages may be in flight on a socket.
 func (b *inbox) room(s *socket) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room := inFlight - b.sockets[s]
-	if n := len(b.sockets); n > 1 { // the other one gets its share
+	if n := len(b.sockets); n > 1 { // the other sockets get their share
 		room = min(room, (inFlight+n-1)/n)
 	}
 	return room
 }
 
-// flight returns that of a message; nil where it is on no socket.
+// flight returns the flight of a message, or nil.
 func (b *inbox) flight(id string) *flight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.flying[id]
 }
 
-// land ends flights. It is called once their messages were delivered: until then they are not to be taken for new ones.
+// land ends flights once their messages are marked as delivered. Until then they must not be claimed again.
 func (b *inbox) land(ended ...*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,14 +141,14 @@ func (b *inbox) land(ended ...*flight) {
 	}
 }
 
-// wrote notes that the message of a flight was written.
+// wrote records that the message of a flight was written.
 func (b *inbox) wrote(f *flight, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f.at = now
 }
 
-// old are the flights on a socket that have lasted so long that they count as delivered.
+// old returns the flights on a socket that count as delivered because of their age.
 func (b *inbox) old(s *socket, now time.Time) (list []*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +160,7 @@ func (b *inbox) old(s *socket, now time.Time) (list []*flight) {
 	return list
 }
 
-// arrived notes that messages on sockets have reached the agent.
+// arrived records that messages have reached the agent.
 func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
 	ids := make([]string, len(flights))
 	for i, f := range flights {
@@ -171,8 +171,8 @@ func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
 	r.hub.wake(b.key) // there is room on the socket
 }
 
-// push writes messages to a socket, oldest first, as they come, until it ends. Everybody is asked now and then whether they are
-// there; what a socket was written half a minute ago counts as delivered then.
+// push writes messages to a socket, oldest first, until the socket ends. It pings the agent from time to time; messages written half a
+// minute before a pong count as delivered.
 func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	woken, leave := r.hub.join(box.key)
 	defer leave()
@@ -210,11 +210,11 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	}
 }
 
-// errUnwritten is the end of a socket.
+// errUnwritten means that a socket cannot be written any more.
 var errUnwritten = errors.New("the message could not be written")
 
-// bring writes the message of a flight, unless it waits no longer. What is written at once has a share of the memory for bodies: where
-// there is none left the messages wait.
+// bring writes the message of a flight, unless it was delivered meanwhile. The message takes its share of the memory for bodies while it
+// is written, and waits if there is none.
 func (r *Relay) bring(ctx context.Context, box *inbox, s *socket, f *flight) error {
 	share := r.budget.Open()
 	defer share.Close()

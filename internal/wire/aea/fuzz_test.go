@@ -18,15 +18,15 @@ func seeds(f *testing.F, prefix string) {
 	}
 }
 
-// schema is that of the framework.
+// schema is the message definition of the framework.
 const schema = `
 	Envelope = 1:string 2:string 3:string 4:bytes 5:string
 	Message = 2|DialogueMessage
 	DialogueMessage = 1:int32 2:string 3:string 4:int32 5:bytes
 `
 
-// FuzzDecodeEnvelope: what is read is read again from what it is written as. The official library of Protocol Buffers reads
-// it as the same envelope, and writes it with the same bytes.
+// FuzzDecodeEnvelope: a decoded envelope decodes to itself after encoding. The official library of Protocol Buffers decodes
+// the same envelope, and encodes it to the same bytes.
 func FuzzDecodeEnvelope(f *testing.F) {
 	seeds(f, "envelope/")
 	official := aeatest.NewSchema(f, schema)
@@ -50,7 +50,7 @@ func FuzzDecodeEnvelope(f *testing.F) {
 	})
 }
 
-// FuzzDecodeMessage: as with envelopes.
+// FuzzDecodeMessage is FuzzDecodeEnvelope for messages.
 func FuzzDecodeMessage(f *testing.F) {
 	seeds(f, "message/")
 	seeds(f, "undecodable-message/")
@@ -74,7 +74,7 @@ func FuzzDecodeMessage(f *testing.F) {
 	})
 }
 
-// FuzzReadRecord: a record that is read, and can be written, is read again; what stands behind it stays behind it.
+// FuzzReadRecord: a record that can be encoded decodes to itself, and the bytes after it are left unread.
 func FuzzReadRecord(f *testing.F) {
 	seeds(f, "stub/")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -95,7 +95,7 @@ func FuzzReadRecord(f *testing.F) {
 	})
 }
 
-// FuzzParsePublicID: an id is read again from its own text.
+// FuzzParsePublicID: an id parses to itself from its text.
 func FuzzParsePublicID(f *testing.F) {
 	f.Add("fetchai/fipa:1.0.0")
 	f.Add("a/b")
@@ -110,7 +110,7 @@ func FuzzParsePublicID(f *testing.F) {
 	})
 }
 
-// FuzzReadFrame: a frame that is read is written as it came.
+// FuzzReadFrame: a frame that was read is written with the same bytes.
 func FuzzReadFrame(f *testing.F) {
 	seeds(f, "tcp/")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -125,5 +125,5 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// sameBytes takes no bytes for empty ones.
+// sameBytes compares bytes; nil equals empty.
 var sameBytes = cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })

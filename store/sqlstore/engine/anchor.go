@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An anchor is the clock on which an embedded database counts limits and measures deadlines: a moment, and the time since on
-// a clock that only moves forward. A wall clock that is set moves away from it. The database keeps by how much, so that the
-// next process goes on where this one ends.
+// An anchor is the clock on which an embedded database counts limits and measures deadlines: a moment, and the time since then on the
+// monotonic clock. When the wall clock is set, the two differ. The database stores the difference, so that the next process continues
+// on the same clock.
 type anchor struct {
 	at      time.Time
 	elapsed func() time.Duration
@@ -18,7 +18,7 @@ type anchor struct {
 
 const (
 	behindTolerated = 5 * time.Millisecond // between two readings that count as equal
-	behindKept      = time.Second          // so far behind the wall clock the next process starts as well
+	behindKept      = time.Second          // a smaller difference is not stored
 	behindNote      = "anchor_behind"      // the row of sequences
 )
 

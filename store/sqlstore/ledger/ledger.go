@@ -1,5 +1,4 @@
-// Package ledger keeps what agents paid in and what they were charged: accounts, pools of unapproved agents, entries, top-ups and
-// statements.
+// Package ledger stores the money of agents: accounts, pools of unapproved agents, entries, top-ups and statements.
 package ledger
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A Ledger keeps accounts and the entries that they are the sums of.
+// A Ledger stores accounts and their entries. Each account is the sum of its entries.
 type Ledger struct{ db *engine.DB }
 
 // New returns the ledger of a database.
@@ -61,9 +60,9 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 	})
 }
 
-// TopUp adds to an agent's balance, or reverses an amount, though no more than was paid in. repeated means that the
-// same top-up was made under this reference before, and that nothing was done now. Errors: money.ErrAmount where the
-// sum would leave its bounds, store.ErrReferenceUsed.
+// TopUp adds to an agent's balance, or reverses an amount of at most what was paid in. repeated reports that the same top-up was made
+// under this reference before, so that nothing was changed. Errors: money.ErrAmount if the sum would exceed its bounds, and
+// store.ErrReferenceUsed.
 func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
@@ -101,8 +100,8 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	return repeated && err == nil, err
 }
 
-// referenced reports whether the ledger contains this top-up already; store.ErrReferenceUsed if it contains another
-// with the reference.
+// referenced reports whether the ledger contains this top-up already. The error is store.ErrReferenceUsed if it contains another one with
+// the reference.
 func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) (bool, error) {
 	if u.Reference == "" {
 		return false, nil

@@ -36,7 +36,7 @@ func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent,
 	return out, s.readKeys(ctx, out)
 }
 
-// Backlog counts what waits for the operator at a service.
+// Backlog counts the decisions that wait for the operator of a service.
 func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog, err error) {
 	waiting := "SELECT COUNT(*) FROM agents WHERE service = ? AND " + waitingAgents
 	if _, err = s.db.One(ctx, waiting, []any{service, service}, &b.Waiting); err != nil {
@@ -47,7 +47,7 @@ func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog,
 	return b, err
 }
 
-// NameAgent sets what the operator calls an agent; "" takes the name away. The error is pat.ErrNotFound.
+// NameAgent sets the operator's name for an agent; "" deletes it. The error is pat.ErrNotFound.
 func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		n, err := t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
@@ -58,7 +58,7 @@ func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID,
 	})
 }
 
-// AgentNames returns the names of those of some agents, at most a page of them, that have one.
+// AgentNames returns the names of the given agents, at most a page, that have one.
 func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
 	names := map[pat.AgentID]string{}
 	if len(ids) == 0 {
@@ -78,8 +78,8 @@ func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.Agen
 	})
 }
 
-// Agreements returns agreements, those made last first, without their large members: PublicKey, Signed, Scope and, but for
-// consents, whose record it is, Signature are empty. Agreement returns a whole one.
+// Agreements returns agreements, the newest first, without their large members: PublicKey, Signed, Scope and, except for consents,
+// Signature are empty. Agreement returns all members.
 func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pat.Agreement, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)

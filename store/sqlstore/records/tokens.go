@@ -71,15 +71,15 @@ func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error
 	return nil
 }
 
-// Issue implements pat.Tokens. An agreement that is not active (pending, or revoked concurrently) is pat.ErrBlocked as
-// well; one that is not the agent's is pat.ErrNotFound.
+// Issue implements pat.Tokens. It also returns pat.ErrBlocked for an agreement that is pending or was revoked concurrently, and
+// pat.ErrNotFound for an agreement of another agent.
 func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
 		if err := s.mayIssue(ctx, t, k); err != nil {
 			return err
 		}
 		given := k
-		if k.Assurance == pat.Consent { // consents are not signed one by one: what ended those before ends the next, too
+		if k.Assurance == pat.Consent { // consents are not signed one by one: a revocation of earlier ones ends the next one as well
 			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
 				return err
 			}
@@ -131,8 +131,8 @@ func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti p
 	return k, err
 }
 
-// Renew implements pat.Tokens. A token that was revoked concurrently, by itself or with its agreement, agent or policy,
-// is pat.ErrBlocked, so that its successor cannot outlive the revocation. The end of old never moves later.
+// Renew implements pat.Tokens. It returns pat.ErrBlocked for a token that was revoked concurrently, by itself or with its agreement,
+// agent or policy, so that its successor cannot outlive the revocation. The expiry of old is never extended.
 func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	result, next := r.Next, r.Next
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
@@ -181,7 +181,7 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	return result, nil
 }
 
-// renewed records for every process when the renewed token ends. An end recorded before never moves later.
+// renewed records for every process when the renewed token expires. A recorded expiry is never extended.
 func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends
 	return err
 }
 
-// ended reports whether the token's agent or policy was revoked at or after its time of issue.
+// ended reports whether the token's agent or policy was revoked when the token was issued or later.
 func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
 	return t.Row(ctx, "SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?) AND at >= ?) OR "+
@@ -206,7 +206,7 @@ func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, e
 		}, &one)
 }
 
-// revoked reports whether a revocation names the token. One of the token or its agreement does so at any time of issue.
+// revoked reports whether a revocation names the token. A revocation of the token or of its agreement counts whenever it was made.
 func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
 	return t.Row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// The accounts minus all of their parts; any remainder is wrong.
+// The accounts minus the sum of their parts. Every row of the result is an error.
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
@@ -32,9 +32,9 @@ const (
 		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
 )
 
-// CheckBalance checks that the accounts are the sums over the ledger and what was carried forward, and that what is
-// held is what executions hold. The error wraps store.ErrUnbalanced and names an account. It reads the whole ledger, as
-// it is at one moment, for as long as that takes; calls go on meanwhile.
+// CheckBalance checks that each account is the sum of its ledger entries and carried amounts, and that held amounts are those of
+// executions. The error wraps store.ErrUnbalanced and names an account. It reads a snapshot of the whole ledger; calls continue
+// meanwhile.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A difference is policy diff as JSON.
+// A difference is the output of policy diff --json.
 type difference struct {
 	Old       string `json:"old,omitempty"` // digests; of a document that can be offered to agents
 	New       string `json:"new,omitempty"`
@@ -66,8 +66,8 @@ of the document changes. One of the two may be - for stdin. The exit code is 0 w
 	return c
 }
 
-// digestOf is the digest of a policy; empty where the document cannot be offered, since it is too large or
-// holds numbers that agents would lose.
+// digestOf returns the digest of a policy; empty if the document cannot be offered because it is too large or has numbers that agents
+// cannot represent.
 func digestOf(src source) string {
 	digest, err := pat.PolicyDigest(src.data)
 	if err != nil {
@@ -76,7 +76,7 @@ func digestOf(src source) string {
 	return digest
 }
 
-// verdicts word the sum of the changes.
+// verdicts are the sentences for each verdict.
 var verdicts = map[words.Effect]string{
 	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
 	words.Mixed: "Better for agents in parts and worse in others, or uncertain.",
@@ -120,7 +120,7 @@ func (d *difference) print(w io.Writer) error {
 	return err
 }
 
-// shifts word which way decisions go; each has the number of requests.
+// shifts are the sentences for changed decisions; each has the number of requests.
 var shifts = map[words.Shift]string{
 	words.None: "No request is decided differently (%s at the bounds of both policies): the new policy has the same meaning.\n",
 	words.Wider: "Decisions are wider (%s at the bounds of both policies): some are in favour of agents that were not, and none the " +
@@ -152,7 +152,7 @@ func writeDecided(b *strings.Builder, d *words.Decisions) {
 	}
 }
 
-// requestOf is a request in one line.
+// requestOf formats a request on one line.
 func requestOf(e *words.Example) string {
 	party, target := "someone", "something else"
 	if e.Party != "" {

@@ -18,11 +18,11 @@ import (
 
 var (
 	fipaID    = protocol.FIPA.Specs[0]
-	httpID    = protocol.HTTP.Specs[1] // of the other author: answers have it too
+	httpID    = protocol.HTTP.Specs[1] // of the other author: replies use it as well
 	defaultID = protocol.Default.Specs[0]
 )
 
-// clock is a time that tests move.
+// clock is a time that tests set.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -50,7 +50,7 @@ func envelopeOf(t *testing.T, spec wire.PublicID, sender string, m wire.Message,
 	return wire.Envelope{To: "gw", Sender: sender, Protocol: spec, Message: data}
 }
 
-// receive takes an envelope that may come.
+// receive passes on an envelope that the dialogue accepts.
 func receive(t *testing.T, d *dialogue.Dialogues, e wire.Envelope) dialogue.Turn {
 	t.Helper()
 	turn, err := d.Receive(e)
@@ -60,7 +60,7 @@ func receive(t *testing.T, d *dialogue.Dialogues, e wire.Envelope) dialogue.Turn
 	return turn
 }
 
-// reply answers the message that came.
+// reply answers the message that was received.
 func reply(t *testing.T, turn dialogue.Turn, c protocol.Content) wire.Envelope {
 	t.Helper()
 	e, err := turn.Dialogue.Reply(turn.Message.ID, c)
@@ -123,7 +123,7 @@ func TestNegotiation(t *testing.T) {
 	}
 }
 
-// What a plain buyer sends: a match without token, then what it signs, then the token.
+// A plain buyer sends a match without a token, then its signature, then the token.
 func TestNegotiationInTwoSteps(t *testing.T) {
 	seller, _ := newDialogues("gw", dialogue.DefaultLimits)
 	buyer, _ := newDialogues("me", dialogue.DefaultLimits)
@@ -150,7 +150,7 @@ func TestNegotiationInTwoSteps(t *testing.T) {
 	}
 }
 
-// Whatever breaks a rule is refused, and the message that may come is taken afterwards.
+// A message that breaks a rule is refused, and the right message is still accepted afterwards.
 func TestMessagesOutOfOrder(t *testing.T) {
 	accept := func(m *wire.Message) protocol.Content { m.ID, m.Target = 2, -1; return says(protocol.FIPAAccept) }
 	for name, change := range map[string]func(m *wire.Message) protocol.Content{
@@ -235,7 +235,7 @@ func TestBeginningsThatAreRefused(t *testing.T) {
 		"an id of who responds":     {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
 		"a message that answers":    {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
 		"a message that only ends":  {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
-		"an inform out of the blue": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
+		"an inform that answers nothing": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
 	} {
 		d, _ := newDialogues("gw", dialogue.DefaultLimits)
 		if _, err := d.Receive(envelope(t, "me", row.message, row.content)); !errors.Is(err, protocol.ErrDialogue) {
@@ -270,7 +270,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 	receive(t, d, good)
 }
 
-// Errors of agents stand in no dialogue; nothing else may.
+// Errors of agents belong to no dialogue; all other messages must.
 func TestErrorsWithoutDialogue(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	e := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID}
@@ -292,7 +292,7 @@ func TestErrorsWithoutDialogue(t *testing.T) {
 	if _, err := d.Receive(envelopeOf(t, defaultID, "me", wire.Message{ID: 1}, bytes)); !errors.Is(err, protocol.ErrDialogue) {
 		t.Errorf("bytes: %v", err)
 	}
-	// One that begins a dialogue ends it, and is not answered.
+	// An error that begins a dialogue ends it, and is not answered.
 	turn = receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, fault))
 	if state, ended := turn.Dialogue.End(); state != protocol.Failed || !ended {
 		t.Error(state, ended)
@@ -302,7 +302,7 @@ func TestErrorsWithoutDialogue(t *testing.T) {
 	}
 }
 
-// What has ended takes no message, on either side; its name is used up where the protocol keeps what has ended.
+// An ended dialogue accepts no message on either side. Its label cannot be used again in protocols that keep ended dialogues.
 func TestAfterTheEnd(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	cfp := envelope(t, "me", wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPACFP))
@@ -333,7 +333,7 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
-// The responder may leave out its reference until it has told it, and not change it afterwards.
+// The responder may leave out its reference until it has sent it once, and must not change it afterwards.
 func TestReferenceOfTheResponder(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte("x")}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// add keeps a new dialogue, half open, and removes those without room beside it.
+// add stores a new dialogue as half open, and removes the dialogues that exceed the bounds.
 func (d *Dialogues) add(g *Dialogue, now time.Time) *Dialogue {
 	if of := d.opponents[g.name.opponent]; of != nil && of.Len() >= d.limits.PerOpponent {
 		d.displace(of)
@@ -41,7 +41,7 @@ func (d *Dialogues) use(g *Dialogue, to rank, now time.Time) {
 	d.place(g, to)
 }
 
-// place puts a dialogue behind all others of its rank, and makes room for it.
+// place appends a dialogue to the list of its rank, and removes others that exceed the bounds.
 func (d *Dialogues) place(g *Dialogue, to rank) {
 	if d.ranks[to].Len() >= [...]int{halfOpen: d.limits.HalfOpen, open: d.limits.Open, ended: d.limits.Ended}[to] {
 		d.displace(&d.ranks[to])
@@ -50,7 +50,7 @@ func (d *Dialogues) place(g *Dialogue, to rank) {
 	g.ofRank = d.ranks[to].PushBack(g)
 }
 
-// displace removes the dialogue of a list that rests longest.
+// displace removes the dialogue of a list that was used least recently.
 func (d *Dialogues) displace(from *list.List) {
 	if g, ok := from.Front().Value.(*Dialogue); ok {
 		d.forget(g)
@@ -60,7 +60,7 @@ func (d *Dialogues) displace(from *list.List) {
 	}
 }
 
-// expire removes dialogues that have rested for their time.
+// expire removes dialogues that were not used within their time.
 func (d *Dialogues) expire(now time.Time) {
 	for r := range d.ranks {
 		for e := d.ranks[r].Front(); e != nil; e = d.ranks[r].Front() {
@@ -83,7 +83,7 @@ func (d *Dialogues) forget(g *Dialogue) {
 	d.leaveOpponent(g)
 }
 
-// leaveOpponent ends that a dialogue counts for its opponent.
+// leaveOpponent takes a dialogue out of the count of its opponent.
 func (d *Dialogues) leaveOpponent(g *Dialogue) {
 	of := d.opponents[g.name.opponent]
 	if g.ofOpponent == nil || of == nil {
