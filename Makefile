@@ -3,11 +3,12 @@ GO       ?= go
 LINT     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 ACTIONS  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULN     := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+HUGO     := github.com/gohugoio/hugo@v0.165.0
 FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build test race check lint vuln soak fuzz fuzz-short bench generate clients clean
+.PHONY: help build test race check lint vuln soak fuzz fuzz-short bench generate clients site clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +63,9 @@ clients: bindings/testdata/node/node_modules/.installed ## clients of other prot
 bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-lock.json
 	cd bindings/testdata/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+site: ## the documentation as a website, in dist/site; the first time it compiles Hugo for some minutes
+	$(GO) run $(HUGO) --source internal/site --destination ../../dist/site --cleanDestinationDir --panicOnWarning
 
 clean: ## removes ./uimgate
 	rm -f uimgate

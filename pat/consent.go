@@ -60,7 +60,7 @@ type consentPolicy struct {
 }
 
 // A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt by the gateway's own key. It records what the
-// gateway saw, and proves nothing about anyone else.
+// gateway saw, and proves nothing about others.
 type ConsentRecord struct {
 	Issuer         string        `json:"iss"`
 	ID             string        `json:"jti"` // 32 hex digits

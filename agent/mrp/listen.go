@@ -43,7 +43,7 @@ const (
 
 // Listen passes the messages to this agent to a handler until ctx ends, and then returns nil. They come over a WebSocket, which is made
 // again whenever it is lost; a relay without one is polled. A message that comes twice is handled once. Every other error is a
-// *wire.Error by which the relay refuses the agent for good.
+// *wire.Error: the relay refuses the agent permanently.
 //
 // The relay counts a message as delivered when the handler has processed it, but half a minute after it was written at the latest, and as
 // soon as it is polled.

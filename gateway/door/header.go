@@ -32,8 +32,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// Beside lists the header fields that WriteHeader and wire.WriteHeader set, with the names of the members by which protocols without
-// header fields carry them.
+// Beside lists the header fields that WriteHeader and wire.WriteHeader set, and the members that carry them in
+// protocols without header fields.
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
 	{"RateLimit", "Ratelimit"},

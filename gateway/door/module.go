@@ -67,7 +67,7 @@ type Runner interface {
 
 // An Opener is a Module that listens on ports of its own, or connects to other networks.
 type Opener interface {
-	// Open listens for exactly these services, as their current settings say. It closes what other services had opened, after the requests
+	// Open listens for exactly these services, by their current settings. It closes what other services had opened, after the requests
 	// there have ended. It returns the errors of what could not be opened; all the rest is open.
 	Open(ctx context.Context, services []*service.Service) error
 }

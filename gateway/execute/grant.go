@@ -74,8 +74,8 @@ func (x *Executor) refresh(ctx context.Context, e *execution) {
 	}
 }
 
-// another admits one more attempt of a call: it takes a place in every limit that the call took one in, and nothing else. If one of them
-// is used up, the attempt is not made.
+// another admits one more attempt of a call: it takes a place in every limit of the call, and does not charge. If one of the limits is
+// used up, the attempt is not made.
 func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
 	since := x.now()
 	a, err := x.store.Begin(ctx, e.furtherAttempt())

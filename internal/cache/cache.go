@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Key is the key of an entry: a text, a pair of them, or a digest. Convert or join what is something else.
+// A Key is the key of an entry: a text, a pair of them, or a digest. Convert or join keys of other types.
 type Key interface{ string | [2]string | [32]byte }
 
 // Options are the bounds of a Cache.

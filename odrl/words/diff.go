@@ -265,7 +265,7 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A ruleGroup is a rule that stands for some of the rules that one rule of the document was split into.
+// A ruleGroup is a rule that stands for some parts of one rule of the document.
 type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule

@@ -85,7 +85,7 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	}
 	if refused != nil {
 		r.meter.refused(refused.Code)
-		_ = s.say(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseError, Error: refused})
+		_ = s.send(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseError, Error: refused})
 		_ = conn.Close(websocket.StatusPolicyViolation, string(refused.Code))
 		return
 	}
@@ -148,12 +148,12 @@ func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	box, refused := r.enter(s)
 	if refused != nil {
 		r.meter.refused(refused.Code)
-		_ = s.say(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseError, Error: refused})
+		_ = s.send(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseError, Error: refused})
 		_ = s.Close(websocket.StatusPolicyViolation, string(refused.Code))
 		return
 	}
 	defer r.exit(box, s)
-	if s.say(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseOK, PublicKey: &s.key}) != nil {
+	if s.send(ctx, wire.Reply{Type: wire.FrameAuthed, Status: wire.ResponseOK, PublicKey: &s.key}) != nil {
 		return
 	}
 	s.SetReadLimit(wire.MaxRequest)
@@ -222,7 +222,7 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 		if reply.Error != nil {
 			return r.answer(ctx, s, frame, reply)
 		}
-		return s.say(ctx, reply)
+		return s.send(ctx, reply)
 	case wire.FramePing:
 		return r.answer(ctx, s, frame, wire.Reply{Type: wire.FramePong})
 	case wire.FramePong:
@@ -247,7 +247,7 @@ func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.
 	if err := r.unrequested(s, frame); err != nil {
 		return err
 	}
-	return s.say(ctx, reply)
+	return s.send(ctx, reply)
 }
 
 // sendFrame takes a message of a frame, as one of a request.
@@ -288,8 +288,8 @@ func (r *Relay) active(ctx context.Context, key wire.Key) *wire.Error {
 	}
 }
 
-// say writes a frame.
-func (s *socket) say(ctx context.Context, reply wire.Reply) error {
+// send writes a frame.
+func (s *socket) send(ctx context.Context, reply wire.Reply) error {
 	text, err := json.Marshal(reply)
 	if err != nil {
 		return err

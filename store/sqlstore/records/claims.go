@@ -72,7 +72,7 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 	return s.block(ctx, t, a.Service, string(record), "a fresh agreement of another key has the id", t.Now(), seq)
 }
 
-// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key nobody can claim the id again.
+// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key, the id cannot be claimed again.
 func (s *Records) claimRecord(
 	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID, approved bool,
 ) (made bool, err error) {
