@@ -49,6 +49,8 @@ require (
 
 require github.com/coder/websocket v1.8.15
 
+require github.com/coreos/go-systemd/v22 v22.7.0
+
 require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	golang.org/x/mod v0.42.0 // indirect

@@ -47,6 +47,9 @@ type Options struct {
 	Reload <-chan struct{}
 	// Ready is called once, when requests are taken.
 	Ready func(Addresses)
+	// Phase is called when the process begins to serve, to reload and to stop; Serving follows the end of a reload. Calls of
+	// it do not overlap. May be nil.
+	Phase func(Phase)
 	Log   *zap.Logger
 	Now   func() time.Time
 	// Elapsed is a clock that only moves forward. nil: the time between two values of Now, by their monotonic readings.
@@ -55,6 +58,29 @@ type Options struct {
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
 	park            time.Duration // tests only; 0: parkAfter
+}
+
+// A Phase of a process, for its service manager.
+type Phase int
+
+// The phases. No phase follows Stopping.
+const (
+	Serving Phase = iota + 1
+	Reloading
+	Stopping
+)
+
+// enter reports a phase.
+func (p *process) enter(next Phase) {
+	if p.Phase == nil {
+		return
+	}
+	p.phases.Lock()
+	defer p.phases.Unlock()
+	if p.phase != Stopping {
+		p.phase = next
+		p.Phase(next)
+	}
 }
 
 // A ProblemsError is a configuration that cannot be served.
@@ -115,6 +141,8 @@ type process struct {
 	left          leftBehind
 	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was taken over
 	reloading     sync.Mutex                          // one reload at a time; guards config once serving
+	phases        sync.Mutex                          // guards phase
+	phase         Phase
 }
 
 // open takes everything the process needs. What is wrong with the configuration is reported before a port that is taken:

@@ -62,6 +62,9 @@ func (p *process) serve(ctx context.Context) error {
 		p.addressModules()
 		p.Ready(p.addresses)
 	}
+	p.enter(Serving)
+	<-ctx.Done()
+	p.enter(Stopping)
 	return group.Wait()
 }
 

@@ -179,6 +179,8 @@ func (p *process) files() []string {
 func (p *process) reload(ctx context.Context) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
+	p.enter(Reloading)
+	defer p.enter(Serving)
 	p.audit.Reopen()
 	next, problems := p.Load()
 	if next == nil {

@@ -35,7 +35,8 @@ func Serve() *cobra.Command {
 		Use: "serve", Short: "Run the gateway", Args: cli.Args(cobra.NoArgs),
 		Long: `Serve runs the gateway that a configuration describes. When it takes requests it prints one line of
 JSON on stdout with the addresses it listens on; the log goes to stderr. SIGHUP, or a change of one of
-its files, reloads the configuration: as a whole, or not at all. SIGTERM drains.`,
+its files, reloads the configuration: as a whole, or not at all. SIGTERM drains. Under systemd it
+supports Type=notify-reload and WatchdogSec.`,
 		Example: `  uimgate serve -c uimgate.yaml
   uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -69,10 +70,13 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 		log.Warn("memory", zap.Error(err))
 	}
 	log.Info("memory", zap.Int64("limit_bytes", limit))
+	manager := serviceManager{log}
+	defer manager.keepAlive()()
 	program := cli.ReadVersion()
 	err = daemon.Run(ctx, daemon.Options{
 		Version: program.Version, Commit: program.Commit,
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
+		Phase: manager.enter,
 		Ready: func(a daemon.Addresses) {
 			if _, err := membudget.UnmapProgram(); err != nil {
 				log.Warn("memory", zap.Error(err))

@@ -1,0 +1,56 @@
+package gatewaycmd
+
+import (
+	"strings"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/internal/daemon"
+)
+
+// A serviceManager is systemd, if it started the process with Type=notify or notify-reload: without NOTIFY_SOCKET and WATCHDOG_USEC nothing
+// is sent. sd_notify(3), sd_watchdog_enabled(3).
+type serviceManager struct{ log *zap.Logger }
+
+// enter reports a phase of the process.
+func (m serviceManager) enter(p daemon.Phase) {
+	switch p {
+	case daemon.Serving:
+		m.send(systemd.SdNotifyReady, "STATUS=Serving")
+	case daemon.Reloading:
+		m.send(systemd.SdNotifyReloading, systemd.SdNotifyMonotonicUsec(), "STATUS=Reloading the configuration")
+	case daemon.Stopping:
+		m.send(systemd.SdNotifyStopping, "STATUS=Finishing calls")
+	}
+}
+
+func (m serviceManager) send(lines ...string) {
+	if _, err := systemd.SdNotify(false, strings.Join(lines, "\n")); err != nil {
+		m.log.Warn("systemd was not notified", zap.Error(err))
+	}
+}
+
+// keepAlive resets the watchdog twice in each of its periods, until stop is called.
+func (m serviceManager) keepAlive() (stop func()) {
+	period, err := systemd.SdWatchdogEnabled(false)
+	if err != nil {
+		m.log.Warn("the watchdog of systemd", zap.Error(err))
+	}
+	if period <= 0 {
+		return func() {}
+	}
+	ticker, done := time.NewTicker(period/2), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-ticker.C:
+				m.send(systemd.SdNotifyWatchdog)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { ticker.Stop(); close(done) }
+}
