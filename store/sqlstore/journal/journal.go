@@ -15,14 +15,19 @@ import (
 
 // A Journal implements calls.Journal on an Exclusive database.
 type Journal struct {
-	db      *engine.DB
+	db      *engine.DB // also used by readers, so it never changes
+	encoder Encoder
+	memory
+}
+
+// memory is what the writer knows of the journal. Only the writer uses it, or the one operation that runs alone.
+type memory struct {
 	state   state
 	pending PendingChanges // what the journal has and the tables do not
 	applied *engine.Tx
 	newest  string // no execution in the table has a higher id
 	// began has the executions that this writer began and that no other operation has changed since.
-	began   map[string]struct{}
-	encoder Encoder
+	began map[string]struct{}
 }
 
 // state is whether the pending changes are known. They are as long as no other process has written and no transaction has failed, after
@@ -55,7 +60,7 @@ const (
 )
 
 // Forget implements calls.Journal.
-func (j *Journal) Forget() { *j = Journal{db: j.db, encoder: j.encoder} }
+func (j *Journal) Forget() { j.memory = memory{} }
 
 // Held returns how many rows and records are pending, and whether that is known. It is called in a transaction, or where there is none.
 func (j *Journal) Held() (rows, records int, sure bool) {
