@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build test race check lint vuln soak fuzz fuzz-short bench generate clients site clean
+.PHONY: help build test race check lint vuln soak fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ bindings/testdata/node/node_modules/.installed: bindings/testdata/node/package-l
 
 site: ## the documentation as a website, in dist/site; the first time it compiles Hugo for some minutes
 	$(GO) run $(HUGO) --source internal/site --destination ../../dist/site --cleanDestinationDir --panicOnWarning
+
+release: ## archives and packages of VERSION, such as v0.1.0, in dist; needs GNU tar
+	deploy/release.sh $(VERSION)
 
 clean: ## removes ./uimgate
 	rm -f uimgate

@@ -52,6 +52,11 @@ require github.com/coder/websocket v1.8.15
 require github.com/coreos/go-systemd/v22 v22.7.0
 
 require (
+	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
+	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+)
+
+require (
 	github.com/a2aproject/a2a-go/v2 v2.4.0
 	golang.org/x/mod v0.42.0 // indirect
 )
