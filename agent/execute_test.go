@@ -210,10 +210,10 @@ func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 		replies []agenttest.Reply
 		lost    bool
 	}{
-		"refused for another reason":     {[]agenttest.Reply{broken, failure(403, "AGENT_BLOCKED", "")}, true},
+		"refused for another reason":  {[]agenttest.Reply{broken, failure(403, "AGENT_BLOCKED", "")}, true},
 		"an error without an outcome": {[]agenttest.Reply{failure(500, "", ""), failure(403, "AGENT_BLOCKED", "")}, true},
-		"the answer kept":                {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
-		"nothing was lost":               {[]agenttest.Reply{failure(403, "AGENT_BLOCKED", "")}, false},
+		"the answer kept":             {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
+		"nothing was lost":            {[]agenttest.Reply{failure(403, "AGENT_BLOCKED", "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

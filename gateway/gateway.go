@@ -45,7 +45,8 @@ type Config struct {
 // New builds a Server.
 func New(c Config) *Server {
 	s := &Server{
-		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements), keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
+		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
+		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}

@@ -80,7 +80,8 @@ func (x *question) text(err error) string {
 	if !ok || !own.ToClient || x.authorization == nil {
 		return ""
 	}
-	return x.location(x.authorization.RedirectURI, x.authorization.State, "error", string(own.Code), "error_description", ascii(own.Description))
+	to := x.authorization
+	return x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
 // refuse answers an error after a person has answered: to the client if it may receive the error, otherwise only to the person.
@@ -199,7 +200,8 @@ func (d *Door) decide(q *request) {
 	switch form.Get(memberDecision) {
 	case "agree":
 	case "leave":
-		x.redirect(x.authorization.RedirectURI, x.authorization.State, "error", string(consent.AccessDenied), "error_description", "The person did not agree.")
+		x.redirect(x.authorization.RedirectURI, x.authorization.State, "error", string(consent.AccessDenied),
+			"error_description", "The person did not agree.")
 		return
 	default:
 		x.show(false, "Please agree, or leave.")

@@ -111,8 +111,8 @@ func TestAnswersAreDelivered(t *testing.T) {
 	p.postpones("UIMExecute", search(token)) // it is taken before the service is called
 	close(proceed)
 	for i := range 3 { // the same envelope is the same call, told again
-		if model, reply := in.receive(p); model != "UIMResult" || reply.Object("output").Number("lamps") != "1" || reply.Flag("replayed") != (i > 0) ||
-			reply.Text("request_id") != "request-1" {
+		if model, reply := in.receive(p); model != "UIMResult" || reply.Object("output").Number("lamps") != "1" ||
+			reply.Flag("replayed") != (i > 0) || reply.Text("request_id") != "request-1" {
 			t.Errorf("%s %v", model, reply)
 		}
 		p.postpones("UIMExecute", search(token))

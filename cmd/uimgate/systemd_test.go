@@ -21,17 +21,17 @@ type notifySocket struct {
 
 func newNotifySocket(t *testing.T) notifySocket {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // t.TempDir is too long for an address
+	dir, err := os.MkdirTemp("", "notify") //nolint:usetesting // t.TempDir is too long for an address
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	address := &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unixgram"}
 	conn, err := net.ListenUnixgram("unixgram", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { conn.Close() })
+	t.Cleanup(func() { _ = conn.Close() })
 	t.Setenv("NOTIFY_SOCKET", address.Name)
 	return notifySocket{t, conn}
 }

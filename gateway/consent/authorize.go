@@ -41,8 +41,8 @@ type Request struct {
 	Invited, Approved bool
 }
 
-// Ask reads an authorization request. If the client may receive the error, the error is ToClient and the Request has the redirect URI and the
-// state.
+// Ask reads an authorization request. If the client may receive the error, the error is ToClient and the Request has the redirect URI and
+// the state.
 func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
 		return nil, err

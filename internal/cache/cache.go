@@ -58,7 +58,7 @@ func New[K Key, V any](o Options[K, V]) *Cache[K, V] {
 	case bounds[[32]byte]:
 		made = byDigest(b)
 	}
-	return &Cache[K, V]{made.(entries[K])} //nolint:errcheck,forcetypeassert // there are three types of keys
+	return &Cache[K, V]{made.(entries[K])} //nolint:forcetypeassert // there are three types of keys
 }
 
 // as returns a value with its type again.

@@ -118,8 +118,8 @@ func (w *world) buyAs(a *doorAgent, ref string) {
 	})
 }
 
-// doorAgentsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of these agents have ended, and that each agrees
-// again and pays by its own ways.
+// doorAgentsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of these agents have ended, and that each
+// agrees again and pays by its own ways.
 func (w *world) doorAgentsRestored(g *gateway) {
 	w.t.Helper()
 	for _, a := range w.doorAgents {

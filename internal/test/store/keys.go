@@ -71,7 +71,8 @@ func keysAfterResolving(b *suite) {
 			}
 			continue
 		}
-		if r := got.Replay; r == nil || r.ID != admission.Execution.ID || r.State != store.Captured || r.Outcome != store.Done || r.Answer != nil {
+		if r := got.Replay; r == nil || r.ID != admission.Execution.ID || r.State != store.Captured || r.Outcome != store.Done ||
+			r.Answer != nil {
 			b.Fatalf("captured: %+v", got)
 		}
 	}

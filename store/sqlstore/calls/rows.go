@@ -56,10 +56,10 @@ type rowSet struct {
 	answers    []ref // whose answers are kept
 }
 
-// readCached makes a row set read the rows that it took from the cache before. A call settles the execution that it began. Until its deadline only
-// the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it does not,
-// because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is tried again,
-// and reads.
+// readCached makes a row set read the rows that it took from the cache before. A call settles the execution that it began. Until its
+// deadline only the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it
+// does not, because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is
+// tried again, and reads.
 func (n *rowSet) readCached() {
 	for _, e := range n.cached {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

@@ -27,8 +27,8 @@ const (
 		"FROM pg_control_system()"
 	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
 
-	// serverChangePause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that it has
-	// acknowledged and the server lacks.
+	// serverChangePause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that
+	// it has acknowledged and the server lacks.
 	serverChangePause = time.Second
 )
 

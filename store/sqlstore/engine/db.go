@@ -66,7 +66,8 @@ type DB struct {
 // New returns a database that is not connected yet.
 func New(d *Dialect, opts Options) *DB {
 	return &DB{
-		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed}, lifetime: lifetime{ending: make(chan struct{})},
+		dialect: d, opts: opts, clocks: clocks{clock: clock{local: opts.Now}, elapsed: opts.Elapsed},
+		lifetime: lifetime{ending: make(chan struct{})},
 	}
 }
 

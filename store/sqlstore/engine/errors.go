@@ -46,10 +46,10 @@ func (c conflict) Unwrap() error { return c.error }
 // Conflict makes an error one after which the transaction is tried again.
 func Conflict(err error) error { return conflict{err} }
 
-// A serverConflict is a transaction that conflicted and that the server has ended.
-type serverConflict struct{ error }
+// A serverConflictError means that a transaction conflicted and that the server has ended it.
+type serverConflictError struct{ error }
 
-func (o serverConflict) Unwrap() error { return o.error }
+func (o serverConflictError) Unwrap() error { return o.error }
 
 // An unreachable database accepts no connection.
 type unreachable struct{ error }

@@ -96,7 +96,7 @@ func (t *Tx) end(ctx context.Context, work work) error {
 		case d.Lost(err):
 			return unsure{err}
 		case d.constraint(err):
-			return serverConflict{conflict{err}}
+			return serverConflictError{conflict{err}}
 		default:
 			return err
 		}
@@ -128,7 +128,7 @@ func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error)
 	}
 	reused := w.conn != nil
 	defer func() {
-		if err != nil && !is[serverConflict](err) {
+		if err != nil && !is[serverConflictError](err) {
 			w.abort(ctx, err)
 		}
 		if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -227,14 +227,14 @@ func TestBeginningsThatAreRefused(t *testing.T) {
 		message wire.Message
 		content protocol.Content
 	}{
-		"no reference":              {wire.Message{ID: 1}, says(protocol.FIPACFP)},
-		"a reference of ours":       {wire.Message{ID: 1, StarterRef: "a1", ResponderRef: "b1"}, says(protocol.FIPACFP)},
-		"only a reference of ours":  {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
-		"a target":                  {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
-		"the second id":             {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
-		"an id of who responds":     {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
-		"a message that answers":    {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
-		"a message that only ends":  {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
+		"no reference":                   {wire.Message{ID: 1}, says(protocol.FIPACFP)},
+		"a reference of ours":            {wire.Message{ID: 1, StarterRef: "a1", ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"only a reference of ours":       {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"a target":                       {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
+		"the second id":                  {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
+		"an id of who responds":          {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
+		"a message that answers":         {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
+		"a message that only ends":       {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
 		"an inform that answers nothing": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
 	} {
 		d, _ := newDialogues("gw", dialogue.DefaultLimits)
