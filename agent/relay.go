@@ -50,16 +50,16 @@ func (c *Client) joinRelay() error {
 
 // onRelay is the key of the service.
 func (s *Service) onRelay() (wire.Key, error) {
-	named, text := s.client.o.Relay.Service, s.Endpoints().MRPKey
+	configured, announced := s.client.o.Relay.Service, s.Endpoints().MRPKey
 	switch {
-	case named == "" && text == "":
+	case configured == "" && announced == "":
 		return wire.Key{}, fmt.Errorf("%w: its agents.json has no uim-mrp", ErrNoDoor)
-	case named == "":
-		named = text
-	case text != "" && text != named:
+	case configured == "":
+		configured = announced
+	case announced != "" && announced != configured:
 		return wire.Key{}, fmt.Errorf("%w: its agents.json has another key as uim-mrp than the one given", ErrNoDoor)
 	}
-	k, err := wire.ParseKey(named)
+	k, err := wire.ParseKey(configured)
 	if err != nil {
 		return wire.Key{}, fmt.Errorf("%w: the key of the service: %w", ErrNoDoor, err)
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 func TestNothingIsEverFetched(t *testing.T) {
-	var request atomic.Int32
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { request.Add(1) }))
+	var requests atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer s.Close()
 	doc := strings.Replace(permit(`"uid":"`+s.URL+`/rule","assigner":"`+s.URL+`/me","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":{"@id":"`+s.URL+`/purpose"}}`),
 		`"http://www.w3.org/ns/odrl.jsonld"`, `["http://www.w3.org/ns/odrl.jsonld","`+s.URL+`/context.jsonld"]`, 1)
@@ -30,7 +30,7 @@ func TestNothingIsEverFetched(t *testing.T) {
 		world()); !problems.Failed() {
 		t.Error("an unknown profile was taken")
 	}
-	if n := request.Load(); n > 0 {
+	if n := requests.Load(); n > 0 {
 		t.Errorf("%d requests were made", n)
 	}
 }

@@ -79,7 +79,7 @@ func TestAnUnreadableLimitNeverPermits(t *testing.T) {
 	}
 }
 
-// reports reports whether one of the problems says so.
+// reports returns whether one of the problems has a level and a text.
 func reports(problems problem.List, level problem.Level, says string) bool {
 	for _, p := range problems {
 		if p.Level == level && strings.Contains(p.Message, says) {

@@ -134,8 +134,8 @@ func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	if offer.Performative != protocol.FIPAPropose {
 		return "", "", a.refused(turn)
 	}
-	report := func(name string) string { text, _ := offer.Proposal.Value(name).(search.Text); return string(text) }
-	agreement := identity.Agreement{Gateway: a.gateway, Agent: a.Address(), PolicySHA256: report("policy_sha256"), Nonce: report("tx_nonce")}
+	value := func(name string) string { text, _ := offer.Proposal.Value(name).(search.Text); return string(text) }
+	agreement := identity.Agreement{Gateway: a.gateway, Agent: a.Address(), PolicySHA256: value("policy_sha256"), Nonce: value("tx_nonce")}
 	turn, err = a.ask(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: map[string]string{
 		"public_key": a.key.Public(identity.Fetchai).String(), "signature": a.key.Sign(identity.Fetchai, agreement.Text()),
 		"policy_sha256": agreement.PolicySHA256, "tx_nonce": agreement.Nonce,
@@ -147,7 +147,7 @@ func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	if match.Info["pat"] == "" {
 		return "", "", a.refused(turn)
 	}
-	return match.Info["pat"], report("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
+	return match.Info["pat"], value("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 }
 
 // refused is the error of a negotiation that ended; a message of its own has the reason.

@@ -19,8 +19,8 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may have made it
 	}
 	if unknown, ok := errors.AsType[*unknownError](err); ok {
-		if reply, ok := errors.AsType[*agent.Error](unknown.err); ok && reply.Charge != nil {
-			charged = amountOf(reply.Charge)
+		if refusal, ok := errors.AsType[*agent.Error](unknown.err); ok && refusal.Charge != nil {
+			charged = amountOf(refusal.Charge)
 		}
 		return charged, !charged.IsZero()
 	}

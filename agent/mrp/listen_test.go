@@ -182,7 +182,7 @@ func TestRelaysThatRefuseTheAgent(t *testing.T) {
 		t.Run(string(code), func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
-			var request atomic.Int32
+			var requests atomic.Int32
 			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
 				conn, err := websocket.Accept(w, r, nil)
 				if err != nil {
@@ -190,15 +190,15 @@ func TestRelaysThatRefuseTheAgent(t *testing.T) {
 				}
 				defer func() { _ = conn.CloseNow() }()
 				_, _, _ = conn.Read(r.Context())
-				if request.Add(1) == 3 {
+				if requests.Add(1) == 3 {
 					cancel()
 				}
 				put(r.Context(), conn, `{"type":"auth_result","status":"error","error":{"code":"`+string(code)+`","message":"no"}}`)
 			}})
 			err := client(t, s).Listen(ctx, mrp.ListenOptions{}, func(context.Context, wire.Message) error { return nil })
 			refused, ok := errors.AsType[*wire.Error](err)
-			if final && (!ok || refused.Code != code || request.Load() != 1) || !final && (err != nil || request.Load() < 3) {
-				t.Errorf("%v after %d", err, request.Load())
+			if final && (!ok || refused.Code != code || requests.Load() != 1) || !final && (err != nil || requests.Load() < 3) {
+				t.Errorf("%v after %d", err, requests.Load())
 			}
 		})
 	}
@@ -215,7 +215,7 @@ func TestRelaysThatMisspeak(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
-			var request atomic.Int32
+			var requests atomic.Int32
 			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": func(w http.ResponseWriter, r *http.Request) {
 				conn, err := websocket.Accept(w, r, nil)
 				if err != nil {
@@ -224,7 +224,7 @@ func TestRelaysThatMisspeak(t *testing.T) {
 				defer func() { _ = conn.CloseNow() }()
 				_, _, _ = conn.Read(r.Context())
 				put(r.Context(), conn, first)
-				if request.Add(1) == 3 {
+				if requests.Add(1) == 3 {
 					cancel()
 				}
 				acks(r.Context(), conn, 1)
@@ -233,8 +233,8 @@ func TestRelaysThatMisspeak(t *testing.T) {
 				t.Errorf("handled %s", m.ID)
 				return nil
 			})
-			if err != nil || request.Load() < 3 {
-				t.Errorf("%v after %d", err, request.Load())
+			if err != nil || requests.Load() < 3 {
+				t.Errorf("%v after %d", err, requests.Load())
 			}
 		})
 	}

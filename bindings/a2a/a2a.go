@@ -227,11 +227,11 @@ func (x *exchange) read(name *string) bool {
 
 // speaksVersion refuses every version of the protocol but 1.0; a request without one is of version 0.3. A2A 1.0, 3.6.2.
 func (x *exchange) speaksVersion() bool {
-	request := x.r.Header.Get(versionKey)
-	if request == "" {
-		request = x.r.URL.Query().Get(versionKey)
+	requested := x.r.Header.Get(versionKey)
+	if requested == "" {
+		requested = x.r.URL.Query().Get(versionKey)
 	}
-	if strings.TrimSpace(request) == version {
+	if strings.TrimSpace(requested) == version {
 		return true
 	}
 	x.fail(versionNotSupported.because("This service speaks A2A 1.0 alone: send the header A2A-Version: 1.0."))

@@ -188,7 +188,7 @@ func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	if s := r.Suggestion(); s != "" {
 		m["suggestion"] = s
 	}
-	if outcome, reported := r.Details["outcome"]; reported {
+	if outcome, present := r.Details["outcome"]; present {
 		m["outcome"] = fmt.Sprint(outcome)
 	}
 	if r.RetryAfter > 0 {

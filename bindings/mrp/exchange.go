@@ -147,8 +147,8 @@ func (x *exchange) open() error {
 // requested answers a request, and sends one progress report if that takes long.
 func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
-	var reply sync.WaitGroup
-	reply.Go(func() {
+	var progress sync.WaitGroup
+	progress.Go(func() {
 		if sleep(telling, progressAfter) != nil {
 			return
 		}
@@ -157,7 +157,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 			_, _ = x.a.box.Send(telling, *s) // the answer supersedes it
 		}
 	})
-	defer reply.Wait()
+	defer progress.Wait()
 	defer done()
 	return x.request(ctx)
 }

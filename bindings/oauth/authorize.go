@@ -74,8 +74,8 @@ func (d *Door) question(q *request, values url.Values, scope string) *question {
 	return x
 }
 
-// text returns the redirect URI at which the client receives an error; empty: only the person sees it.
-func (x *question) text(err error) string {
+// errorURL returns the redirect URI at which the client receives an error; empty: only the person sees it.
+func (x *question) errorURL(err error) string {
 	own, ok := errors.AsType[*consent.Error](err)
 	if !ok || !own.ToClient || x.authorization == nil {
 		return ""
@@ -86,7 +86,7 @@ func (x *question) text(err error) string {
 
 // refuse answers an error after a person has answered: to the client if it may receive the error, otherwise only to the person.
 func (x *question) refuse(err error) {
-	to := x.text(err)
+	to := x.errorURL(err)
 	if to == "" {
 		x.failPage(x.page, err)
 		return
@@ -98,7 +98,7 @@ func (x *question) refuse(err error) {
 // reject answers an error before a person was asked. Anybody can register a client with any redirect URI, so that no browser is
 // sent to another site by itself: a link leads there. RFC 9700 4.11.2.
 func (x *question) reject(err error) {
-	to := x.text(err)
+	to := x.errorURL(err)
 	if to == "" {
 		x.failPage(x.page, err)
 		return

@@ -54,7 +54,7 @@ type agentInfo struct {
 // info returns the service's description of itself; nil: the request is for another agent.
 func (x *submission) info() any {
 	own := x.settings()
-	if request := x.r.Header.Get(addressKey); request != "" && request != own.Address {
+	if address := x.r.Header.Get(addressKey); address != "" && address != own.Address {
 		return nil
 	}
 	u := x.Service.PublicURL

@@ -22,17 +22,17 @@ import (
 // message has their parameters. A cursor is valid for the query that it was given for.
 func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
-	requests := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
+	values := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
 			return envelope.Envelope{}, m.Wrong("cursor", "was not given here")
 		}
-		requests["page"] = []string{cursor}
+		values["page"] = []string{cursor}
 	}
 	if err := m.Done(); err != nil {
 		return envelope.Envelope{}, err
 	}
-	query, err := intents.ParseQuery(requests)
+	query, err := intents.ParseQuery(values)
 	if err != nil {
 		return envelope.Envelope{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
 	}

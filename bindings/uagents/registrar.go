@@ -226,11 +226,11 @@ func (r *registrar) of(service string) []Registration {
 		if p.service != service {
 			continue
 		}
-		reply := Registration{Almanac: cmp.Or(p.almanac, own), At: now.at}
+		registration := Registration{Almanac: cmp.Or(p.almanac, own), At: now.at}
 		if now.err != nil {
-			reply.Error, reply.Retry = now.err.Error(), now.due
+			registration.Error, registration.Retry = now.err.Error(), now.due
 		}
-		list = append(list, reply)
+		list = append(list, registration)
 	}
 	slices.SortFunc(list, func(a, b Registration) int { return cmp.Compare(a.Almanac, b.Almanac) })
 	return list

@@ -155,7 +155,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 // status reports whether an agent is here, without a body.
 func (x *submission) status() {
 	h := x.w.Header()
-	switch request := x.r.Header.Get(addressKey); request {
+	switch address := x.r.Header.Get(addressKey); address {
 	case "":
 		h.Set(statusKey, "indeterminate")
 	case x.settings().Address:

@@ -61,15 +61,16 @@ func TestNothingIsProvedUnderAConsent(t *testing.T) {
 	if refused == nil || refused.Reason != reason.PolicyRequiresVerification {
 		t.Errorf("a proof under a consent: %v", refused)
 	}
-	var reply http.Header
+	var received http.Header
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
-		reply = r.Header.Clone()
+		received = r.Header.Clone()
 		rw.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(rw, `{"items":[]}`)
 	})
 	w.must(a, call{intent: find, parameters: parameters})
-	if reply.Get("Uim-Agent-Id") != string(a.ID) || reply.Get("Uim-Agreement-Assurance") != "consent" || reply["Uim-Agent-Key"] != nil {
-		t.Errorf("the service was told %v", reply)
+	if received.Get("Uim-Agent-Id") != string(a.ID) || received.Get("Uim-Agreement-Assurance") != "consent" ||
+		received["Uim-Agent-Key"] != nil {
+		t.Errorf("the service was told %v", received)
 	}
 }
 

@@ -183,7 +183,7 @@ func recordOf(e *store.Execution) Record {
 	result, f := (&replay{execution: *e}).answer()
 	if f != nil {
 		f.Replayed = false
-		if _, reported := f.Details["outcome"]; !reported && e.Outcome != "" {
+		if _, present := f.Details["outcome"]; !present && e.Outcome != "" {
 			f.With("outcome", e.Outcome)
 		}
 	}

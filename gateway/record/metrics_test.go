@@ -78,8 +78,8 @@ func TestMetricsAreThoseOfTheirReference(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if reports := rows(t, "../../docs/reference/metrics.md", "## Metrics"); !slices.Equal(reports, names) {
-		t.Errorf("docs/reference/metrics.md has\n%v\nThe metrics are\n%v", reports, names)
+	if documented := rows(t, "../../docs/reference/metrics.md", "## Metrics"); !slices.Equal(documented, names) {
+		t.Errorf("docs/reference/metrics.md has\n%v\nThe metrics are\n%v", documented, names)
 	}
 }
 
@@ -89,8 +89,8 @@ func TestCausesOfSheddingAreThoseOfTheirReference(t *testing.T) {
 		causes = append(causes, string(c))
 	}
 	slices.Sort(causes)
-	if reports := rows(t, "../../docs/reference/metrics.md", "## Causes of shed requests"); !slices.Equal(reports, causes) {
-		t.Errorf("docs/reference/metrics.md has\n%v\nThe causes are\n%v", reports, causes)
+	if documented := rows(t, "../../docs/reference/metrics.md", "## Causes of shed requests"); !slices.Equal(documented, causes) {
+		t.Errorf("docs/reference/metrics.md has\n%v\nThe causes are\n%v", documented, causes)
 	}
 	if n := strings.Count(scraped(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {
 		t.Errorf("%d series at zero, want %d", n, len(causes))

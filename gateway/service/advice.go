@@ -24,14 +24,14 @@ func (l *loadState) advise(s *Definition, at int) {
 	}
 	l.adviseCredentials(at, warn)
 	var uncovered []string
-	reply := map[string]bool{}
+	seen := map[string]bool{}
 	once := func(text string) {
-		if !reply[text] {
-			reply[text] = true
+		if !seen[text] {
+			seen[text] = true
 			warn("policy_file", "%s", text)
 		}
 	}
-	requests := map[string][]string{} // UIDs, by the name of a credential
+	credentials := map[string][]string{} // UIDs, by the name of a credential
 	for i, in := range s.Catalog.Intents() {
 		if in.Retired || i >= mostAdvised {
 			continue
@@ -39,7 +39,7 @@ func (l *loadState) advise(s *Definition, at int) {
 		uid := in.UID.String()
 		for _, p := range in.Inputs {
 			if intents.IsCredential(p.Name) {
-				requests[p.Name] = append(requests[p.Name], uid)
+				credentials[p.Name] = append(credentials[p.Name], uid)
 			}
 		}
 		terms, err := s.Policy.Terms(l.ctx, odrl.Request{Intent: uid, AgentKey: []byte{0}})
@@ -62,13 +62,13 @@ func (l *loadState) advise(s *Definition, at int) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(requests)) {
+	for _, name := range slices.Sorted(maps.Keys(credentials)) {
 		verb := "asks"
-		if len(requests[name]) > 1 {
+		if len(credentials[name]) > 1 {
 			verb = "ask"
 		}
 		warn("agents_file", "%s %s agents for %q, which looks like a credential of yours: give its value in services[%d].fixed, and agents "+
-			"neither see nor send it", firstOf(requests[name]), verb, name, at)
+			"neither see nor send it", firstOf(credentials[name]), verb, name, at)
 	}
 	if len(uncovered) > 0 {
 		warn("policy_file", "no permission covers %s: agents find what they can never call", firstOf(uncovered))

@@ -82,6 +82,20 @@ func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
 	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
 }
 
+// GetOrMake returns the value of a key. If there is none, it sets the one that build returns, once for all concurrent callers. build must
+// not use the Cache.
+func (c *Cache[K, V]) GetOrMake(key K, build func() V) V {
+	if value, ok := c.Get(key); ok {
+		return value
+	}
+	return c.Update(key, func(old V, found bool) V {
+		if found {
+			return old
+		}
+		return build()
+	})
+}
+
 // Remove removes a key.
 func (c *Cache[K, V]) Remove(key K) { c.entries.remove(key) }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +55,24 @@ func TestUpdatesOfOneKeyComeOneAfterTheOther(t *testing.T) {
 	all.Wait()
 	if n, _ := c.Get("n"); n != 100 {
 		t.Errorf("100 updates counted to %d", n)
+	}
+}
+
+func TestOneValueIsMadeForAllCallers(t *testing.T) {
+	t.Parallel()
+	c := cache.New(cache.Options[string, int64]{Max: 10})
+	var made atomic.Int64
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if n := c.GetOrMake("n", func() int64 { return made.Add(1) }); n != 1 {
+				t.Errorf("a caller got value %d", n)
+			}
+		})
+	}
+	all.Wait()
+	if n := made.Load(); n != 1 {
+		t.Errorf("%d values were made", n)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var reply atomic.Int64
+			var reported atomic.Int64
 			f := &full{Listener: ln, err: cause}
 			f.descriptors.Store(1)
 			h := newHallAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
@@ -45,7 +45,7 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 					if !errors.Is(err, cause) {
 						t.Error(err)
 					}
-					reply.Add(1)
+					reported.Add(1)
 				}
 			})
 			v := h.dial()
@@ -63,8 +63,8 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 			if got := other.receive(); got != "new" {
 				t.Errorf("%q", got)
 			}
-			if h.failed.Load() != 0 || reply.Load() != 1 {
-				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), reply.Load())
+			if h.failed.Load() != 0 || reported.Load() != 1 {
+				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), reported.Load())
 			}
 		})
 	}

@@ -48,13 +48,13 @@ func TestCredentialsReachTheServiceAlone(t *testing.T) {
 	}
 	down.Store(false)
 	g.adminDo("POST", "/admin/v1/reload", nil) // a new way to the service
-	reports := []string{string(a.execute(search, map[string]any{"query": "lamp"}, nil).body)}
+	texts := []string{string(a.execute(search, map[string]any{"query": "lamp"}, nil).body)}
 	for range 4 {
 		got := a.execute(order, map[string]any{"product_id": "p1"}, nil)
 		if got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
-		reports = append(reports, string(got.body))
+		texts = append(texts, string(got.body))
 	}
 	var requests []string
 	for _, c := range g.upstream.calls()[:2] {
@@ -68,9 +68,9 @@ func TestCredentialsReachTheServiceAlone(t *testing.T) {
 	}; !slices.Equal(requests, want) {
 		t.Errorf("the service saw\n%s\nwant\n%s", strings.Join(requests, "\n"), strings.Join(want, "\n"))
 	}
-	reports = append(reports, string(g.adminDo("GET", "/metrics", nil).body), string(g.adminDo("GET", "/admin/v1/status", nil).body))
+	texts = append(texts, string(g.adminDo("GET", "/metrics", nil).body), string(g.adminDo("GET", "/admin/v1/status", nil).body))
 	g.stop()
-	for _, text := range append(reports, g.log.String(), g.file("data/audit.jsonl")) {
+	for _, text := range append(texts, g.log.String(), g.file("data/audit.jsonl")) {
 		if at := strings.Index(text, "canary-auth"); at >= 0 {
 			t.Errorf("told: …%s…", text[max(0, at-200):min(len(text), at+60)])
 		}

@@ -28,8 +28,8 @@ type Bounds struct {
 // A Party is who takes places.
 type Party struct {
 	Name string
-	// Unapproved parties together hold at most three quarters of the places and of the line. Where there is no room for others to wait,
-	// they make it.
+	// Unapproved marks parties that together hold at most three quarters of the places and of the line. If the line is full, their
+	// newest waits end to make room for others.
 	Unapproved bool
 }
 

@@ -123,9 +123,9 @@ func TestCompressedDocumentsAreBounded(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var request atomic.Value
+	var received atomic.Value
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request.Store(r.Header.Get("Accept-Encoding"))
+		received.Store(r.Header.Get("Accept-Encoding"))
 		w.Header().Set("Content-Encoding", "gzip")
 		switch r.URL.Path {
 		case "/bomb":
@@ -147,8 +147,8 @@ func TestCompressedDocumentsAreBounded(t *testing.T) {
 	c := fetch.New(fetch.Options{Timeout: 20 * time.Second})
 	t.Cleanup(c.Close)
 	a, err := c.Get(t.Context(), server.URL+"/fits", fetch.Document{Max: 1 << 20})
-	if err != nil || !bytes.Equal(a.Body, zeros) || request.Load() != "gzip" {
-		t.Errorf("%d bytes, %v, asked for %q", len(a.Body), err, request.Load())
+	if err != nil || !bytes.Equal(a.Body, zeros) || received.Load() != "gzip" {
+		t.Errorf("%d bytes, %v, asked for %q", len(a.Body), err, received.Load())
 	}
 	for path, want := range map[string]error{"/bomb": fetch.ErrTooLarge, "/nothing": fetch.ErrTooLarge, "/broken": io.ErrUnexpectedEOF} {
 		if a, err := c.Get(t.Context(), server.URL+path, fetch.Document{Max: 1 << 20}); !errors.Is(err, want) || len(a.Body) > 0 {
@@ -157,7 +157,7 @@ func TestCompressedDocumentsAreBounded(t *testing.T) {
 	}
 	// What may hold secrets is not asked for compressed, and not taken so.
 	a, err = c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL + "/fits", Max: 1 << 22})
-	if err == nil || request.Load() != "identity" {
-		t.Errorf("%d %v, asked for %q", a.Status, err, request.Load())
+	if err == nil || received.Load() != "identity" {
+		t.Errorf("%d %v, asked for %q", a.Status, err, received.Load())
 	}
 }

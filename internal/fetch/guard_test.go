@@ -185,8 +185,8 @@ func resolver(t *testing.T, addresses ...string) *net.Resolver {
 
 func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
 	t.Parallel()
-	var request atomic.Int32
-	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { request.Add(1) }))
+	var requests atomic.Int32
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	t.Cleanup(server.Close)
 	tlsConfig := server.Client().Transport.(*http.Transport).TLSClientConfig
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
@@ -208,13 +208,13 @@ func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
 			t.Errorf("%v: %v, want that nothing is sent", addresses, err)
 		}
 	}
-	if request.Load() != 0 {
+	if requests.Load() != 0 {
 		t.Error("the server was asked")
 	}
 	// The same name is good where private addresses are allowed: it was not the test that failed.
 	c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, "127.0.0.1"), AllowInsecure: true})
-	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || request.Load() != 1 {
-		t.Errorf("%v, asked %d times", err, request.Load())
+	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || requests.Load() != 1 {
+		t.Errorf("%v, asked %d times", err, requests.Load())
 	}
 }
 

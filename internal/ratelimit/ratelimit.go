@@ -103,15 +103,7 @@ func around(caller string) (names []string) {
 
 // take takes one from a bucket that holds as much as times those of callers.
 func (b *buckets) take(name string, times int, now time.Time) bool {
-	l, ok := b.callers.Get(name)
-	if !ok {
-		l = b.callers.Update(name, func(l *rate.Limiter, found bool) *rate.Limiter {
-			if found {
-				return l
-			}
-			return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times)
-		})
-	}
+	l := b.callers.GetOrMake(name, func() *rate.Limiter { return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times) })
 	return l.AllowN(now, 1)
 }
 

@@ -85,7 +85,7 @@ func (f *Refusal) Suggestion() string {
 	if f.Details["violations"] == nil && strings.Contains(suggestion, "details.violations") {
 		return "Correct what the message names."
 	}
-	reported := true
+	complete := true
 	filled := pointed.ReplaceAllStringFunc(suggestion, func(pointer string) string {
 		name := strings.TrimPrefix(pointer, "details.")
 		value, ok := f.Details[name]
@@ -93,11 +93,11 @@ func (f *Refusal) Suggestion() string {
 		case name == "violations":
 			return pointer
 		case !ok:
-			reported = false
+			complete = false
 		}
 		return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(value), "[]")), ", ")
 	})
-	if reported {
+	if complete {
 		suggestion = filled
 	}
 	wait, in := "a while", "later"

@@ -54,7 +54,7 @@ var connections = []func(tb testing.TB, at map[string]string, key identity.Key) 
 	},
 }
 
-// negotiators makes two agents for each connection, of which one is hungry.
+// negotiators makes two agents for each connection. The second one calls over its limits.
 func (w *world) negotiators() []*doorAgent {
 	w.t.Helper()
 	agents := make([]*doorAgent, 0, 2*len(connections))

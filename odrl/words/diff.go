@@ -265,7 +265,7 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A ruleGroup is a rule that stands for some parts of one rule of the document.
+// A ruleGroup is some parts of one rule of the document, and a rule that means the same as all of them together.
 type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule

@@ -37,7 +37,7 @@ func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	setting(t, c, "synchronous_commit = off")
-	var reports []string
+	var captured []string
 	for i := range 50 {
 		admission, err := s.Begin(t.Context(), paidCall(2+i))
 		if err == nil {
@@ -46,20 +46,20 @@ func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reports = append(reports, admission.Execution.ID)
+		captured = append(captured, admission.Execution.ID)
 	}
 	if err := c.Restart(t.Context(), pgtest.Immediate); err != nil {
 		t.Fatal(err)
 	}
 	setting(t, c, "synchronous_commit = on")
 	lost := 0
-	for _, id := range reports {
+	for _, id := range captured {
 		if e, err := s.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
 			lost++
 		}
 	}
 	if lost > 0 {
-		t.Errorf("%d of %d captured charges were lost in a crash", lost, len(reports))
+		t.Errorf("%d of %d captured charges were lost in a crash", lost, len(captured))
 	}
 }
 

@@ -114,7 +114,7 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newReplicated(t)
-			s, reports := p.open(t)
+			s, setBacks := p.open(t)
 			other, toldOther := p.open(t)
 			if err := s.AddSigningKey(t.Context(), keys.SigningKey{ID: "kid", CreatedAt: time.Now()}); err != nil {
 				t.Fatal(err)
@@ -166,11 +166,11 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 					t.Errorf("%s: keys have ended: %v, restored at %v", who, ended, s.RestoredAt())
 				}
 			}
-			if missing := <-reports; missing < 100+2*28+6 || s.SetBack().Missing != missing {
+			if missing := <-setBacks; missing < 100+2*28+6 || s.SetBack().Missing != missing {
 				t.Errorf("%d commits are missing, %+v; want at least %d", missing, s.SetBack(), 100+2*28+6)
 			}
-			if len(reports) != 0 {
-				t.Errorf("%d further reports", len(reports))
+			if len(setBacks) != 0 {
+				t.Errorf("%d further reports", len(setBacks))
 			}
 			if len(toldOther) > 1 || len(toldOther) == 1 && <-toldOther > 2 { // it may have noted the clock meanwhile
 				t.Errorf("the other misses %d", other.SetBack().Missing)
@@ -186,7 +186,7 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
 	t.Parallel()
 	p := newReplicated(t)
-	s, reports := p.open(t)
+	s, setBacks := p.open(t)
 	n := takes(t, s, 400, 100)
 	pays(t, s, "e")
 	if err := p.standby.Receive(t.Context(), p.primary); err != nil {
@@ -200,7 +200,7 @@ func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
 	if again, _ := p.open(t); !s.ServerChanged() || again.ServerChanged() {
 		t.Errorf("moved: %v, and opened again %v", s.ServerChanged(), again.ServerChanged())
 	}
-	if len(reports) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
-		t.Errorf("%d reports; restored at %v, %+v", len(reports), s.RestoredAt(), s.SetBack())
+	if len(setBacks) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
+		t.Errorf("%d reports; restored at %v, %+v", len(setBacks), s.RestoredAt(), s.SetBack())
 	}
 }

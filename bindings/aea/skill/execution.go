@@ -29,12 +29,12 @@ const headerIdempotencyKey = "Idempotency-Key"
 
 // request answers a message of http as the API answers such a request. Scheme and host of its URL have no part in it.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
-	query, ok := m.Content.(protocol.HTTPMessage)
-	if !ok || query.Performative != protocol.HTTPRequest {
+	request, ok := m.Content.(protocol.HTTPMessage)
+	if !ok || request.Performative != protocol.HTTPRequest {
 		return nil
 	}
 	answer := &response{header: http.Header{}}
-	target, err := url.Parse(query.URL)
+	target, err := url.Parse(request.URL)
 	switch {
 	case err != nil || target.Opaque != "":
 		err = reason.MalformedRequest.Refusal("The url of the request cannot be read.")
@@ -44,11 +44,11 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	if err != nil {
 		s.refuse(answer, refusal.For(err), "")
 	} else {
-		s.serve(ctx, m, answer, target, &query)
+		s.serve(ctx, m, answer, target, &request)
 	}
 	return s.reply(m, answer, func() protocol.Content {
 		return protocol.HTTPMessage{
-			Performative: protocol.HTTPResponse, Version: query.Version, Status: answer.status, StatusText: http.StatusText(answer.status),
+			Performative: protocol.HTTPResponse, Version: request.Version, Status: answer.status, StatusText: http.StatusText(answer.status),
 			Header: answer.header, Body: answer.body.Bytes(),
 		}
 	})

@@ -107,7 +107,7 @@ func TestWrongSignaturesWithoutEnd(t *testing.T) {
 	s := opened(t, "server: {issue_per_address: 5/minute, per_address: 10000/second}\n"+
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a, good := s.other(1), s.agent(identity.Fetchai)
-	reply := map[string]int{}
+	refusals := map[string]int{}
 	for range 8 {
 		turn, offer := a.Asks(t, gatetest.Searching)
 		info := a.Info(offer)
@@ -115,10 +115,10 @@ func TestWrongSignaturesWithoutEnd(t *testing.T) {
 		a.Reply(t, turn, accept(info))
 		a.FIPA(t, protocol.FIPADecline)
 		_, uim := a.Refusal(t)
-		reply[refusal(uim)]++
+		refusals[refusal(uim)]++
 	}
-	if reply["BAD_SIGNATURE"] != 5 || reply["TOO_MANY_CONNECTIONS"] != 3 {
-		t.Error(fmt.Sprint(reply))
+	if refusals["BAD_SIGNATURE"] != 5 || refusals["TOO_MANY_CONNECTIONS"] != 3 {
+		t.Error(fmt.Sprint(refusals))
 	}
 	if token := good.Agrees(t, gatetest.Searching); !strings.Contains(token, ".") {
 		t.Error("no PAT for another")
@@ -129,19 +129,19 @@ func TestWrongSignaturesWithoutEnd(t *testing.T) {
 func TestAgreementsUnderManyNames(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
-	reply := map[string]int{}
+	refusals := map[string]int{}
 	for n := range 30 {
 		a := s.other(n)
 		turn, offer := a.Asks(t, gatetest.Searching)
 		a.Reply(t, turn, accept(a.Info(offer)))
 		if m, ok := a.Next(t).Content.(protocol.FIPAMessage); ok && m.Performative == protocol.FIPADecline {
 			_, uim := a.Refusal(t)
-			reply[refusal(uim)]++
+			refusals[refusal(uim)]++
 		}
 	}
 	answer := s.other(40).Requests(t, protocol.HTTPMessage{Method: "POST", URL: "/pat/issue"})
-	if reply["OVERLOADED"] != 10 || len(reply) != 1 || answer.Status != http.StatusServiceUnavailable {
-		t.Errorf("%v, %d %s", reply, answer.Status, answer.Body)
+	if refusals["OVERLOADED"] != 10 || len(refusals) != 1 || answer.Status != http.StatusServiceUnavailable {
+		t.Errorf("%v, %d %s", refusals, answer.Status, answer.Body)
 	}
 	s.Pass(time.Second)
 	if token := s.other(41).Agrees(t, gatetest.Searching); token == "" {

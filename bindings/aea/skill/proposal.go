@@ -120,10 +120,10 @@ func propose(s *service.Service, o offer, terms service.Estimate) search.Descrip
 func satisfies(counter, own search.Description) bool {
 	for _, v := range counter.Values {
 		offered := own.Value(v.Key)
-		requests, whole := v.Value.(search.Int)
+		amount, whole := v.Value.(search.Int)
 		if given, ok := offered.(search.Int); ok && whole {
 			switch {
-			case v.Key == attributePrice && requests >= given, v.Key == "quantity" && requests > 0 && requests <= given:
+			case v.Key == attributePrice && amount >= given, v.Key == "quantity" && amount > 0 && amount <= given:
 				continue
 			}
 		}

@@ -16,9 +16,9 @@ import (
 // Agents choose how long their endpoints are, so what is remembered of an Almanac is bounded in bytes.
 func TestWhatIsRememberedIsBoundedInBytes(t *testing.T) {
 	t.Parallel()
-	var request atomic.Int64
+	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request.Add(1)
+		requests.Add(1)
 		of := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 		one := `{"url": "http://a.example/` + strings.Repeat("x", 2000) + `", "weight": 1}`
 		fmt.Fprintf(w, `{"address": %q, "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [%s]}`, of, strings.Repeat(one+",", 9)+one)
@@ -38,7 +38,7 @@ func TestWhatIsRememberedIsBoundedInBytes(t *testing.T) {
 			}
 		}
 	}
-	if n := request.Load(); n < agents+agents/2 {
+	if n := requests.Load(); n < agents+agents/2 {
 		t.Errorf("%d of %d answers were remembered", 2*agents-n, agents)
 	}
 }

@@ -127,10 +127,7 @@ func (b *breaker) record(a *admittedCall, err error) {
 		b.failed[a.agent]++
 	}
 	if fails && a.tellOwn == nil {
-		own := b.own.Update(key, func(own *circuit, found bool) *circuit {
-			if found {
-				return own
-			}
+		own := b.own.GetOrMake(key, func() *circuit {
 			return newCircuit(b.settings, b.now, inARow(b.settings.Failures), func() {})
 		})
 		if tellOwn, refused := own.Allow(); refused == nil {

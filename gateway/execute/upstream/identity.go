@@ -35,7 +35,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 	default:
 		h.Set(contentType, p.route.jsonType)
 	}
-	reply := [...]struct{ name, value string }{
+	fields := [...]struct{ name, value string }{
 		{"UIM-Agent-Id", id.AgentID},
 		{"UIM-Agent-Key", id.AgentKey},
 		{"UIM-Agreement-Assurance", id.Assurance},
@@ -44,7 +44,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 		{"UIM-Execution-Id", executionID}, // of the Grant
 		{u.cfg.IdempotencyHeader, executionID},
 	}
-	for _, t := range reply {
+	for _, t := range fields {
 		if t.name == "" || t.value == "" {
 			continue
 		}

@@ -35,9 +35,9 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 		"both at once":          {both, 200, `{"unknown":true}`, store.Unresolved},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var request string
+			var query string
 			s := serve(t, func(_ int64, conn net.Conn, r *http.Request) bool {
-				request = r.Method + " " + r.RequestURI + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("Uim-Execution-Id")
+				query = r.Method + " " + r.RequestURI + " " + r.Header.Get("Idempotency-Key") + " " + r.Header.Get("Uim-Execution-Id")
 				length := fmt.Sprintf("Content-Length: %d\r\n", len(c.body))
 				if c.status == http.StatusNoContent {
 					length = ""
@@ -56,8 +56,8 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 			if c.asks.Path == byStatus.Path {
 				want = "GET /v1/orders/" + id + "?by=key " + id + " " + id
 			}
-			if request != want {
-				t.Errorf("asked %q; want %q", request, want)
+			if query != want {
+				t.Errorf("asked %q; want %q", query, want)
 			}
 		})
 	}

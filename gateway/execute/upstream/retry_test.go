@@ -262,9 +262,9 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s.Requests.Store(0)
 			u.Close() // so that every attempt dials
-			var request atomic.Int64
+			var questions atomic.Int64
 			alive := granted("", func() error {
-				if request.Add(1) > tt.lives {
+				if questions.Add(1) > tt.lives {
 					return errGone
 				}
 				return nil
@@ -289,9 +289,9 @@ func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 	if _, _, err := u.Call(t.Context(), p, upstream.Identity{}, live); err != nil {
 		t.Fatal(err)
 	}
-	var request atomic.Int64
+	var questions atomic.Int64
 	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, granted("", func() error {
-		if request.Add(1) > 1 {
+		if questions.Add(1) > 1 {
 			return errGone
 		}
 		return nil
@@ -299,7 +299,7 @@ func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
 	if outcome != store.NotSent || !errors.Is(err, errGone) || !errors.Is(err, upstream.ErrGrantEnded) {
 		t.Errorf("%q, %v", outcome, err)
 	}
-	if request.Load() != 2 || s.Requests.Load() != 1 {
-		t.Errorf("asked %d times, %d requests", request.Load(), s.Requests.Load())
+	if questions.Load() != 2 || s.Requests.Load() != 1 {
+		t.Errorf("asked %d times, %d requests", questions.Load(), s.Requests.Load())
 	}
 }

@@ -55,10 +55,10 @@ func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer fu
 
 // Show writes an answer as transcripts have it: its status, those of its headers that are told, and the body, JSON and events of
 // it as people can read them.
-func Show(a gatetest.Answer, reports []string) string {
+func Show(a gatetest.Answer, names []string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, a.Status)
-	for _, name := range reports {
+	for _, name := range names {
 		for _, value := range a.Header[name] {
 			fmt.Fprintf(&b, "%s: %s\n", name, value)
 		}

@@ -69,10 +69,10 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 			called := false
 			err = schema.Migrate(t.Context(), db, schema.Options{
 				Dialect: goose.DialectSQLite3, Alone: func(context.Context) error { return nil },
-				Before: func(_ context.Context, reported int64) error {
+				Before: func(_ context.Context, from int64) error {
 					called = true
-					if n := version(); reported != max(c.made, c.marked) || n != reported {
-						t.Errorf("told %d, and it is %d; want %d", reported, n, c.made)
+					if n := version(); from != max(c.made, c.marked) || n != from {
+						t.Errorf("told %d, and it is %d; want %d", from, n, c.made)
 					}
 					return c.before
 				},
