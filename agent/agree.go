@@ -22,8 +22,8 @@ type Acceptance struct {
 	Scope []string
 	// Issuer accepts a service that uses this name although its host does not vouch for it: see IssuerError.
 	Issuer string
-	// Declared are the facts that the agent declares about itself under its signature, such as its purpose, where the
-	// policy asks for them. Only a fresh agreement carries them. Nil: none.
+	// Declared are the facts that the agent declares about itself under its signature, such as its purpose, where the policy requires
+	// them. Only a fresh agreement carries them. Nil: none.
 	Declared pat.Declaration
 }
 
@@ -35,7 +35,7 @@ type Agreement struct {
 	Form         Form
 	ExpiresAt    time.Time          // of the PAT; zero: not stated by the service
 	Scope        []string           // granted; nil: not stated by the service
-	ScopeOmitted []pat.OmittedEntry // asked for and not granted
+	ScopeOmitted []pat.OmittedEntry // requested and not granted
 }
 
 // Agree signs the policy that the service offers now, if and only if it is the one that the caller accepts, and keeps the
@@ -77,7 +77,7 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	return s.sign(ctx, session, policy)
 }
 
-// pendingFor reports whether an agreement to the same waits for approval.
+// pendingFor reports whether an agreement to the same policy waits for approval.
 func (s Session) pendingFor(a Acceptance) bool {
 	return s.Pending() && s.pendingDigest == a.Digest && slices.Equal(s.Requested, a.Scope) &&
 		maps.EqualFunc(s.Declared, a.Declared, slices.Equal)
@@ -114,11 +114,11 @@ func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agr
 			break
 		}
 	}
-	return Agreement{}, first // the answer to the fresh agreement is the most exact
+	return Agreement{}, first // the error for the fresh agreement is the most precise
 }
 
 func (s *Service) signAs(ctx context.Context, form Form, session Session, policy Policy) (Agreement, error) {
-	var static signedPolicy // the same wherever it is sent
+	var static signedPolicy // the same for every address
 	if form != FormFresh {
 		var err error
 		if static, err = s.client.signStatic(form, policy); err != nil {

@@ -11,8 +11,8 @@ import (
 // maxCachedAgents bounds how many agents.json a client caches; beyond it all are dropped.
 const maxCachedAgents = 64
 
-// An agentsCache holds the agents.json that a client has parsed, by address, so that one that has not changed is neither
-// sent nor parsed again. RFC 9110 13.1.2.
+// An agentsCache holds parsed agents.json documents by address, so that an unchanged document is neither transferred nor parsed again.
+// RFC 9110 13.1.2.
 type agentsCache struct {
 	mu      sync.Mutex
 	entries map[string]cachedAgents

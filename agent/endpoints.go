@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Endpoints are the addresses of a service, from its agents.json or else the protocol's defaults. Where there are several
-// for one purpose, they are tried in turn until one exists.
+// Endpoints are the addresses of a service, from its agents.json or the protocol's defaults. If there are several for one purpose, they
+// are tried in turn until one exists.
 type Endpoints struct {
 	Agents  string   `json:"agents"`
 	Policy  []string `json:"policy"`
@@ -119,8 +119,8 @@ func joinAll(bases, paths []string) []string {
 	return out
 }
 
-// pathMissing reports whether an answer means that a path does not exist, rather than that the path exists and the thing
-// asked for does not.
+// pathMissing reports whether a response means that the path does not exist, and not that the path exists and the requested resource does
+// not.
 func pathMissing(a fetch.Answer) bool {
 	if a.Status != http.StatusNotFound && a.Status != http.StatusMethodNotAllowed && a.Status != http.StatusNotImplemented {
 		return false

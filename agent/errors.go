@@ -14,7 +14,7 @@ import (
 var (
 	// ErrOptions means that a client cannot be made of these Options, or that they do not allow the operation.
 	ErrOptions = errors.New("the client's options do not allow this")
-	// ErrTarget means that a text names no service.
+	// ErrTarget means that a text does not name a service.
 	ErrTarget = errors.New("want the URL of an agents.json, an origin or a domain")
 	// ErrNoService means that no agents.json was found.
 	ErrNoService = errors.New("no agents.json was found")
@@ -22,9 +22,9 @@ var (
 	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
 	// ErrNoDoor means that the agents.json of the agreement does not have the door that a call should take.
 	ErrNoDoor = errors.New("the service names no such way in")
-	// ErrAnswer means that a service's answer cannot be used.
+	// ErrAnswer means that the client cannot use a service's response.
 	ErrAnswer = errors.New("the service's answer cannot be used")
-	// ErrParameters means that parameters cannot be sent as they are.
+	// ErrParameters means that the parameters cannot be sent.
 	ErrParameters = errors.New("these parameters cannot be sent")
 	// ErrFile means that a key or session file cannot be used.
 	ErrFile = errors.New("this file cannot be used")
@@ -69,8 +69,8 @@ func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " waits for the service's operator to approve it"
 }
 
-// A LostError means that an earlier attempt of a call may have taken effect, though the last one was refused or failed: its answer was
-// lost, and Err does not have its outcome.
+// A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed: its response was
+// lost, and Err does not contain its outcome.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
@@ -80,8 +80,8 @@ func (e *LostError) Error() string {
 // Unwrap returns Err.
 func (e *LostError) Unwrap() error { return e.Err }
 
-// A RenewalError means that an attempt of a call was not sent, because the PAT could not be renewed: Err is about the renewal, and not
-// about the call.
+// A RenewalError means that an attempt of a call was not sent because the PAT could not be renewed. Err describes the renewal, not the
+// call.
 type RenewalError struct{ Err error }
 
 func (e *RenewalError) Error() string { return e.Err.Error() }
@@ -89,8 +89,8 @@ func (e *RenewalError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *RenewalError) Unwrap() error { return e.Err }
 
-// An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name
-// could be used there, at your cost. To agree nevertheless, set Acceptance.Issuer to it.
+// An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name could be used
+// by the owner of the name, at your cost. To agree nevertheless, set Acceptance.Issuer to the name.
 type IssuerError struct {
 	Issuer, Host string
 	Unconfirmed  bool // the host is below the issuer's domain, whose DNS records do not name it
@@ -104,10 +104,10 @@ func (e *IssuerError) Error() string {
 	return fmt.Sprintf("%s asks for an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
 }
 
-// An Error is a service's answer to a request that it did not carry out. UIM core 3.3. Its texts come from the service,
-// bounded in length and without control characters.
+// An Error is a service's refusal of a request, or its failure. UIM core 3.3. Its texts come from the service, bounded in length and
+// without control characters.
 type Error struct {
-	Status     int    // HTTP; through another door that of the execute endpoint
+	Status     int    // of HTTP; through another door, that of the execute endpoint
 	Code       string // such as INVALID_PARAMETER; empty if the service gives none
 	Reason     string // details.reason, the exact cause; empty if the service gives none
 	UIMCode    string // such as UIM-AUT-001
@@ -120,7 +120,7 @@ type Error struct {
 	Charge     *Charge
 	RateLimit  *RateLimit
 	RequestID  string
-	Replayed   bool           // the answer of an earlier call under the same idempotency key
+	Replayed   bool           // the response to an earlier call under the same idempotency key
 	Offered    string         // digest of the policy offered now; empty: not stated by the service
 	Details    map[string]any // all of error.details; a tree of package strictjson
 	offeredUID string
@@ -146,7 +146,7 @@ func (e *Error) Error() string {
 // Unwrap returns ErrAnswer if the service executed the request and its answer cannot be used, and nil otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with the sentinels below: by details.reason, or else, for services that give none, by code or status.
+// Is compares with the sentinels below: by details.reason, or by code or status for services that give none.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(reasonError)
 	if !ok {
@@ -164,7 +164,7 @@ type reasonError string
 
 func (r reasonError) Error() string { return strings.ToLower(strings.ReplaceAll(string(r), "_", " ")) }
 
-// Kinds of answers, by HTTP status, whatever their reason.
+// Kinds of responses by HTTP status, whatever the reason.
 const (
 	ErrUnauthorized    = reasonError(reason.CodeUnauthorized)       // 401
 	ErrPaymentRequired = reasonError(reason.CodePaymentRequired)    // 402

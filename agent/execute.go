@@ -21,25 +21,25 @@ const (
 
 // ExecuteOptions are the options of one call. The zero value suits most calls.
 type ExecuteOptions struct {
-	// IdempotencyKey identifies the call, 1 to 128 visible ASCII characters: a call repeated under the same key is answered
-	// and not made again. If it is empty, the client makes one for every intent that is not marked safe or has a price,
+	// IdempotencyKey identifies the call: 1 to 128 visible ASCII characters. The service answers a repeated call under the same key and
+	// does not execute it again. If the key is empty, the client makes one for every intent that is not marked safe or has a price,
 	// unless the parameters hold a number that services cannot compare exactly.
 	IdempotencyKey string
-	// Keyed makes such a key for safe intents without a price, too, and with it a proof of key.
+	// Keyed also makes a key for safe intents without a price, and with it a proof of key.
 	Keyed bool
 	// NoRepeat sends the call once and makes no key.
 	NoRepeat bool
-	// Prove adds a proof of key. Without it one is added to what IdempotencyKey describes, and where the service asks for it.
+	// Prove adds a proof of key. Otherwise one is added to the calls that have an idempotency key, and where the service requests it.
 	Prove bool
 	// RequestID correlates the call in the service's logs: 1 to 64 of A-Z a-z 0-9 . _ -; empty: the service makes one.
 	RequestID string
 	// Traceparent continues a trace. W3C Trace Context.
 	Traceparent string
-	// Via is the way that the call takes. Agreement and renewal take that of UIM whatever it is.
+	// Via is the way that the call takes. Agreement and renewal always use UIM's endpoints.
 	Via Via
 }
 
-// A Result is the answer of an executed intent.
+// A Result is the response of an executed intent.
 type Result struct {
 	Output         any    // a tree of package strictjson
 	Raw            []byte // the output as it was sent
@@ -48,7 +48,7 @@ type Result struct {
 	RateLimit      *RateLimit // nil: not stated by the service
 	RequestID      string
 	IdempotencyKey string // of the call; empty: none
-	Replayed       bool   // the answer of an earlier call under the same key; nothing was done now
+	Replayed       bool   // the response of an earlier call under the same key; nothing was executed now
 	Attempts       int
 }
 
@@ -136,7 +136,7 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 	catalog, found := s.catalog, s.unlisted[uid]
 	s.mu.Unlock()
 	if catalog == nil && found == nil {
-		catalog, _ = s.Catalog(ctx) // an intent that is not known is not safe
+		catalog, _ = s.Catalog(ctx) // an unknown intent is not safe
 	}
 	if catalog != nil {
 		if in, ok := lookup(catalog, uid); ok {
@@ -150,7 +150,7 @@ func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }
 
-// parameterTree converts parameters into what is sent: a tree of package strictjson.
+// parameterTree converts parameters into the sent form: a tree of package strictjson.
 func parameterTree(params map[string]any) (map[string]any, error) {
 	if params == nil {
 		return map[string]any{}, nil

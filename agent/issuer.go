@@ -11,10 +11,9 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkIssuer checks that a service may use the name that it gives as issuer. Otherwise a service that publishes a copy of
-// another one's policy could have it signed, and use the agreement there. A host vouches for itself and for names below it,
-// and for the domain it belongs to if that domain's records name it; the loopback address and closed networks vouch for any
-// name. The error is an *IssuerError.
+// checkIssuer checks that a service may use the name that it gives as issuer. Otherwise a service could publish a copy of another one's
+// policy, have it signed, and use the agreement there. A host vouches for itself, for names below it, and for its parent domain if that
+// domain's records name it. The loopback address and closed networks vouch for any name. The error is an *IssuerError.
 func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) error {
 	if c.o.AllowInsecure || accepted != "" && accepted == s.Issuer {
 		return nil
@@ -29,8 +28,8 @@ func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) er
 	return &IssuerError{Issuer: clean(s.Issuer), Host: hostOf(agents), Unconfirmed: below}
 }
 
-// vouched reports whether one of the hosts speaks for a name, or belongs to it and the records of that name lead to the
-// agents.json: to this very file, or to another one at its host, if that too belongs to the name.
+// vouched reports whether one of the hosts vouches for a name, or belongs to it and the name's DNS records lead to this agents.json or to
+// another one at its host that also belongs to the name.
 func (c *Client) vouched(ctx context.Context, hosts []string, agents, name string) bool {
 	if slices.ContainsFunc(hosts, func(host string) bool { return discovery.SpeaksFor(host, name) }) {
 		return true
@@ -56,12 +55,12 @@ func issuerHost(issuer string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// A NamespaceError means that DNS led from a domain to an agents.json that uses the name of another one: its issuer or the
-// namespace of an intent is neither the domain nor below it, nor a domain above it whose own records name the file. Such a
-// file could offer the intents of another service.
+// A NamespaceError means that DNS led from a domain to an agents.json that uses a foreign name: its issuer or the namespace of an intent
+// is not the domain, is not below it, and is not a parent domain whose own records name the file. Such a file could offer the intents of
+// another service.
 type NamespaceError struct {
 	Domain string // whose DNS records were followed
-	Name   string // that the domain does not vouch for
+	Name   string // the domain does not vouch for it
 	Host   string // of the agents.json
 }
 

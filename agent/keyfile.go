@@ -100,8 +100,8 @@ func SaveSeed(path, seed string) error {
 	return writePrivate(path, []byte(seed+"\n"))
 }
 
-// LoadSeed reads a file of SaveSeed, or one with any seed of 16 to 1000 characters in one line, and returns the key that is derived
-// from it. The error is that of LoadKey.
+// LoadSeed reads a file of SaveSeed, or one with any seed of 16 to 1000 characters in one line, and returns the key derived from it.
+// Errors are those of LoadKey.
 func LoadSeed(path string) (identity.Key, error) {
 	text, err := readPrivate(path, maxSeed+2)
 	if err != nil {

@@ -48,8 +48,8 @@ type Options struct {
 	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
 	// names is always allowed.
 	AllowInsecure bool
-	// AllowStatic permits, with services that do not accept fresh agreements, a signature over the policy alone, which anyone who sees it
-	// can replay.
+	// AllowStatic permits a signature over the policy alone, which anyone who sees it can replay, for services that do not accept fresh
+	// agreements.
 	AllowStatic bool
 
 	Timeout   time.Duration // of one exchange; 0 is fetch.DefaultTimeout
@@ -79,7 +79,7 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error // nil waits, or returns the error of ctx
 }
 
-// String returns the agent id and nothing else: a key must not be printed.
+// String returns only the agent id: a key must not be printed.
 func (o Options) String() string { return "options of agent " + o.AgentID }
 
 // Format writes String for every verb: none may print a secret.

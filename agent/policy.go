@@ -15,11 +15,11 @@ type Policy struct {
 	UID    string // of the document; empty if it has none
 	Digest string // see pat.PolicyDigest
 	Raw    []byte // exactly as served: an ODRL document
-	URL    string // where it was served
+	URL    string // URL that served it
 }
 
-// Policy fetches the policy that the service offers now. A document without a digest (it is not a JSON object, or its numbers do not
-// survive RFC 8785) cannot be agreed to; the error is then ErrAnswer.
+// Policy fetches the policy that the service offers now. A document without a digest (it is not a JSON object, or its numbers are not
+// exact under RFC 8785) cannot be agreed to; the error is then ErrAnswer.
 func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	e := s.Endpoints()
 	from := s.agentsURL()

@@ -11,12 +11,12 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// An operation names a kind of request in errors, and bounds its answer in bytes.
+// An operation names a kind of request in errors, and bounds its response in bytes.
 type operation struct {
 	name string
 	max  func(*Client) int64
-	read func(fetch.Answer) (fetch.Answer, error) // what another protocol answers; nil: the answer is UIM's
-	// action is the same among agents on a relay of MRP; empty: there is none.
+	read func(fetch.Answer) (fetch.Answer, error) // kind of response of another protocol; nil: UIM's
+	// action is the operation's name among agents on a relay of MRP; empty: there is none.
 	action string
 }
 
@@ -33,7 +33,7 @@ func (s *Service) post(ctx context.Context, op operation, addresses []string, he
 	return s.postFor(ctx, op, addresses, header, func(string) ([]byte, error) { return body, nil })
 }
 
-// postFor is post of a body that is made for each address.
+// postFor is post with a body that is made for each address.
 func (s *Service) postFor(
 	ctx context.Context, op operation, addresses []string, header http.Header, bodyFor func(address string) ([]byte, error),
 ) (fetch.Answer, error) {

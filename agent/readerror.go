@@ -32,9 +32,8 @@ func jsonType(kind string) bool {
 	return strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// readError parses the answer to a request that was not carried out, in the shapes in use: {"error": {code, message,
-// details}} of UIM core 3.3 and the draft, {"error": "…"}, {"detail": …} of web frameworks, and RFC 9457. Every answer
-// gives an Error; one without a known shape has its status alone.
+// readError parses an error response in one of the shapes in use: {"error": {code, message, details}} of UIM core 3.3 and the draft,
+// {"error": "…"}, {"detail": …} of web frameworks, and RFC 9457. Every response gives an Error; one of unknown shape has only its status.
 func readError(a fetch.Answer) *Error {
 	e := &Error{Status: a.Status, RequestID: identifier(a.Header.Get("Uim-Request-Id")), Replayed: replayed(a.Header)}
 	e.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
@@ -59,7 +58,7 @@ func readError(a fetch.Answer) *Error {
 	return e.parseHeader(a.Header)
 }
 
-// parseHeader adds what the header states; its Retry-After has precedence over the body's.
+// parseHeader adds the values of the header; its Retry-After has precedence over the body's.
 func (e *Error) parseHeader(h http.Header) *Error {
 	e.RateLimit = parseRateLimit(h)
 	if wait, ok := fetch.RetryAfter(h); ok {

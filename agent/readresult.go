@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// readResult parses a 2xx answer: the outputs alone (UIM core 3.2), or in the draft's envelope {"status": "success",
-// "data": …, "meta": …}, which differs from outputs of these names by having no other member.
+// readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …, "meta":
+// …}. The envelope differs from outputs with these names in having no other member.
 func readResult(a fetch.Answer) (Result, error) {
 	r := Result{
 		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),
@@ -55,7 +55,7 @@ func readResult(a fetch.Answer) (Result, error) {
 	return r, nil
 }
 
-// unreadable returns the error for a call that was made and whose answer cannot be used, with its charge.
+// unreadable returns the error for a call that was executed and whose response the client cannot use, with its charge.
 func (r Result) unreadable(why string) *Error {
 	return &Error{
 		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,

@@ -16,20 +16,20 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Relay is where a client that is an agent of the Machine Relay Protocol finds the service. What is only read, such as agents.json and
-// the policy, comes over HTTP.
+// A Relay configures a client that is an agent of the Machine Relay Protocol. Documents that are only read, such as agents.json and the
+// policy, are still fetched over HTTP.
 type Relay struct {
 	URL string // of the relay, such as https://relay.mrphub.io; http is for the loopback address alone
 	// Service is the key of the service; empty: the one in its agents.json. If there are both, they must be the same.
 	Service string
-	// Encrypt has relay and operator read neither calls nor answers.
+	// Encrypt hides calls and responses from the relay and its operator.
 	Encrypt bool
 }
 
-// answerWithin bounds how long an answer may take that comes through a relay.
+// answerWithin bounds the wait for a response through a relay.
 const answerWithin = 2 * time.Minute
 
-// joinRelay makes the client an agent on its relay.
+// joinRelay connects the client to its relay.
 func (c *Client) joinRelay() error {
 	key, ok := c.o.Key.(ed25519.PrivateKey)
 	switch {
@@ -48,7 +48,7 @@ func (c *Client) joinRelay() error {
 	return nil
 }
 
-// onRelay is the key of the service.
+// onRelay returns the key of the service.
 func (s *Service) onRelay() (wire.Key, error) {
 	configured, announced := s.client.o.Relay.Service, s.Endpoints().MRPKey
 	switch {
@@ -66,7 +66,8 @@ func (s *Service) onRelay() (wire.Key, error) {
 	return k, nil
 }
 
-// throughRelay sends the service a request for one of its endpoints, with this header and body. Without an answer the outcome is unknown.
+// throughRelay sends the service a request for one of its endpoints, with this header and body. Without a response the outcome is
+// unknown.
 func (s *Service) throughRelay(ctx context.Context, op operation, header http.Header, body []byte) (fetch.Answer, error) {
 	to, err := s.onRelay()
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 	return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, readError(answer))
 }
 
-// lost is the error of an exchange through the relay: a request that the relay refused did not reach the service; any other may have.
+// lost returns the error of an exchange through the relay: a request that the relay refused did not reach the service; any other may
+// have.
 func (s *Service) lost(err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
 		return fmt.Errorf("%w: the relay answers %s", ErrRelay, clean(refused.Error()))
@@ -113,5 +115,5 @@ func (s *Service) lost(err error) error {
 	return &fetch.Error{Origin: fetch.Origin(u), Sent: true, Err: err}
 }
 
-// ErrRelay means that the relay did not take a message for the service: nothing was done.
+// ErrRelay means that the relay did not accept a message for the service: nothing was executed.
 var ErrRelay = errors.New("the relay did not take it")

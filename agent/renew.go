@@ -18,9 +18,9 @@ const (
 	proofHeader    = "Uim-Proof"
 )
 
-// Renew gets a new PAT for the same agreement. If the service has no renewal, or the PAT is too old for it, the same
-// policy is agreed to again, in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent
-// calls share one renewal. UIM core 4.4.
+// Renew gets a new PAT for the same agreement. If the service has no renewal, or refuses to renew a PAT of this age, Renew agrees to the
+// same policy again in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent calls share one renewal.
+// UIM core 4.4.
 func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	before := s.Session()
 	if !before.Agreed() {
@@ -31,10 +31,10 @@ func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 
 // renewFrom gets a successor of the PAT in before, unless another call has got one already.
 func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, error) {
-	// The renewal goes on for the other callers if one of them gives up.
+	// The renewal continues for the other callers if one of them gives up.
 	work := context.WithoutCancel(ctx)
 	done := s.renewing.DoChan("renew", func() (any, error) {
-		// A renewal may have ended between the caller's look at the session and this one.
+		// A renewal may have ended since the caller read the session.
 		if now := s.Session(); now.token != before.token {
 			return now.agreement(), nil
 		}
@@ -93,8 +93,8 @@ func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer
 	return s.post(ctx, renewOp, session.Endpoints.Renew, header, nil)
 }
 
-// replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation
-// it cannot: that was intended.
+// replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation it cannot: the
+// revocation was deliberate.
 func (s *Service) replaceable(session Session, e *Error) bool {
 	switch e.Reason {
 	case string(ErrExpiredToken):
@@ -150,8 +150,8 @@ func authorization(session Session) http.Header {
 	return http.Header{"Authorization": {"Bearer " + session.token.reveal()}}
 }
 
-// currentSession returns the session with a PAT that is still valid for a while, renewed if that is due. Errors: ErrNotAgreed
-// and *RenewalError.
+// currentSession returns the session with a PAT that is still valid for a while, and renews it if that is due. Errors: ErrNotAgreed and
+// *RenewalError.
 func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	session := s.Session()
 	if !session.Agreed() {
@@ -172,7 +172,7 @@ func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	return session, nil // the PAT is still valid; the next call tries again
 }
 
-// renewalDue reports whether it is time to renew. For a PAT of unknown expiry it never is.
+// renewalDue reports whether it is time to renew. A PAT of unknown expiry is never due.
 func (s Session) renewalDue(now time.Time, before time.Duration) bool {
 	if s.ExpiresAt.IsZero() {
 		return false
@@ -206,7 +206,7 @@ func (s *Service) Revoke(ctx context.Context) error {
 func (s *Service) agentsURL() *url.URL {
 	u, err := url.Parse(s.Endpoints().Agents)
 	if err != nil {
-		return &url.URL{Scheme: "https", Host: "unknown.invalid"} // vouches for nothing
+		return &url.URL{Scheme: "https", Host: "unknown.invalid"} // the response does not matter
 	}
 	return u
 }

@@ -16,18 +16,18 @@ import (
 const (
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// inProgressWait is the wait while a call under the same key still runs and the service states none.
+	// inProgressWait is the wait while a call under the same key is still running and the service states none.
 	inProgressWait = time.Second
 )
 
-// A call is one call of an intent over all its attempts.
+// A call is one call of an intent, over all its attempts.
 type call struct {
 	uid        string
 	parameters map[string]any
 	options    ExecuteOptions
 	body       []byte
 	door       via.Door // nil: the execute endpoint
-	tool       string   // what the intent is called there; empty: it is called by its uid
+	tool       string   // the intent's name there; empty: its uid
 	key        string
 	ownKey     bool // the key was made by the client, which may make another
 
@@ -38,15 +38,14 @@ type call struct {
 	last                            error
 }
 
-// A step is what to do after a failed attempt.
+// A step is the action after a failed attempt.
 type step struct {
 	again bool
 	wait  time.Duration
 	renew bool
 }
 
-// nextStep decides what follows a failed attempt, and prepares it. The rule: repeat only what cannot be done or charged
-// twice.
+// nextStep decides what follows a failed attempt, and prepares it. The rule: repeat only what cannot be executed or charged twice.
 func (c *call) nextStep(err error, session Session, client *Client) step {
 	c.last = err
 	if refusal, ok := errors.AsType[*Error](err); ok {
@@ -63,8 +62,8 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 	return c.repeat(client, 0)
 }
 
-// lost marks the error of a call with an earlier attempt that may have taken effect. The answer stored under the key has the outcome; any
-// other leaves it open.
+// lost marks the error of a call with an earlier attempt that may have taken effect. Only the response stored under the key has the
+// outcome.
 func (c *call) lost(err error) error {
 	_, unsent := errors.AsType[*RenewalError](err)
 	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {
@@ -73,9 +72,9 @@ func (c *call) lost(err error) error {
 	return &LostError{err}
 }
 
-// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A
-// service that accepted a fresh agreement implements the specification that defines the key; for any other service only
-// the caller can judge whether it honours keys, and states that by giving one.
+// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A service that accepted
+// a fresh agreement implements the specification that defines the key. For any other service only the caller can judge whether it honours
+// keys, and states that by giving one.
 func (c *call) repeatableUnderKey(session Session) bool {
 	return c.key != "" && (!c.ownKey || session.Form.Fresh())
 }
@@ -124,9 +123,9 @@ func (c *call) afterServerError(e *Error, session Session, client *Client) step 
 	case e.Outcome == "done", e.Outcome == "unknown":
 		return step{}
 	case e.Outcome == "failed" && e.Status != http.StatusServiceUnavailable:
-		return step{} // the service itself failed, and would again
+		return step{} // the service itself failed, and would fail again
 	case ended && c.key != "" && !c.ownKey:
-		return step{} // the caller's key would get the same answer
+		return step{} // the caller's key would return the same response
 	case ended && c.ownKey && !c.maybeSent:
 		c.key = uuid.NewString()
 		return c.repeat(client, e.RetryAfter)
@@ -139,8 +138,8 @@ func (c *call) afterServerError(e *Error, session Session, client *Client) step 
 	return step{}
 }
 
-// repeat plans one more attempt, if MaxAttempts and MaxWait allow it, after the wait that the service asks for or else an
-// exponential backoff with jitter.
+// repeat plans one more attempt, if MaxAttempts and MaxWait allow it, after the wait that the service requests or an exponential backoff
+// with jitter.
 func (c *call) repeat(client *Client, sent time.Duration) step {
 	c.repeats++
 	if c.repeats >= client.o.MaxAttempts {

@@ -19,8 +19,8 @@ type Query = intents.Query
 
 const maxPage = 8 << 20
 
-// Search queries the service's search endpoint; if it has none, its agents.json is searched here. Intents come whole,
-// unless the query asks for the brief view: that has no parameters.
+// Search queries the service's search endpoint; if there is none, it searches agents.json locally. Intents come with all their members,
+// unless the query asks for the brief view, which omits the parameters.
 func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 	from := s.agentsURL()
 	for _, address := range s.Endpoints().Search {
@@ -79,7 +79,7 @@ func queryValues(q Query) map[string]string {
 	return all
 }
 
-// page parses an answer of the search endpoint: {"intents": […], "pagination": {…}}, or the list alone.
+// page parses a response of the search endpoint: {"intents": […], "pagination": {…}}, or the list alone.
 func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 	body := a.Body
 	tree, err := strictjson.Decode(body)
@@ -137,8 +137,8 @@ func lookup(c *intents.Catalog, uid string) (*intents.Intent, bool) {
 	return c.Lookup(parsed)
 }
 
-// Intent returns the description of one intent: that of agents.json, or else the service's answer to a request for it.
-// The error is an *Error (ErrIntentNotFound, ErrVersionConflict) if the service has no such intent.
+// Intent returns the description of one intent, from agents.json or from the service's intent endpoint. The error is an *Error
+// (ErrIntentNotFound, ErrVersionConflict) if the service does not have the intent.
 func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
 	catalog, err := s.Catalog(ctx)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 }
 
 func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error) {
-	if _, err := strictjson.DecodeObject(a.Body); err != nil { // before it becomes part of another document
+	if _, err := strictjson.DecodeObject(a.Body); err != nil { // the uid becomes part of another document
 		return nil, fmt.Errorf("asking for the intent: %w", answerError(err))
 	}
 	catalog, problems := intents.Parse(fmt.Appendf(nil, `{"intents":[%s]}`, a.Body), intents.Options{})

@@ -23,7 +23,7 @@ type Service struct {
 	catalog        *intents.Catalog // nil until needed, if the service was resumed
 	warnings       problem.List
 	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
-	proofRequested map[string]bool            // by uid: the service has asked for a proof of key
+	proofRequested map[string]bool            // by uid: the service has requested a proof of key
 	a2a            *via.A2A                   // from the agent card; nil until needed
 }
 

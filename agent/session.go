@@ -22,12 +22,12 @@ type Session struct {
 	AgentID        pat.AgentID
 	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
-	PolicyDigest   string // of the policy agreed to; empty: none
+	PolicyDigest   string // of the agreed policy; empty: none
 	AgreementID    string // given by the service; may be empty
 	Form           Form   // how the policy was signed
 	Scope          []string
 	ScopeOmitted   []pat.OmittedEntry
-	Requested      []string // the scope asked for; nil: all that the policy permits
+	Requested      []string // the requested scope; nil: all that the policy permits
 	Declared       pat.Declaration
 	ExpiresAt      time.Time   // zero: not stated by the service
 	IssuedAt       time.Time   // by our clock
@@ -60,7 +60,7 @@ func (s Session) Permits(uid string) bool {
 	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, pat.WholeScope(space))
 }
 
-// Covers reports whether the service is one of the namespace of an intent: by its name, or by the scope of the PAT.
+// Covers reports whether the service owns the namespace of an intent: by its name, or by the scope of the PAT.
 func (s Session) Covers(uid string) bool {
 	space, _, found := strings.Cut(uid, ":")
 	return found && (space == s.Issuer || slices.ContainsFunc(s.Scope, func(entry string) bool {
@@ -89,7 +89,7 @@ func (s Session) Matches(where string) bool {
 	return slices.Contains(t.urls, s.Endpoints.Agents) || slices.Contains(t.urls, s.target)
 }
 
-// String describes the agreement, without the PAT.
+// String describes the agreement without the PAT.
 func (s Session) String() string {
 	if !s.Agreed() {
 		return "no agreement with " + s.Issuer
@@ -100,7 +100,7 @@ func (s Session) String() string {
 // Format writes String for every verb: none may print a secret.
 func (s Session) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// A secret is a text that package fmt cannot print: for an unexported pointer it prints the address.
+// A secret is a text that package fmt cannot print: an unexported pointer prints as an address.
 type secret struct{ text *string }
 
 func newSecret(s string) secret {
@@ -124,8 +124,8 @@ func (s *Service) Session() Session {
 	return s.session
 }
 
-// Resume returns the Service of a session, without any request. The error wraps ErrOptions if the session belongs to
-// another agent id or key than the client's.
+// Resume returns the Service of a session without a request. The error wraps ErrOptions if the session belongs to another agent id or key
+// than the client's.
 func (c *Client) Resume(session Session) (*Service, error) {
 	if session.AgentID != c.id || session.KeyID != c.KeyID() {
 		return nil, fmt.Errorf("%w: the session belongs to agent %s with the key %s, not to %s with the key %s",

@@ -25,7 +25,7 @@ type Form string
 // The forms. All but FormFresh and FormEnvelope are static: anyone who sees one can replay it. They are used only if Options.AllowStatic
 // permits it and the service does not accept FormFresh.
 const (
-	FormFresh           Form = "fresh"            // a uim-agreement+jwt: bound to service, time and nonce
+	FormFresh           Form = "fresh"            // UIMAgree in a signed envelope, for clients with Options.UAgent
 	FormEnvelope        Form = "uagents-envelope" // UIMAgree in a signed envelope: of clients with Options.UAgent
 	FormPolicyJWS       Form = "jws-policy"       // a compact JWS whose payload is the policy as served
 	FormDetached        Form = "detached"         // hex of a signature over the bytes served
@@ -33,7 +33,7 @@ const (
 	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
 )
 
-// Fresh reports whether an agreement of the form is accepted once: no one who sees it can use it again.
+// Fresh reports whether an agreement of the form is accepted only once, so that a copy is useless.
 func (f Form) Fresh() bool { return f == FormFresh || f == FormEnvelope }
 
 // staticForms in the order they are tried.

@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A target is the caller's name for a service, as addresses where its agents.json may be.
+// A target is the service that the caller names, as the addresses where its agents.json may be.
 type target struct {
-	domain string   // empty: the caller gave more than a domain, and DNS is not asked
+	domain string   // empty: the caller gave more than a domain, and DNS is not queried
 	urls   []string // in the order they are tried
 }
 

@@ -8,8 +8,7 @@ import (
 // maxText bounds foreign text in errors, in characters.
 const maxText = 500
 
-// clean makes foreign text fit to be printed: on one line, without control characters (a terminal executes them) and not
-// longer than maxText.
+// clean makes foreign text safe to print: one line, without control characters (a terminal interprets them), at most maxText characters.
 func clean(s string) string {
 	if len(s) > 8*maxText {
 		s = s[:8*maxText]
@@ -32,7 +31,7 @@ func codeName(v any) string {
 	return s
 }
 
-// onlyAlphanumericOr reports whether a text consists of ASCII letters, digits and these others.
+// onlyAlphanumericOr reports whether a text consists of ASCII letters, digits and the given characters.
 func onlyAlphanumericOr(s, others string) bool {
 	for _, r := range s {
 		letter := r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'

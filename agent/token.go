@@ -52,8 +52,8 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	return session, session.claims(token, c.key)
 }
 
-// claims reads the claims of a PAT that is a JWT. The client need not verify its signature, but a PAT for another policy or
-// another key does not belong to this agreement.
+// claims reads the claims of a PAT that is a JWT. The client need not verify the signature, but rejects a PAT for another policy or
+// another key.
 func (s *Session) claims(token string, key keys.Key) error {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -79,7 +79,7 @@ func (s *Session) claims(token string, key keys.Key) error {
 		}
 	}
 	id, _ := payload["jti"].(string)
-	s.tokenID = pat.TokenID(id) // in whatever form the service gives it
+	s.tokenID = pat.TokenID(id) // in any of the forms in use
 	if exp, ok := wholeNumber(payload["exp"]); ok {
 		s.ExpiresAt = time.Unix(exp, 0).UTC()
 	}

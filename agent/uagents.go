@@ -16,19 +16,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// A UAgent is a client among agents of the uAgents protocol: it agrees, renews and executes by envelopes that it signs, and its
-// address is its id. What is only read, such as agents.json and the policy, comes over HTTP.
+// A UAgent configures a client that is an agent of the uAgents protocol: it agrees, renews and executes by signed envelopes, and its
+// address is its id. Documents that are only read, such as agents.json and the policy, are still fetched over HTTP.
 type UAgent struct {
 	Key identity.Key
 	// Service is the address of the service, agent1…; empty: the one in its agents.json. If there are both, they must be the same.
 	Service string
 	// Endpoint is the URL for envelopes to the service; empty: that of Almanac, or of agents.json.
 	Endpoint string
-	// Almanac is the base URL of a registry that is asked for the endpoint; empty: none is.
+	// Almanac is the base URL of a registry to query for the endpoint; empty: none.
 	Almanac string
 }
 
-// uagents returns the service among agents of the protocol. It sends no secret.
+// uagents returns the client's view of the service as an agent of the protocol. It sends no secret.
 func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	o, e := s.client.o.UAgent, s.Endpoints()
 	named := o.Service
@@ -59,7 +59,7 @@ func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	return via.UAgents{URL: endpoint, Service: address, Key: o.Key, Now: s.client.o.Now}, nil
 }
 
-// almanac asks a registry where an agent takes envelopes, and returns one of its endpoints, by their weights.
+// almanac queries a registry for the endpoints of an agent, and returns one of them at random by weight.
 func (s *Service) almanac(ctx context.Context, base string, address identity.Address) (string, error) {
 	const most = 64 << 10
 	answer, err := s.client.fetch.Do(ctx, fetch.Request{
@@ -109,17 +109,17 @@ func (s *Service) signEnvelope(ctx context.Context, session Session, policy Poli
 	if err != nil {
 		return Agreement{}, policyChange(err, policy.Digest)
 	}
-	return s.issued(session, answer, []byte(FormEnvelope)) // what waits is sent anew
+	return s.issued(session, answer, []byte(FormEnvelope)) // pending agreements are sent again in a new envelope
 }
 
-// renewEnvelope asks for the successor of a PAT in an envelope, which is the proof of the key.
+// renewEnvelope requests the successor of a PAT in an envelope, whose signature is the proof of the key.
 func (s *Service) renewEnvelope(ctx context.Context, session Session) (fetch.Answer, error) {
 	return s.sendEnvelope(ctx, renewOp, func(door via.UAgents, id string) (via.Message, error) {
 		return door.Renewal(id, session.token.reveal())
 	})
 }
 
-// sendEnvelope sends one envelope and reads the answer as that of an endpoint of UIM.
+// sendEnvelope sends one envelope and reads the response as that of an endpoint of UIM.
 func (s *Service) sendEnvelope(
 	ctx context.Context, op operation, write func(door via.UAgents, id string) (via.Message, error),
 ) (fetch.Answer, error) {

@@ -31,16 +31,16 @@ type Agent struct {
 	shown     func(arrow, message string)
 }
 
-// Options are the agent and the gateway. All but Shown is required.
+// Options identify the agent and the gateway. All fields except Shown are required.
 type Options struct {
 	Key     identity.Key
 	Gateway string // address of the service, fetch1…
 	TCP     string // address and port of its connection tcp
 	Now     func() time.Time
-	Shown   func(arrow, message string) // called with each message that is sent (>) or comes (<); may be nil
+	Shown   func(arrow, message string) // called with each message that is sent (>) or received (<); may be nil
 }
 
-// Dial connects an agent with the gateway.
+// Dial connects an agent to the gateway.
 func Dial(ctx context.Context, o Options) (*Agent, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.TCP)
 	if err != nil {
@@ -51,13 +51,13 @@ func Dial(ctx context.Context, o Options) (*Agent, error) {
 		a.shown = func(string, string) {}
 	}
 	a.dialogues = dialogue.New(a.Address(), dialogue.DefaultLimits, o.Now)
-	if err := a.write([]byte(a.Address())); err != nil { // who it is, before any envelope
+	if err := a.write([]byte(a.Address())); err != nil { // the handshake precedes every envelope
 		return nil, errors.Join(err, conn.Close())
 	}
 	return a, nil
 }
 
-// Address is that of the agent.
+// Address returns the address of the agent.
 func (a *Agent) Address() string { return a.key.Public(identity.Fetchai).Address() }
 
 // Close ends the connection.
@@ -94,7 +94,7 @@ func (a *Agent) send(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content
 	return a.write(data)
 }
 
-// next is the next message that comes to the agent.
+// next returns the next message for the agent.
 func (a *Agent) next() (dialogue.Turn, error) {
 	frame, err := wire.TCP.Read(a.conn)
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *Agent) ask(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content)
 
 var errAnswer = errors.New("the gateway answered otherwise than it should")
 
-// Negotiate agrees to what is offered for an intent, and returns the PAT and its scope.
+// Negotiate agrees to the offer for an intent, and returns the PAT and its scope.
 func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	wanted := search.Query{Constraints: []search.Expr{
 		search.Constraint{Attribute: "intent_uid", Test: search.Relation{Value: search.Text(intent)}},
@@ -150,7 +150,7 @@ func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	return match.Info["pat"], value("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 }
 
-// refused is the error of a negotiation that ended; a message of its own has the reason.
+// refused returns the error of a negotiation that the gateway ended; a separate message carries the reason.
 func (a *Agent) refused(turn dialogue.Turn) error {
 	if m, ok := turn.Content.(protocol.FIPAMessage); ok && (m.Performative == protocol.FIPADecline || m.Performative == protocol.FIPAEnd) {
 		if next, err := a.next(); err == nil {
@@ -163,7 +163,7 @@ func (a *Agent) refused(turn dialogue.Turn) error {
 	return fmt.Errorf("%w: %s", errAnswer, turn.Content.Kind())
 }
 
-// Request sends a request of HTTP, and returns the response.
+// Request sends an HTTP request and returns the response.
 func (a *Agent) Request(method, url string, header http.Header, body []byte) (protocol.HTTPMessage, error) {
 	turn, err := a.ask(&protocol.HTTP, nil, protocol.HTTPMessage{
 		Performative: protocol.HTTPRequest, Method: method, URL: url, Header: header, Body: body,
@@ -178,7 +178,7 @@ func (a *Agent) Request(method, url string, header http.Header, body []byte) (pr
 	return answer, nil
 }
 
-// Call sends a call as bytes of default, and returns those of the answer.
+// Call sends a call as the bytes of a default message and returns the bytes of the response.
 func (a *Agent) Call(call []byte) ([]byte, error) {
 	turn, err := a.ask(&protocol.Default, nil, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: call})
 	if err != nil {

@@ -18,16 +18,16 @@ const (
 	// heldFor is how long a service can work on a call before it reports an unknown outcome: a gateway waits for its API for 10 minutes
 	// at most, and 30 s longer for the outcome of the call.
 	heldFor = 11 * time.Minute
-	// Waits between two questions for the outcome of a call.
+	// Waits between two requests for the outcome of a call.
 	firstAsk, maxAsk = time.Second, 8 * time.Second
 )
 
 // An unknownError means that the outcome of a call is not known. The outbox keeps the call, unless its key is the host's.
 type unknownError struct {
 	call  outbox.Call
-	hosts bool  // the key is the host's
+	hosts bool  // the service can return the outcome stored under the key
 	asks  bool  // the service can be asked under the key
-	err   error // the last answer; nil: nothing was asked
+	err   error // the last response; nil: no request was sent
 }
 
 func (e *unknownError) Error() string {
@@ -61,9 +61,9 @@ func (m *toolCall) unknown(err error) *unknownError {
 	return &unknownError{call, m.key != "", m.asks && call.Key != "", err}
 }
 
-// send makes the call, or asks for the outcome of an earlier one, and asks on while the outcome is not known and can become known.
-// Errors: those of agent.Service.Execute; around the last of them an *unknownError where the outcome of a call that is not safe and
-// free is not known.
+// send makes the call, or requests the outcome of an earlier one, and repeats the request while the outcome is unknown and can still
+// become known. Errors: those of agent.Service.Execute; if the outcome of a call that is not both safe and free stays unknown, an
+// *unknownError around the last of them.
 func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
 	if m.keeps && m.unkeyed {
 		if err := m.sends(ctx, ""); err != nil {
@@ -93,7 +93,7 @@ func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictj
 	return result, m.unknown(err)
 }
 
-// rest waits without a place. It returns at once if no caller waits for the outcome.
+// rest waits without occupying a place. It returns at once if no caller waits for the outcome.
 func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	m.mu.Lock()
 	left := m.left
@@ -108,8 +108,8 @@ func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	return m.enter(ctx)
 }
 
-// ended reports whether an answer has the outcome of a call. For a call that may have been sent before, a refusal has it only if it is
-// the stored one, or one of the API itself.
+// ended reports whether a response has the outcome of a call. For a call that may have been sent before, a refusal has it only if it was
+// stored under the key or comes from the API itself.
 func ended(err error, before bool) bool {
 	if err == nil {
 		return true
@@ -127,11 +127,11 @@ func ended(err error, before bool) bool {
 	return !before && (!ok || !failure.Sent)
 }
 
-// endedBy is ended for an answer of the service.
+// endedBy is ended for a response of the service.
 func endedBy(e *agent.Error, before bool) bool {
 	switch {
 	case e.Is(agent.ErrOutcomeUnknown):
-		return e.Details["state"] == "released" || e.Details["state"] == "captured" // it has ended, and its answer was not kept
+		return e.Details["state"] == "released" || e.Details["state"] == "captured" // the call has ended, and its response was not stored
 	case e.Outcome == "unknown", e.Is(agent.ErrIdempotencyInProgress):
 		return false
 	case e.Replayed, e.Outcome == "failed", e.Outcome == "done", e.Status/100 == 2,
@@ -143,7 +143,7 @@ func endedBy(e *agent.Error, before bool) bool {
 	return !before
 }
 
-// canEnd reports whether it is worth asking on after an answer.
+// canEnd reports whether another request for the outcome can succeed after a response.
 func canEnd(err error) bool {
 	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.Is(agent.ErrIdempotencyInProgress) || e.Status == http.StatusTooManyRequests ||
@@ -153,7 +153,7 @@ func canEnd(err error) bool {
 	return ok
 }
 
-// asksFor is the wait that an answer asks for.
+// asksFor returns the wait that a response requests.
 func asksFor(err error) time.Duration {
 	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.RetryAfter
@@ -161,7 +161,7 @@ func asksFor(err error) time.Duration {
 	return 0
 }
 
-// replayed reports whether an answer is one that was kept under the key.
+// replayed reports whether a response was stored under the key.
 func replayed(r agent.Result, err error) bool {
 	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.Replayed

@@ -1,12 +1,12 @@
-// Package bridge lets a person's assistant use UIM services: towards the assistant it is an MCP server, on stdin and stdout or over
-// HTTP on a loopback address, with a tool for each intent; towards each service it is an agent, with its own key, agreement, proofs
-// and idempotency keys.
+// Package bridge lets a person's assistant use UIM services. Towards the assistant it is an MCP server with a tool for each intent, on
+// stdin and stdout or over HTTP on a loopback address. Towards each service it is an agent with its own key, agreement, proofs and
+// idempotency keys.
 //
 //	b, err := bridge.Open(ctx, bridge.Options{Agent: agent.Options{Key: key}, Services: []string{"shop.example"}, …})
 //	err = b.Serve(ctx, os.Stdin, os.Stdout)
 //
-// It signs nothing that its owner has not accepted by digest, and spends nothing beyond the budget that its owner gave: until
-// then the tools answer with what the owner has to do. Calls go to the UIM endpoint of a service, whether it speaks MCP or not.
+// It signs only policies that its owner has accepted by digest, and stays within the budget that the owner set. Until both exist, the
+// tools return instructions for the owner. Calls go to the UIM endpoint of a service, even if the service speaks MCP.
 package bridge
 
 import (
@@ -29,16 +29,16 @@ import (
 const (
 	// openTime bounds the search for services at the start.
 	openTime = 20 * time.Second
-	// freshFor is the maximum age of a list; clients receive it, and are notified of changes meanwhile. The bridge reads catalogues and
-	// policies again that often, and when a list is requested and they are older than readFor.
+	// freshFor is the maximum age of a list. Clients receive it, and are notified of changes meanwhile. The bridge reads catalogues and
+	// policies again at this interval, and when a client requests a list and they are older than readFor.
 	freshFor, readFor = time.Minute, 5 * time.Second
-	// firstLook is the wait until services are looked for again that could not be found; it doubles up to freshFor.
+	// firstLook is the first wait before the bridge looks again for services that it could not find; it doubles up to freshFor.
 	firstLook = 2 * time.Second
-	// pageSize is large, as many clients read one page.
+	// pageSize is large because many clients read only one page.
 	pageSize = 200
-	// maxCalls bounds the calls under way; others wait for their turn.
+	// maxCalls bounds the calls in progress; further calls wait.
 	maxCalls = 32
-	// settleTime is how long the end waits for calls under way, so that what they cost is known.
+	// settleTime is how long the shutdown waits for calls in progress, so that their charges are known.
 	settleTime = time.Second
 )
 
@@ -48,9 +48,9 @@ type Options struct {
 	Agent agent.Options
 	// Services are the services, as agent.Client.Discover takes them: at least one.
 	Services []string
-	// Agreements is the directory of agreements, which uimgate agent shares.
+	// Agreements is the directory of agreements, shared with uimgate agent.
 	Agreements string
-	// Accept are the digests of policies that the owner accepts. Nothing else is signed.
+	// Accept are the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
 	// Budget is what may be spent.
 	Budget *budget.Book
@@ -58,25 +58,25 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command for the owner to agree to the policy of a digest. issuer is the name of an issuer that the
-	// service's host does not vouch for; empty: the host vouches for it. The issuer is a stranger's text, and must be quoted.
+	// AgreeCommand returns the command by which the owner agrees to the policy with a digest. issuer is the name of an issuer that the
+	// service's host does not vouch for; empty: the host vouches for it. The issuer is foreign text and must be quoted.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.
 	Version string
-	// Log takes one line for the owner; nil drops it.
+	// Log receives one line for the owner; nil discards it.
 	Log func(string)
 }
 
-// A TermsReader reads what a policy asks of an agent that calls the intents of a catalogue.
+// A TermsReader returns the terms of a policy for an agent that calls the intents of a catalogue.
 type TermsReader func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) Terms
 
-// Terms are what a policy asks for, as far as it could be read.
+// Terms are the terms of a policy, as far as they could be read.
 type Terms struct {
 	Words   string              // the policy in plain words, in lines; empty: it could not be put into words
-	Intents map[string]CallTerm // by UID; an intent that is missing has terms that are not known
+	Intents map[string]CallTerm // by UID; the terms of a missing intent are unknown
 }
 
-// A CallTerm is what one call costs at most, and how often it may be made, in a sentence or two.
+// A CallTerm describes in a sentence or two the maximum cost of one call and how often it may be made.
 type CallTerm struct {
 	Most  money.Amount // zero: free of charge
 	Words string
@@ -92,7 +92,7 @@ type Bridge struct {
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 	places   chan struct{}
-	unproved chan struct{} // the place of a call whose price is not proved
+	unproved chan struct{} // the place of a call whose price is not certain
 	stopping chan struct{}
 	working  sync.WaitGroup
 
@@ -100,12 +100,12 @@ type Bridge struct {
 	offering sync.Mutex // one change of the list at a time
 	mu       sync.Mutex
 	tools    map[string]tool   // by name
-	shown    map[string]string // tools as they are listed, by name
+	shown    map[string]string // tools as listed, by name
 	listed   time.Time         // when the catalogues were read
 }
 
-// Open finds the services. Those that cannot be found are logged, and looked for again until they are. The error wraps agent.ErrTarget
-// where a target names no service, or agent.ErrOptions.
+// Open finds the services. It logs those that it cannot find, and looks for them again until it finds them. The error wraps
+// agent.ErrTarget if a target does not name a service, or agent.ErrOptions.
 func Open(ctx context.Context, o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
@@ -146,7 +146,7 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	return b, nil
 }
 
-// find finds the services, or reads them anew, all at once. The error wraps those of all where none is there.
+// find finds all services concurrently, or reads them again. If none is found, the error wraps the errors of all.
 func (b *Bridge) find(ctx context.Context) error {
 	errs := make([]error, len(b.services))
 	var wg sync.WaitGroup
@@ -169,7 +169,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions explain to the model what the tools are, and what is missing yet.
+// instructions explain the tools to the model, and what is still missing.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {

@@ -34,7 +34,7 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// unknownTool is the error for a name that no tool has, with the one that may be meant.
+// unknownTool returns the error for an unknown tool name, with the closest known name.
 func (b *Bridge) unknownTool(name string) error {
 	message := fmt.Sprintf("Unknown tool: %s", oneLine(name, maxTitle))
 	if near := suggest.Name(name, b.toolNames()); near != "" {
@@ -43,8 +43,8 @@ func (b *Bridge) unknownTool(name string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// call is one tools/call. The host may cancel it: nothing more is sent then, and what was sent already is awaited unseen, so
-// that its charge is known.
+// call is one tools/call. If the host cancels it, the bridge sends no further request, and waits in the background for the response to a
+// request that was sent, so that its charge is known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	m := &toolCall{b: b, t: t}
 	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), toolCallKey{}, m)
@@ -82,7 +82,7 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 
 var errEnds = errors.New("the server ends")
 
-// begin starts a call, unless the end has come, which waits for those that have begun.
+// begin starts a call, unless the shutdown has begun. The shutdown waits for started calls.
 func (b *Bridge) begin(call func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +95,7 @@ func (b *Bridge) begin(call func()) bool {
 	}
 }
 
-// stop lets no call begin any more.
+// stop prevents further calls.
 func (b *Bridge) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		return agent.Result{}, err
 	}
 	if !price.proved {
-		// What is set aside may be too little, so no more than one such call may exceed the budget.
+		// The reservation may be too small, so at most one such call may exceed the budget.
 		if err := b.take(ctx, b.unproved); err != nil {
 			return agent.Result{}, err
 		}
@@ -135,7 +135,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		return agent.Result{}, err
 	}
 	result, err := m.send(ctx, service, arguments, o)
-	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
+	if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // the PAT was renewed
 		t.of.save(service)
 	}
 	charged, reported := chargedFor(result, err, m.reserved)

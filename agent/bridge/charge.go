@@ -16,7 +16,7 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 		if r.Charge != nil {
 			return amountOf(r.Charge), true
 		}
-		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may have made it
+		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may still have charged
 	}
 	if unknown, ok := errors.AsType[*unknownError](err); ok {
 		if refusal, ok := errors.AsType[*agent.Error](unknown.err); ok && refusal.Charge != nil {
@@ -39,14 +39,14 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 	return money.Amount{}, true
 }
 
-// unsent reports whether a call was not sent because its PAT could not be renewed: the exchange in the error is then that of the renewal.
+// unsent reports whether a call was not sent because its PAT could not be renewed; the exchange in the error is then that of the renewal.
 func unsent(err error) bool {
 	_, renewing := errors.AsType[*agent.RenewalError](err)
 	_, lost := errors.AsType[*agent.LostError](err)
 	return renewing && !lost
 }
 
-// chargedDespite is chargedFor after a refusal or a failure of the service.
+// chargedDespite is chargedFor for a refusal or a failure of the service.
 func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
 	switch {
 	case e.Charge != nil:
@@ -60,7 +60,7 @@ func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
 	return money.Amount{}, true
 }
 
-// amountOf is what a charge takes: all of it until it is released.
+// amountOf returns the part of the budget that a charge uses: all of it until it is released.
 func amountOf(c *agent.Charge) money.Amount {
 	if c.State == "released" {
 		return money.Amount{}

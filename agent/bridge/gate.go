@@ -20,7 +20,7 @@ func cancelled(ctx context.Context) bool {
 }
 
 // connection is the key of a channel in the context of a call over HTTP: it is closed when the connection is lost. Before revision
-// 2026-07-28 that cancels nothing, but the outcome reaches no one any more.
+// 2026-07-28 a lost connection cancels nothing, but the outcome no longer reaches the host.
 type connection struct{}
 
 // hungUp returns that channel; nil: there is none.
@@ -32,8 +32,8 @@ func hungUp(ctx context.Context) <-chan struct{} {
 // toolCallKey is the key of the *toolCall in the context of a call.
 type toolCallKey struct{}
 
-// gated makes transports that store a call before they send it, and send nothing more of one that the host has cancelled. What was
-// sent runs to its end, and so do agreements and renewals, which other calls wait for.
+// gated wraps transports: a call is stored before it is sent, and a call that the host has cancelled sends no further requests. A request
+// that was sent completes, and so do agreements and renewals, because other calls wait for them.
 func gated(wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if wrap != nil {

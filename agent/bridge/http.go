@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// Path is where the endpoint is over HTTP.
+	// Path is the path of the endpoint over HTTP.
 	Path = "/mcp"
 	// Bounds of requests over HTTP.
 	maxRequests = 64 // at once, streams included
@@ -26,7 +26,7 @@ const (
 	idleTime    = 2 * time.Minute
 )
 
-// ErrNotLoopback means that an address can be reached from other machines.
+// ErrNotLoopback means that other machines can reach an address.
 var ErrNotLoopback = errors.New("want an address of this machine alone, such as 127.0.0.1:8765")
 
 // ListenAddress checks where ServeHTTP may listen: a loopback address with its port. The error is ErrNotLoopback.
@@ -38,9 +38,9 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 	return at, nil
 }
 
-// ServeHTTP speaks MCP over streamable HTTP on a listener of the loopback address, at Path, until ctx is done: without sessions, and for
-// requests alone whose Host, and Origin if there is one, are the listener's own, so that no web page reaches it. It closes the listener.
-// The error wraps ErrNotLoopback, or is that of the listener. MCP 2026-07-28, basic/transports/streamable-http.
+// ServeHTTP serves MCP over streamable HTTP at Path, on a listener of the loopback address, until ctx is done. There are no sessions. It
+// accepts only requests whose Host, and Origin if present, are the listener's own, so that no web page reaches it. It closes the
+// listener. The error wraps ErrNotLoopback, or is that of the listener. MCP 2026-07-28, basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()
 	at, err := ListenAddress(l.Addr().String())
@@ -68,7 +68,7 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	ending, ended := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer ended()
 	if server.Shutdown(ending) != nil {
-		_ = server.Close() // streams have no end of their own
+		_ = server.Close() // streams have no deadline
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 	})
 }
 
-// message reads a body that must be one message, as a line of stdio is. The SDK reads bodies of other methods.
+// message reads a body that must be one message, like a line on stdio. The SDK reads bodies of other methods.
 func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		return nil, true
@@ -134,7 +134,7 @@ func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	return body, true
 }
 
-// refuse answers what has no id.
+// refuse responds to a message without an id.
 func refuse(w http.ResponseWriter, status int, code int64, what string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -9,11 +9,11 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A price is what the bridge expects of a call before it is made.
+// A price is the expected cost of a call.
 type price struct {
 	most   money.Amount // reserved; zero: nothing
-	known  bool         // the terms have it
-	proved bool         // the terms have it, and the service has charged accordingly
+	known  bool         // the terms have the price
+	proved bool         // the terms have the price, and the service has charged accordingly
 }
 
 // An agreedIntent is an intent under the policy with a digest.
@@ -22,22 +22,22 @@ type agreedIntent struct {
 	intent intents.UID
 }
 
-// An excess is what a service has charged beyond its terms.
+// An excess is a charge beyond the terms of a service.
 type excess struct {
-	most  money.Amount // the most so far; zero: nothing in the currency of the terms
-	other money.Amount // in a currency that the terms do not have; zero: nothing
+	most  money.Amount // the highest so far; zero: none in the currency of the terms
+	other money.Amount // in a currency that is not in the terms; zero: none
 }
 
-// A currencyError means that a service has charged an intent in a currency that its terms do not have, or that has no budget where
-// they have none. The intent is not called again under these terms.
+// A currencyError means that a service has charged in a currency that its terms do not have, or, where the terms have none, in one
+// without a budget. The bridge does not call the intent again under these terms.
 type currencyError struct{ charged money.Amount }
 
 func (e *currencyError) Error() string {
 	return "the service has charged " + e.charged.String() + " for this tool, a currency that its terms or the budget do not have"
 }
 
-// priceOf returns the most that a call costs under the agreed policy: the price in the terms, or what the service has charged beyond them
-// if that is more. agents.json proves nothing, and does not count. The error is a *currencyError.
+// priceOf returns the most that a call costs under the agreed policy: the price in the terms, or an earlier charge of the service if that
+// is more. Prices in agents.json are not binding and are ignored. The error is a *currencyError.
 func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, error) {
 	term, known := terms.Intents[uid.String()]
 	s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, e
 	return p, nil
 }
 
-// note remembers a charge that exceeds the price. It holds while the owner accepts no other policy, however often the service
-// offers another one meanwhile.
+// note records a charge that exceeds the price. The record is valid until the owner accepts another policy, however often the service
+// offers one.
 func (s *service) note(uid intents.UID, digest string, p price, charged money.Amount) {
 	other := p.most.Currency != charged.Currency
 	switch {
@@ -62,7 +62,7 @@ func (s *service) note(uid intents.UID, digest string, p price, charged money.Am
 		return
 	case p.most.Currency == "" && s.b.limited(charged.Currency):
 		if !p.known {
-			return // it is counted; the price of the next call is unknown
+			return // the charge is counted; the price of the next call is unknown
 		}
 		other = false
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// success renders the answer of a service: its JSON as text, and as structured content if it is an object. An answer that does not fit
-// the intent is rendered as an error, because clients would drop it otherwise, though the call was made.
+// success renders the result of a service: its JSON as text, and as structured content if it is an object. A result that violates the
+// output parameters is rendered as an error, because clients would otherwise drop it although the call was made.
 func success(t tool, r agent.Result) *mcp.CallToolResult {
 	output := visible(r.Raw)
 	result := &mcp.CallToolResult{Meta: resultMeta(r), Content: []mcp.Content{&mcp.TextContent{Text: string(output)}}}
@@ -38,7 +38,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 	return result
 }
 
-// undeclared describes the parts of an answer that do not fit the output parameters; empty: all fit.
+// undeclared describes the parts of a result that violate the output parameters; empty: all are valid.
 func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	if !isObject {
 		return "it is not an object"
@@ -58,7 +58,7 @@ func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	return ""
 }
 
-// resultMeta is what HTTP has in headers, under the same names.
+// resultMeta returns the values that HTTP has in headers, under the same names.
 func resultMeta(r agent.Result) mcp.Meta {
 	meta := mcp.Meta{}
 	if r.Charge != nil {
@@ -76,7 +76,7 @@ func resultMeta(r agent.Result) mcp.Meta {
 	return meta
 }
 
-// Reasons of the bridge's own, beside those of services.
+// Reasons of the bridge itself, in addition to those of services.
 const (
 	reasonBudget      = "BUDGET_EXCEEDED"
 	reasonNoBudget    = "NO_BUDGET"
@@ -208,7 +208,7 @@ func (e *termsError) explain() (failure, string) {
 		e.Error(), e.service, severalLines(words, maxWords), suggestion)
 }
 
-// explainRefusal describes the service's answer.
+// explainRefusal describes the service's refusal.
 func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	left := maxDetails
 	reply, _ := details(e.Details, &left).(map[string]any)
@@ -225,7 +225,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	if e.Upstream != "" {
 		say("Message of the service's API: %s", sentenceOf(e.Upstream))
 	}
-	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and gives its own instructions
+	if e.Is(agent.ErrIdempotencyInProgress) { // the bridge has waited, and gives its own instructions instead
 		delete(reply, "suggestion")
 		delete(reply, "retry_after")
 		return f, strings.Join(out, " ")

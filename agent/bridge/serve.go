@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Serve speaks MCP until the input ends or ctx is done. Calls under way get some seconds to end; what they cost is counted
-// whether they do or not.
+// Serve speaks MCP until the input ends or ctx is done. Calls in progress get some seconds to end; their cost is counted even if they do
+// not.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go b.watch(ctx)
 	err := b.serve(ctx, in, out)

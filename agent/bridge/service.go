@@ -13,30 +13,30 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// A service is one service with the agreement that holds there.
+// A Service is one service and the agreement with it.
 type service struct {
 	b        *Bridge
 	target   string     // as the owner wrote it
-	agreeing sync.Mutex // one look at the agreement at a time
+	agreeing sync.Mutex // one check of the agreement at a time
 
 	mu       sync.Mutex
 	current  *agent.Service   // nil until it is found
 	catalog  *intents.Catalog // as read last
 	offered  agent.Policy     // as read last; no digest: not read
-	terms    Terms            // of offered, for the intents of termsOf
+	terms    Terms            // of offered, for the intents in termsOf
 	termsOf  *intents.Catalog
-	exceeded map[agreedIntent]excess // by intent and policy agreed to
+	exceeded map[agreedIntent]excess // by intent and agreed policy
 }
 
-// find reads the catalogue, and the policy for the descriptions of the tools. It goes on with an agreement that was kept, and
-// agrees where the owner accepts the policy.
+// find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, and makes one if the owner
+// accepts the policy.
 func (s *service) find(ctx context.Context) error {
 	if err := s.readCatalog(ctx); err != nil {
 		return err
 	}
 	if _, _, err := s.readPolicy(ctx); err != nil {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
-		return nil // the calls report it; there are tools to list
+		return nil // the calls report the error; there are tools to list
 	}
 	if _, _, err := s.agreed(ctx); err != nil && len(s.b.o.Accept) > 0 {
 		s.b.o.Log(fmt.Sprintf("%s: %s", oneLine(s.target, maxTitle), oneLine(err.Error(), maxNote)))
@@ -50,15 +50,15 @@ func (s *service) found() bool {
 	return s.current != nil
 }
 
-// state returns what the service is now.
+// state returns the present state of the service.
 func (s *service) state() (*agent.Service, *intents.Catalog, agent.Policy, Terms) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current, s.catalog, s.offered, s.terms
 }
 
-// readPolicy reads the policy offered now and its terms for the intents of the catalogue. Where it is another one than before, the
-// catalogue is read anew, and the tools are listed with the new terms.
+// readPolicy reads the policy offered now and its terms for the intents of the catalogue. If the policy has changed, readPolicy reads the
+// catalogue again and lists the tools with the new terms.
 func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	current, _, before, _ := s.state()
 	policy, err := current.Policy(ctx)
@@ -67,7 +67,7 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	}
 	isNew := policy.Digest != before.Digest
 	if isNew && before.Digest != "" {
-		_ = s.readCatalog(ctx) // or the tools stay as they are
+		_ = s.readCatalog(ctx) // otherwise the tools stay as they are
 	}
 	s.mu.Lock()
 	catalog, terms, termsOf := s.catalog, s.terms, s.termsOf
@@ -105,7 +105,7 @@ func (s *service) readCatalog(ctx context.Context) error {
 	return nil
 }
 
-// introduction is the service in the instructions of the server.
+// introduction describes the service for the instructions of the server.
 func (s *service) introduction() string {
 	current, catalog, _, _ := s.state()
 	if current == nil {
@@ -119,11 +119,11 @@ func (s *service) introduction() string {
 	return text
 }
 
-// A termsError means that the owner must read a policy and accept it first.
+// A termsError means that the owner must first read a policy and accept it.
 type termsError struct {
 	service string // its issuer
 	offered agent.Policy
-	agreed  string // digest of the policy agreed to before; empty: none
+	agreed  string // digest of the previously agreed policy; empty: none
 	words   string
 	command string
 }
@@ -135,7 +135,7 @@ func (e *termsError) Error() string {
 	return fmt.Sprintf("there is no agreement with %s: it offers the terms %s", e.service, e.offered.Digest)
 }
 
-// agreed returns the service under an agreement to the policy it offers, and the terms of that. It agrees only to a policy that
+// agreed returns the service under an agreement to the policy it offers, and the terms of that policy. It agrees only to a policy that
 // the owner accepts by digest. Errors: *termsError, and those of agent.Service.Agree.
 func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	s.agreeing.Lock()
@@ -168,7 +168,7 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	return current, terms, err
 }
 
-// wanted is what the owner has to accept.
+// wanted describes what the owner must accept.
 func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Terms) *termsError {
 	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
 	if session := current.Session(); session.Agreed() {
@@ -180,7 +180,7 @@ func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Ter
 	return e
 }
 
-// changed reads the policy again after the service has refused a call because of another one.
+// changed reads the policy again after the service refused a call because its policy changed.
 func (s *service) changed(ctx context.Context, cause error) error {
 	if _, _, err := s.readPolicy(ctx); err != nil {
 		return cause
@@ -196,7 +196,7 @@ func (s *service) path(of agent.Session) string {
 	return filepath.Join(s.b.o.Agreements, of.FileName())
 }
 
-// load goes on with the agreement that is kept, where it is newer: the owner has agreed meanwhile, or another process renewed.
+// load resumes the stored agreement if it is newer: the owner has agreed meanwhile, or another process has renewed the PAT.
 func (s *service) load() {
 	current, _, offered, _ := s.state()
 	session := current.Session()

@@ -20,16 +20,16 @@ import (
 
 const (
 	maxMessage = 4 << 20 // bytes of one line
-	// Bounds of the requests that are not answered yet: the SDK would keep any number of them.
+	// Bounds of the requests without a response: the SDK would keep any number.
 	maxWaiting      = 1000
 	maxWaitingBytes = 64 << 20
-	// drain is how long calls under way may still be answered once the host has closed our stdin. A host that waits less long sends
-	// a signal, which ends the process at once.
+	// drain is how long calls in progress may still be answered after the host has closed our stdin. A host that waits for less time
+	// sends a signal, which ends the process at once.
 	drain = 10 * time.Second
 )
 
-// A stdio is one JSON-RPC message a line, in and out. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at the first
-// line that is not a message; this one answers it with an error and goes on.
+// A stdio is a transport of one JSON-RPC message per line. MCP 2026-07-28, basic/transports/stdio. The transport of the SDK ends at the
+// first line that is not a message; this one responds with an error and continues.
 type stdio struct {
 	in  io.Reader
 	out io.Writer
@@ -58,14 +58,14 @@ type lineConn struct {
 
 	mu         sync.Mutex // of out and what follows
 	out        io.Writer
-	unanswered map[jsonrpc.ID]int  // requests, and how many bytes each has
-	cancelled  map[jsonrpc.ID]bool // those of them that the host does not wait for any more
-	held       int                 // bytes of all of them
-	waiting    bool                // until there are none
-	idle       chan struct{}       // sent to when there are none
+	unanswered map[jsonrpc.ID]int  // requests, with the size of each in bytes
+	cancelled  map[jsonrpc.ID]bool // those that the host has cancelled
+	held       int                 // size of all of them in bytes
+	waiting    bool                // until the map is empty
+	idle       chan struct{}       // receives when the map is empty
 }
 
-// read hands on what comes until the end of the input or of the connection.
+// read passes on the input until it or the connection ends.
 func (c *lineConn) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
@@ -104,7 +104,7 @@ func (c *lineConn) read(in io.Reader) {
 	}
 }
 
-// hand gives a line to Read; it returns false once the connection is closed.
+// hand passes a line to Read; it returns false once the connection is closed.
 func (c *lineConn) hand(l line) bool {
 	select {
 	case c.incoming <- l:
@@ -139,8 +139,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write implements mcp.Connection. A request that the host has cancelled is not answered.
-// MCP 2026-07-28, basic/patterns/cancellation.
+// Write implements mcp.Connection. It drops the response to a request that the host has cancelled. MCP 2026-07-28,
+// basic/patterns/cancellation.
 func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	answer, ok := m.(*jsonrpc.Response)
 	if ok && c.isCancelled(answer.ID) {
@@ -154,7 +154,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// cancel notes the request that a notification names; one that is not known, or answered already, is ignored.
+// cancel records the request that a notification names. It ignores one that is unknown or already answered.
 func (c *lineConn) cancel(params json.RawMessage) {
 	var named struct {
 		RequestID any `json:"requestId"`
@@ -191,24 +191,24 @@ func (c *lineConn) send(text []byte) error {
 	return err
 }
 
-// refuse answers what has no id.
+// refuse responds to a message without an id.
 func (c *lineConn) refuse(code int64, message string) {
-	_ = c.send(withoutID(code, message)) // a host that does not read ends the connection otherwise
+	_ = c.send(withoutID(code, message)) // a host that does not read would otherwise keep the connection open
 }
 
-// withoutID is an error in answer to what has no id.
+// withoutID returns an error response to a message without an id.
 func withoutID(code int64, message string) []byte {
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
 	})
-	if err != nil { // texts can always be written
+	if err != nil { // strings can always be encoded
 		return nil
 	}
 	return text
 }
 
-// take counts a request of so many bytes; it returns what is answered instead where there are too many, or one of this id. An
-// answer to that has no id, as it would be taken for the answer to the other.
+// take counts a request and its bytes. If there are too many, or one with this id exists, it returns the error response. For a repeated
+// id that response has no id, because it would be taken for the response to the other request.
 func (c *lineConn) take(id jsonrpc.ID, size int) *jsonrpc.Response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -240,7 +240,7 @@ func (c *lineConn) answered(id jsonrpc.ID) {
 	}
 }
 
-// awaitAnswers waits until every call is answered, for the time of drain at most.
+// awaitAnswers waits until every call has its response, at most for drain.
 func (c *lineConn) awaitAnswers() {
 	c.mu.Lock()
 	c.waiting = true

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Bounds of third-party text, in characters.
+// Bounds of foreign text, in characters.
 const (
 	maxTitle       = 100
 	maxDescription = 2000
@@ -20,10 +20,10 @@ const (
 	maxNote        = 500
 )
 
-// oneLine makes third-party text fit to be shown: on one line, without control and format characters, at most most characters.
+// oneLine makes foreign text safe to print: one line, without control and format characters, of at most most characters.
 func oneLine(s string, most int) string { return shown(s, most, false) }
 
-// severalLines is oneLine that keeps the breaks between lines.
+// severalLines is oneLine, but keeps line breaks.
 func severalLines(s string, most int) string { return shown(s, most, true) }
 
 func shown(s string, most int, breaks bool) string {
@@ -48,24 +48,24 @@ func shown(s string, most int, breaks bool) string {
 	return strings.TrimSpace(s)
 }
 
-// Members of a schema by the kind of their values.
+// Members of a schema, by the kind of their values.
 var (
 	schemaMaps = map[string]bool{"properties": true, "patternProperties": true, "$defs": true, "definitions": true, "dependentSchemas": true}
 	data       = map[string]bool{"enum": true, "const": true, "default": true, "examples": true, "example": true}
 	remarks    = map[string]bool{"title": true, "description": true, "$comment": true}
 )
 
-// maxData bounds the texts of one member of a schema that must be shown exactly or not at all, in bytes.
+// maxData bounds the strings of one schema member that must be shown exactly or not at all, in bytes.
 const maxData = 32 << 10
 
-// steers reports whether a character steers a terminal, turns the direction of writing or is not seen. Joiners are seen: scripts
-// and signs need them.
+// steers reports whether a character controls a terminal, changes the direction of writing or is invisible. Joiners count as visible:
+// scripts and signs need them.
 func steers(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != nonJoiner && r != joiner
 }
 
-// visible is the same JSON with such characters of its strings escaped.
+// visible returns the same JSON with such characters of its strings escaped.
 func visible(document []byte) []byte {
 	hidden := func(r rune) bool { return steers(r) && r > ' ' && r != utf8.RuneError }
 	if !bytes.ContainsFunc(document, hidden) {
@@ -85,7 +85,7 @@ func visible(document []byte) []byte {
 	return out
 }
 
-// exact reports whether data can be shown as it is: within left bytes, and without characters that steer.
+// exact reports whether data can be shown unchanged: within left bytes, and without such characters.
 func exact(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -116,9 +116,9 @@ func shownExactly(v any) bool {
 	return exact(v, &left)
 }
 
-// schema copies a JSON Schema, its remarks bounded, without what cannot be shown as it is: so it permits more at most, and the
-// service decides. Members of x-… are left out: x-mcp-header would have clients copy an argument into a header.
-// MCP 2026-07-28, basic/transports/streamable-http.
+// schema copies a JSON Schema. It bounds descriptive texts and leaves out everything that cannot be shown unchanged, so that the copy
+// permits at most more, and the service decides. It leaves out members x-…, because x-mcp-header would make clients copy an argument into
+// a header. MCP 2026-07-28, basic/transports/streamable-http.
 func schema(v any) any {
 	switch v := v.(type) {
 	case strictjson.Object:
@@ -160,10 +160,10 @@ func schema(v any) any {
 	return v
 }
 
-// maxDetails bounds the values in the details of a refusal.
+// maxDetails bounds the number of values in the details of a refusal.
 const maxDetails = 2000
 
-// details copies a tree of a service's error, its texts bounded, and not more than left values of it.
+// details copies a tree of a service's error with at most left values, and bounds its texts.
 func details(v any, left *int) any {
 	if *left--; *left < 0 {
 		return nil

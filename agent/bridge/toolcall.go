@@ -20,17 +20,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host has a key of its own for it, the outbox
-// stores it from before it is sent until the host has its outcome.
+// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host gave it a key, the outbox stores it
+// from before it is sent until the host has its outcome.
 type toolCall struct {
 	b        *Bridge
 	t        tool
 	key      string // given by the host; empty: none
 	keeps    bool   // in the outbox
 	unkeyed  bool   // sent without a key
-	asks     bool   // the service can be asked for the outcome under the key
+	asks     bool   // the service can return the outcome stored under the key
 	found    bool   // it requests the outcome of an earlier call
-	placed   bool   // it holds a place
+	placed   bool   // it occupies a place
 	reserved *budget.Reservation
 
 	mu     sync.Mutex
@@ -66,8 +66,8 @@ func (m *toolCall) exit() {
 	}
 }
 
-// prepare looks for an earlier call of the same tool and arguments whose outcome is not known: then this one is sent under its key.
-// The error may be an *unknownError, where the service cannot be asked that way.
+// prepare looks for an earlier call of the same tool and arguments whose outcome is unknown; this call is then sent under its key. The
+// error may be an *unknownError if the service cannot return the outcome that way.
 func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,7 +91,7 @@ func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments stric
 	return nil
 }
 
-// digestOf returns the digest of intent and arguments: the one that idempotency uses, or that of the text if a number is not exact.
+// digestOf returns the digest of intent and arguments: the one that idempotency uses, or that of the text if a number is inexact.
 func digestOf(uid string, arguments strictjson.Object) string {
 	if digest, err := pat.ExecuteDigest(uid, arguments); err == nil {
 		return digest
@@ -102,7 +102,7 @@ func digestOf(uid string, arguments strictjson.Object) string {
 }
 
 // reserve reserves the maximum price of the call. A call of unknown price needs a budget as well: its charge is counted when the service
-// reports it. For an earlier call, the price was reserved then.
+// reports it. The price of an earlier call is already reserved.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
@@ -144,7 +144,7 @@ func (m *toolCall) sends(ctx context.Context, key string) error {
 	return nil
 }
 
-// leave leaves the call to the next one of the same tool and arguments, because the host did not get its outcome.
+// leave leaves the call to the next one of the same tool and arguments, because the host did not receive its outcome.
 func (m *toolCall) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -166,7 +166,7 @@ func (m *toolCall) leave(ctx context.Context) {
 	}
 }
 
-// settle replaces the reservation by the charge, once for all calls under one key, and removes the call if the host gets its outcome.
+// settle replaces the reservation by the charge, once for all calls under one key, and removes the call if the host receives its outcome.
 func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, reported bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,13 +24,13 @@ type tool struct {
 
 const maxTags = 20
 
-// idempotent are the methods that may be repeated although they change something. RFC 9110 9.2.2.
+// idempotent are the methods that may be repeated although they change state. RFC 9110 9.2.2.
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
-// offer makes a tool of each intent that is not retired, and removes the others. With several services the host of each precedes its
-// names. The server notifies hosts when the list changes.
+// offer makes a tool of each intent that is not retired, and removes other tools. With several services, the host of the service precedes
+// each name. The server notifies hosts when the list changes.
 func (b *Bridge) offer() {
-	if b.server == nil { // is being opened
+	if b.server == nil { // Open has not finished
 		return
 	}
 	b.offering.Lock()
@@ -63,14 +63,14 @@ func (b *Bridge) offer() {
 	}
 }
 
-// show lists a tool, unless it is listed as it is.
+// show lists a tool, unless the list already has it unchanged.
 func (b *Bridge) show(name string, t tool) {
 	described, err := t.describe(name)
 	var text []byte
 	if err == nil {
 		text, err = json.Marshal(described)
 	}
-	if err != nil { // costs one tool, not the list
+	if err != nil { // an error drops one tool, not the list
 		b.o.Log(fmt.Sprintf("%s is left out: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
 		b.withdraw(name)
 		return
@@ -90,7 +90,7 @@ func (b *Bridge) show(name string, t tool) {
 	})
 }
 
-// withdraw takes a tool off the list.
+// withdraw removes a tool from the list.
 func (b *Bridge) withdraw(name string) {
 	if _, listed := b.shown[name]; listed {
 		delete(b.shown, name)
@@ -98,7 +98,7 @@ func (b *Bridge) withdraw(name string) {
 	}
 }
 
-// names are the names of a service's tools. Those of retired intents stay taken, so that none is renamed by another's end.
+// names are the tool names of a service. Names of retired intents stay reserved, so that retiring one intent never renames another.
 func (b *Bridge) names(s *service, catalog *intents.Catalog) map[string]intents.UID {
 	var uids []intents.UID
 	for _, in := range catalog.Intents() {
@@ -152,7 +152,7 @@ func (b *Bridge) toolNames() []string {
 	return slices.Sorted(maps.Keys(b.tools))
 }
 
-// describe is a tool as MCP has it.
+// describe returns the MCP form of a tool.
 func (t tool) describe(name string) (*mcp.Tool, error) {
 	in := t.intent
 	described := &mcp.Tool{
@@ -191,7 +191,7 @@ func (t tool) description() string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// meta names the intent for programs, under the reversed name of the issuer. MCP 2026-07-28, basic, _meta.
+// meta names the intent for programs, under the reversed domain of the issuer. MCP 2026-07-28, basic, _meta.
 func (t tool) meta() mcp.Meta {
 	current, _, _, _ := t.of.state()
 	in := t.intent

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// patient makes functions that wait between two attempts of a call, and not for one that the host has cancelled, nor after the end.
-// Without one they wait by the clock.
+// patient returns wait functions for use between two attempts of a call. They return early if the host cancels the call or the bridge
+// ends. A nil function waits by the clock.
 func patient(wait func(context.Context, time.Duration) error, stopping <-chan struct{}) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, d time.Duration) error {
 		switch {

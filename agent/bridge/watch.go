@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// refresh reads the catalogues and policies again that are older than most. What cannot be read stays as it was.
+// refresh reads the catalogues and policies that are older than most again. Those that it cannot read stay as they were.
 func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
@@ -18,11 +18,11 @@ func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	_ = b.find(ctx) // logged
+	_ = b.find(ctx) // logged where it occurs
 	b.offer()
 }
 
-// watch looks for missing services, and for changes of the others, until the end. Hosts are notified of changes.
+// watch looks for missing services and for changes of the others until the bridge ends. It notifies hosts of changes.
 func (b *Bridge) watch(ctx context.Context) {
 	wait := firstLook
 	for {

@@ -16,14 +16,14 @@ const (
 	maxFile     = 4 << 20
 )
 
-// accounts are what the file holds: by currency and period, what was spent in the period that began at a time. Every period
-// is kept, whatever the limits are, so that another budget finds what was spent.
+// accounts are the contents of the file: by currency and period, the amount spent in the period that began at a time. The file keeps
+// every period regardless of the limits, so that a later budget finds the amounts.
 type accounts struct {
 	Version int                           `json:"version"`
 	Spent   map[string]map[Period]*window `json:"spent"`
 }
 
-// A window is what was spent in one period, in billionths of the unit.
+// A window is the amount spent in one period, in billionths of the unit.
 type window struct {
 	From time.Time `json:"from"`
 	Nano int64     `json:"nano"`
@@ -50,7 +50,7 @@ func readAccounts(path string) (*accounts, error) {
 	return a, nil
 }
 
-// write stores the accounts without those whose periods are all over.
+// write stores the accounts and drops those whose periods have all ended.
 func (a *accounts) write(path string, now time.Time) error {
 	for currency, of := range a.Spent {
 		over := true
@@ -71,7 +71,7 @@ func (a *accounts) write(path string, now time.Time) error {
 	return nil
 }
 
-// window returns what was spent in the present period. A clock that was set back does not make an earlier one the present.
+// window returns the amount spent in the present period. If the clock was set back, the later period stays the present one.
 func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	if a.Spent[currency] == nil {
 		a.Spent[currency] = map[Period]*window{}
@@ -85,7 +85,7 @@ func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	return w
 }
 
-// add counts an amount in every period, and returns which they are.
+// add counts an amount in every period, and returns those periods.
 func (a *accounts) add(amount money.Amount, now time.Time) map[Period]time.Time {
 	from := map[Period]time.Time{}
 	for _, p := range periods {
@@ -96,7 +96,7 @@ func (a *accounts) add(amount money.Amount, now time.Time) map[Period]time.Time 
 	return from
 }
 
-// addWithin counts what was charged for a reservation: not in a period that began after it.
+// addWithin counts the charge of a reservation, but not in a period that began after the reservation.
 func (a *accounts) addWithin(amount money.Amount, reserved map[Period]time.Time, now time.Time) {
 	for _, p := range periods {
 		w := a.window(amount.Currency, p, now)

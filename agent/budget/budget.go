@@ -1,6 +1,6 @@
-// Package budget keeps the spending of an agent within the limits of its owner, in a file that several processes share and that a crash
-// leaves consistent: it reserves the price of a call before the call is made, and corrects it by the charge that the service reports. The
-// price of a call of unknown outcome stays spent.
+// Package budget keeps the spending of an agent within the limits of its owner. It reserves the price of a call before the call is made,
+// and corrects the reservation by the charge that the service reports. The price of a call of unknown outcome stays spent. Several
+// processes share the file, which stays consistent after a crash.
 //
 //	book := budget.New(path, []budget.Limit{limit}, time.Now)
 //	r, err := book.Reserve(ctx, price) // an *ExceededError or *CurrencyError: do not call
@@ -20,29 +20,29 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// lockWait bounds the wait for another process, which holds the lock for the time of one write.
+// lockWait bounds the wait for another process, which holds the lock during one write.
 const lockWait = 10 * time.Second
 
-// A Book holds what was spent, and the limits. It is safe for concurrent use, also by several processes on one file.
+// A Book holds the amounts spent and the limits. It is safe for concurrent use, also by several processes on one file.
 type Book struct {
 	path   string
 	limits []Limit
 	now    func() time.Time
 }
 
-// New returns the book in a file, which the first reservation makes. Its lock is beside it. Without limits nothing may be spent.
+// New returns the book in a file, which the first reservation creates. Its lock file is beside it. Without limits nothing may be spent.
 func New(path string, limits []Limit, now func() time.Time) *Book {
 	return &Book{path: path, limits: slices.Clone(limits), now: now}
 }
 
-// Limits returns what may be spent; none means nothing.
+// Limits returns the limits; with none, nothing may be spent.
 func (b *Book) Limits() []Limit { return slices.Clone(b.limits) }
 
 // An ExceededError means that a reservation would exceed a limit. Nothing was reserved.
 type ExceededError struct {
 	Limit     Limit
-	Spent     money.Amount // in the present period, what is reserved included
-	Requested money.Amount // zero: a price that is not known
+	Spent     money.Amount // in the present period, including reservations
+	Requested money.Amount // zero: the price is unknown
 	Until     time.Time    // when the period ends
 }
 
@@ -55,7 +55,7 @@ func (e *ExceededError) Error() string {
 		request, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
 }
 
-// A CurrencyError means that no limit is in the currency of a price.
+// A CurrencyError means that there is no limit in the currency of a price.
 type CurrencyError struct{ Requested money.Amount }
 
 func (e *CurrencyError) Error() string {
@@ -65,17 +65,17 @@ func (e *CurrencyError) Error() string {
 	return "the call costs up to " + e.Requested.String() + ", and there is no budget in " + e.Requested.Currency
 }
 
-// A Reservation is what was set aside for one call.
+// A Reservation is the amount set aside for one call.
 type Reservation struct {
 	book   *Book
 	amount money.Amount
-	from   map[Period]time.Time // the periods it counts in; nil: nothing is reserved
+	from   map[Period]time.Time // the periods that count it; nil: nothing is reserved
 }
 
-// Amount returns what is set aside; zero for nothing, and for a price that is not known.
+// Amount returns the reserved amount; zero if nothing is reserved or the price is unknown.
 func (r *Reservation) Amount() money.Amount { return r.amount }
 
-// A Receipt is a Reservation as it is stored, so that it can be settled later, also by another process.
+// A Receipt is a stored Reservation, so that this or another process can settle it later.
 type Receipt struct {
 	Amount money.Amount         `json:"amount"`
 	From   map[Period]time.Time `json:"from,omitempty"`
@@ -84,13 +84,13 @@ type Receipt struct {
 // Receipt returns the part of the reservation to store.
 func (r *Reservation) Receipt() Receipt { return Receipt{r.amount, maps.Clone(r.from)} }
 
-// Redeem returns the Reservation of a Receipt of this book, which is settled once like every other.
+// Redeem returns the Reservation of a Receipt of this book. It can be settled once, like every other.
 func (b *Book) Redeem(r Receipt) *Reservation {
 	return &Reservation{book: b, amount: r.Amount, from: maps.Clone(r.From)}
 }
 
-// Reserve sets a price aside, durably, in every limit of its currency or in none. The zero Amount is a price that is not known:
-// it needs that no limit is used up. Errors: *ExceededError, *CurrencyError, and those of the file.
+// Reserve reserves a price durably, in every limit of its currency or in none. The zero Amount means that the price is unknown: it
+// succeeds if no limit is used up. Errors: *ExceededError, *CurrencyError, and those of the file.
 func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
 	unknown := price == (money.Amount{})
 	applies := slices.DeleteFunc(b.Limits(), func(l Limit) bool { return !unknown && l.Currency != price.Currency })
@@ -117,12 +117,12 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 	return r, nil
 }
 
-// Nothing returns a reservation of nothing, for a call that should be free: Settle records what it cost nevertheless.
+// Nothing returns a reservation of zero, for a call that should be free: Settle still records a charge.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
-// Settle puts what was charged in the place of what was reserved; the zero Amount gives all of it back. Of a charge in another
-// currency the reservation stays as well: a service could evade the limits otherwise. Settle is called once, and not at all where
-// it is not known what was charged: the reservation then counts until its periods end.
+// Settle replaces the reserved amount by the charge; the zero Amount releases all of it. If the charge is in another currency, the
+// reservation stays as well, because a service could otherwise evade the limits. Call Settle once, and not at all if the charge is
+// unknown: the reservation then counts until its periods end.
 func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	if charged == r.amount || r.from == nil && charged.IsZero() {
 		return nil
@@ -142,7 +142,7 @@ func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	})
 }
 
-// change applies a change to the file, alone among all processes. Where f returns an error nothing is written.
+// change applies a change to the file while no other process can. If f returns an error, change writes nothing.
 func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -21,7 +21,7 @@ const (
 
 var periods = []Period{Hour, Day, Month}
 
-// start returns the beginning of the period that a time is in.
+// start returns the beginning of the period that contains a time.
 func (p Period) start(at time.Time) time.Time {
 	at = at.UTC()
 	switch p {
@@ -34,7 +34,7 @@ func (p Period) start(at time.Time) time.Time {
 	}
 }
 
-// end returns when a period ends that began at start.
+// end returns the end of the period that began at start.
 func (p Period) end(start time.Time) time.Time {
 	switch p {
 	case Hour:
@@ -52,7 +52,7 @@ type Limit struct {
 	Period Period
 }
 
-// ErrLimit means that a text is no limit.
+// ErrLimit means that a text is not a limit.
 var ErrLimit = errors.New(`want a budget such as "5 EUR/day", for an hour, a day or a month`)
 
 // ParseLimit reads a limit such as 5 EUR/day. The error wraps ErrLimit.

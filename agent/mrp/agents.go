@@ -15,7 +15,7 @@ import (
 
 func agentPath(k wire.Key) string { return "/v1/agents/" + k.String() }
 
-// ask makes a request without a body, and reads its answer into v; nil: it is not read.
+// ask makes a request without a body and decodes the response into v; if v is nil, it ignores the response.
 func (c *Client) ask(ctx context.Context, method, target string, most int64, v any) error {
 	a, err := c.exchange(ctx, request{method: method, target: target, most: most})
 	if err != nil || v == nil {
@@ -24,7 +24,7 @@ func (c *Client) ask(ctx context.Context, method, target string, most int64, v a
 	return unpack(a.body, v)
 }
 
-// askWith is ask for a request with a document.
+// askWith is ask with a request document.
 func (c *Client) askWith(ctx context.Context, method, target string, document, v any) error {
 	body, err := json.Marshal(document)
 	if err != nil {
@@ -94,13 +94,13 @@ func fit(name *string, capabilities []wire.Capability) bool {
 	return true
 }
 
-// A Search is what agents are looked for by; all of it has to hold.
+// A Search selects agents; all set fields must match.
 type Search struct {
-	Tags        []string  // the agent has each of them
+	Tags        []string  // the agent has all of them
 	Text        string    // words in its name, or in names and descriptions of capabilities
 	Name        string    // a part of its name
-	ActiveSince time.Time // zero: whenever
-	Limit       int       // of one page, 1 to 100; 0: the relay's own
+	ActiveSince time.Time // zero: any time
+	Limit       int       // entries of one page, 1 to 100; 0: the relay's default
 	Cursor      string    // of the page before
 }
 
@@ -130,8 +130,8 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// Discover returns a page of public agents, those that were active last first, and the cursor of the next; "": there is none. Entries
-// that cannot be shown are left out.
+// Discover returns a page of public agents, the most recently active first, and the cursor of the next page; "": this is the last. It
+// leaves out entries that cannot be shown.
 func (c *Client) Discover(ctx context.Context, s Search) (agents []wire.Agent, next string, err error) {
 	var page struct {
 		Agents     []json.RawMessage `json:"agents"`
@@ -150,10 +150,10 @@ func (c *Client) Discover(ctx context.Context, s Search) (agents []wire.Agent, n
 	return agents, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// maxPages bounds what a relay can make a client read that asks for all.
+// maxPages bounds how many pages a relay can make All read.
 const maxPages = 1000
 
-// All goes through the pages of Discover, at most 1,000 of them, and gives each agent once.
+// All reads the pages of Discover, at most 1,000, and returns each agent once.
 func (c *Client) All(ctx context.Context, s Search) iter.Seq2[wire.Agent, error] {
 	return func(yield func(wire.Agent, error) bool) {
 		seen := map[wire.Key]bool{}
@@ -177,7 +177,7 @@ func (c *Client) All(ctx context.Context, s Search) iter.Seq2[wire.Agent, error]
 	}
 }
 
-// Tags returns a page of the tags of all public agents with how many have each, and the cursor of the next page.
+// Tags returns a page of the tags of all public agents, the number of agents with each, and the cursor of the next page.
 func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, string, error) {
 	q := url.Values{}
 	if cursor != "" {
@@ -201,7 +201,7 @@ func (c *Client) Permit(ctx context.Context, peer wire.Key, t wire.EntryType) (e
 	return e, err
 }
 
-// Entries returns a page of the access list of this agent, and the cursor of the next. t may be "": both kinds.
+// Entries returns a page of the access list of this agent, and the cursor of the next. An empty t selects both kinds.
 func (c *Client) Entries(ctx context.Context, t wire.EntryType, cursor string) ([]wire.Entry, string, error) {
 	q := url.Values{}
 	if t != "" {

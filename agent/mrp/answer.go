@@ -10,22 +10,22 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Bounds of answers, in bytes.
+// Bounds of responses, in bytes.
 const (
 	maxErrorAnswer = 64 << 10
 	maxAnswer      = 1 << 20 // a profile, or a page of an access list or of tags
 	maxAgents      = 64 << 20
-	// maxMessage is what one message can have in an answer: all that can be sent, and what the relay adds.
+	// maxMessage bounds one message in a response: the largest that can be sent, and the relay's additions.
 	maxMessage = wire.MaxRequest + 64<<10
 )
 
-// Bounds of texts of relays, in characters.
+// Bounds of a relay's texts, in characters.
 const (
 	maxText    = 500 // of an error
 	maxErrCode = 64
 )
 
-// readError reads an answer whose status is not 2xx.
+// readError reads a response whose status is not 2xx.
 func readError(a answer) error {
 	after, _ := fetch.RetryAfter(a.header)
 	tree, err := strictjson.DecodeObject(a.body)
@@ -46,7 +46,7 @@ func isCode(text string) bool {
 	})
 }
 
-// shown makes a text of a stranger fit to be printed: one line of at most most characters.
+// shown makes foreign text safe to print: one line of at most most characters.
 func shown(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if wire.Shown(string(r)) {
@@ -60,7 +60,7 @@ func shown(text string, most int) string {
 	return text
 }
 
-// decode reads a document strictly and then into v. The error wraps ErrAnswer and quotes nothing.
+// decode parses a document strictly and stores it in v. The error wraps ErrAnswer and quotes nothing.
 func decode(document []byte, v any) error {
 	if !strictjson.Valid(document) {
 		return fmt.Errorf("%w: it is not JSON", ErrAnswer)
@@ -68,8 +68,8 @@ func decode(document []byte, v any) error {
 	return unpack(document, v)
 }
 
-// unpack reads a document with texts of other agents into v, and skips all other parts: no agent may spoil the entries beside its own,
-// for example by nested brackets.
+// unpack stores the parts of a document that hold other agents' texts in v, and skips all other parts. One agent must not be able to make
+// the entries of others unreadable, for example by deep nesting.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
 		return fmt.Errorf("%w: it is not a JSON object", ErrAnswer)
@@ -80,8 +80,8 @@ func unpack(document []byte, v any) error {
 	return nil
 }
 
-// cursorOf returns the cursor of the next page; "" if this is the last one. A relay that announces a further page without a cursor is at
-// its end.
+// cursorOf returns the cursor of the next page; "" if this is the last one. A relay that announces a further page without a cursor has
+// reached its end.
 func cursorOf(more bool, cursor *string) string {
 	if !more || cursor == nil || len(*cursor) > maxCursor {
 		return ""
@@ -91,7 +91,7 @@ func cursorOf(more bool, cursor *string) string {
 
 const maxCursor = 4 << 10
 
-// checked returns a message that a relay has sent, if it is one of the protocol and this agent's.
+// checked returns a relayed message if it conforms to the protocol and is addressed to or sent by this agent.
 func (c *Client) checked(document []byte) (m wire.Message, ok bool) {
 	if unpack(document, &m) != nil {
 		return wire.Message{}, false
@@ -110,7 +110,7 @@ func (c *Client) checked(document []byte) (m wire.Message, ok bool) {
 	return m, true
 }
 
-// isID reports whether a text can be an id of a message, a thread or a blob.
+// isID reports whether a text has the form of a message, thread or blob id.
 func isID(text string) bool {
 	return text != "" && text != "." && text != ".." && len([]rune(text)) <= wire.MaxThreadID && wire.Shown(text)
 }

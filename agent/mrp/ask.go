@@ -14,19 +14,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// ErrPlain means that what was asked encrypted was answered for the relay to read. The answer is not given out: the relay could have
-// written it.
+// ErrPlain means that the reply to an encrypted message was not encrypted. The reply is withheld, because the relay could have written
+// it.
 var ErrPlain = errors.New("the answer is not encrypted, as the question was")
 
 // AskOptions configures a message that expects an answer.
 type AskOptions struct {
-	Encrypt  bool                // so that the relay reads neither the message nor the answer
-	Bound    bool                // with Encrypt: an answer that does not name the message is refused, as services of UIM name it
+	Encrypt  bool                // the relay can read neither the message nor the reply
+	Bound    bool                // with Encrypt: reject a reply that does not name the message, as UIM services do
 	Progress func(wire.Progress) // receives the progress of the other agent; may be nil
 }
 
-// Call sends a message, and returns the message that answers it, decrypted. It waits until ctx ends, with Listen or without it: other
-// messages stay for who listens. The error is one of Send or Poll, ErrPlain, or one of package e2e.
+// Call sends a message and returns the decrypted reply. It waits until ctx ends, with or without Listen: Listen still receives all other
+// messages. The error is one of Send or Poll, ErrPlain, or one of package e2e.
 func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Message, error) {
 	digest := ""
 	if o.Encrypt {
@@ -65,7 +65,7 @@ func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o AskOpti
 	return ReadResponse(m)
 }
 
-// ReadResponse reads a message that answers a request. The error wraps ErrAnswer.
+// ReadResponse reads a message that responds to a request. The error wraps ErrAnswer.
 func ReadResponse(m wire.Message) (r wire.Response, err error) {
 	if m.ContentType != wire.TypeResponse && m.ContentType != wire.TypeJSON {
 		return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
@@ -76,7 +76,7 @@ func ReadResponse(m wire.Message) (r wire.Response, err error) {
 	switch {
 	case r.Status == wire.ResponseOK:
 		r.Fault = nil
-		tree, err := strictjson.DecodeObject(m.Body) // whose numbers are exact
+		tree, err := strictjson.DecodeObject(m.Body) // with exact numbers
 		r.Result = tree["result"]
 		return r, err
 	case r.Status == wire.ResponseError && r.Fault != nil && isCode(r.Fault.Code):
@@ -86,7 +86,7 @@ func ReadResponse(m wire.Message) (r wire.Response, err error) {
 	return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
 }
 
-// Reply sends what answers a message, as it came, in its thread; encrypted if that was. s has neither recipient nor thread.
+// Reply replies to a message as received, in its thread, and encrypted if that message was. s has neither recipient nor thread.
 func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.Receipt, error) {
 	s.Recipient, s.InReplyTo, s.ThreadID = to.Sender, to.ID, to.ThreadID
 	if s.ThreadID == "" {
@@ -101,21 +101,21 @@ func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.
 	return c.Send(ctx, s)
 }
 
-// calls are the messages whose answers are waited for.
+// calls are the messages that wait for replies.
 type calls struct {
 	sync.Mutex
-	listening atomic.Int32 // calls of Listen, which bring answers too
+	listening atomic.Int32 // running Listen calls, which also deliver replies
 	open      map[wire.Key]*sends
-	waiting   map[string]*replyWait // by the id of the message that was sent
+	waiting   map[string]*replyWait // by the id of the sent message
 }
 
-// sends are messages to one agent whose ids at the relay are not known yet.
+// sends are messages to one agent whose ids at the relay are not yet known.
 type sends struct {
 	n    int
 	done chan struct{}
 }
 
-// sending begins a send that expects an answer. The function ends it; w is nil if nothing was sent.
+// sending registers a send that expects a reply. The returned function ends it; w is nil if no message was sent.
 func (c *calls) sending(to wire.Key) func(w *replyWait) {
 	c.Lock()
 	defer c.Unlock()
@@ -147,7 +147,7 @@ func (c *calls) drop(w *replyWait) {
 	delete(c.waiting, w.id)
 }
 
-// take gives a message to who waits for it. While something is being sent to its sender, it could be an answer to that.
+// take passes a message to its waiting caller. While a message is being sent to its sender, it could be the reply to that message.
 func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	if m.InReplyTo == "" {
 		return false
@@ -175,15 +175,15 @@ func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	}
 }
 
-// answers bounds how many messages wait to be processed, such as progress reports.
+// answers bounds how many messages can wait to be processed, such as progress reports.
 const answers = 64
 
-// replyWait is for the answer to one message.
+// A replyWait is one caller's wait for the reply to a message.
 type replyWait struct {
 	id     string
-	digest string // of the body that was sent encrypted
+	digest string // of the body that was encrypted and sent
 	from   wire.Key
-	reply  chan wire.Message // by Listen
+	reply  chan wire.Message // delivered by Listen
 	had    map[string]bool   // ids
 	o      AskOptions
 	c      *Client
@@ -217,7 +217,8 @@ func (w *replyWait) wait(ctx context.Context) (wire.Message, error) {
 	}
 }
 
-// poll asks for answers. Each second time it asks for those too that the relay has delivered, to a connection that is lost.
+// poll polls for replies. Every second poll includes messages that the relay has already delivered, possibly to a connection that was
+// lost.
 func (w *replyWait) poll(ctx context.Context, round int) (wire.Message, bool, error) {
 	f := Filter{InReplyTo: w.id, Sender: &w.from, Wait: pollWait}
 	if round%2 == 1 {
@@ -235,7 +236,7 @@ func (w *replyWait) poll(ctx context.Context, round int) (wire.Message, bool, er
 	return wire.Message{}, false, nil
 }
 
-// look reports whether a message is the answer.
+// look reports whether a message is the reply.
 func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 	if m.Sender != w.from || m.Recipient != w.c.key || m.InReplyTo != w.id || w.had[m.ID] {
 		return wire.Message{}, false, nil
@@ -266,7 +267,7 @@ func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 	return m, true, nil
 }
 
-// readProgress reads an agent's progress report; older agents write stage for state.
+// readProgress reads an agent's progress report; older agents write stage instead of state.
 func readProgress(body []byte) (p wire.Progress) {
 	tree, _ := strictjson.DecodeObject(body)
 	p.State, p.Detail = tree.Text("state"), shown(tree.Text("detail"), maxText)

@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// Upload keeps a blob at the relay. content is read twice, from its begin: for the digest, which the signature covers, and to be sent;
-// a file that changes in between is refused by the relay. It has at most wire.MaxBlob bytes. contentType may be "".
+// Upload stores a blob at the relay. It reads content twice from the start: once for the digest, which the signature covers, and once to
+// send it. If a file changes in between, the relay refuses it. The maximum is wire.MaxBlob bytes. contentType may be "".
 func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType string) (b wire.Blob, err error) {
 	ctx, cancel := context.WithTimeout(ctx, blobTime)
 	defer cancel()
@@ -52,8 +52,8 @@ func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType 
 	return b, nil
 }
 
-// Download writes a blob to w. want is its SHA-256 in lower hex, as an attachment has it; "": the digest that the relay gives. After an
-// error what was written is not the blob.
+// Download writes a blob to w. want is its SHA-256 in lowercase hex, from an attachment; "": use the digest that the relay states. After
+// an error, the bytes written are not the blob.
 func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b wire.Blob, err error) {
 	ctx, cancel := context.WithTimeout(ctx, blobTime)
 	defer cancel()
@@ -85,7 +85,7 @@ func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b 
 	return b, nil
 }
 
-// readBlob reads the headers about a blob. They lack the size if the length of the body is unknown.
+// readBlob reads the headers that describe a blob. They lack the size if the length of the body is unknown.
 func readBlob(id string, h http.Header) (wire.Blob, error) {
 	b := wire.Blob{ID: id, Hash: h.Get(wire.HeaderHash), ContentType: shown(h.Get("Content-Type"), wire.MaxContentType)}
 	if raw, err := hex.DecodeString(b.Hash); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != b.Hash {
@@ -131,7 +131,7 @@ func blobPath(id string) (string, error) {
 	return "/v1/blobs/" + url.PathEscape(id), nil
 }
 
-// Attach encrypts bytes for one recipient, keeps them at the relay, and returns the attachment of a message to that recipient.
+// Attach encrypts bytes for one recipient, stores them at the relay, and returns the attachment for a message to that recipient.
 func (c *Client) Attach(ctx context.Context, to wire.Key, plaintext []byte, filename string) (wire.Attachment, error) {
 	stored, key, err := e2e.SealBlob(plaintext)
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 
 // Errors for callers to distinguish. A refusal of a relay is a *wire.Error.
 var (
-	// ErrOptions means that a client cannot be made, or a request not be written.
+	// ErrOptions means that a client or a request cannot be made from its options.
 	ErrOptions = errors.New("this cannot be asked")
-	// ErrAnswer means that what answered does not speak the protocol.
+	// ErrAnswer means that the server does not speak the protocol.
 	ErrAnswer = errors.New("the answer is not one of the protocol")
 )
 
 // Options are an agent, its relay and the bounds of its client.
 type Options struct {
-	// Relay is the URL of the relay without /v1, such as https://relay.mrphub.io. http is for the loopback address alone.
+	// Relay is the URL of the relay without /v1, such as https://relay.mrphub.io. http is permitted only for the loopback address.
 	Relay string
 	Key   ed25519.PrivateKey
 
@@ -40,7 +40,7 @@ type Options struct {
 	// Wrap wraps the transport, for example to print exchanges; it sees signatures. May be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	Attempts int           // how often one request is sent at most; 0 is 4
+	Attempts int           // attempts for one request at most; 0 is 4
 	Backoff  time.Duration // before the second attempt, then twice as long each time, up to 8 s; 0 is 500 ms
 	MaxWait  time.Duration // sum of all waits between attempts; 0 is one minute
 	// Reconnect is the first wait before a lost connection is made again, then twice as long each time, up to 60 s. 0 is 1 s.
@@ -61,7 +61,7 @@ const (
 	blobTime     = 15 * time.Minute              // of an upload or a download
 	maxBackoff   = 8 * time.Second
 	maxReconnect = time.Minute
-	// maxOffset bounds by how much the client follows a relay's clock: signatures of other times are not given away.
+	// maxOffset bounds how far the client follows a relay's clock, so that a relay cannot obtain signatures for other times.
 	maxOffset = time.Hour
 )
 
@@ -76,11 +76,11 @@ type Client struct {
 	clock struct {
 		sync.Mutex
 		offset time.Duration // of the relay's clock from ours
-		last   time.Time     // that was signed
+		last   time.Time     // of the last signature
 	}
 }
 
-// New makes a Client; it asks nothing. The error wraps ErrOptions.
+// New makes a Client without a request. The error wraps ErrOptions.
 func New(o Options) (*Client, error) {
 	if len(o.Key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("%w: an agent has an Ed25519 key", ErrOptions)
@@ -107,10 +107,10 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Key is the agent.
+// Key returns the agent's key.
 func (c *Client) Key() wire.Key { return c.key }
 
-// Relay is the URL of the relay.
+// Relay returns the URL of the relay.
 func (c *Client) Relay() string { return c.base.String() }
 
 // Close drops idle connections.
@@ -122,7 +122,7 @@ func (c *Client) Seal(s wire.Send) (wire.Send, error) { return e2e.SealSend(c.o.
 // Open decrypts a message of type wire.TypeEncrypted. The errors are those of package e2e.
 func (c *Client) Open(m wire.Message) (wire.Message, error) { return e2e.OpenMessage(c.o.Key, m) }
 
-// next returns the time of the next signature: that of the relay as far as it is known, and later than every one before.
+// next returns the time of the next signature: the relay's time as far as it is known, and later than every earlier signature.
 func (c *Client) next() time.Time {
 	c.clock.Lock()
 	defer c.clock.Unlock()
@@ -134,7 +134,7 @@ func (c *Client) next() time.Time {
 	return at
 }
 
-// follow sets the clock by the Date header of an answer, and reports whether another signature could be in time.
+// follow sets the clock from the Date header of a response, and reports whether another signature could be accepted.
 func (c *Client) follow(date string) bool {
 	at, err := http.ParseTime(date)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Client) follow(date string) bool {
 	return true
 }
 
-// jittered is between a half and the whole of a time.
+// jittered returns a random time between half and all of a duration.
 func jittered(d time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1) //nolint:gosec // waits are no secrets
 }

@@ -14,25 +14,25 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A request is one over all its attempts.
+// A request is one request over all its attempts.
 type request struct {
 	method string
-	target string // path and query below the relay's URL
+	target string // path and query, relative to the relay's URL
 	header http.Header
 	body   []byte
-	most   int64 // bytes of the answer's body
+	most   int64 // bytes of the response body
 
-	// once: it is not repeated where it may have been done.
+	// once: it is not repeated if it may have been carried out.
 	once bool
 
-	// A body that is not held, instead of body. With streamed the answer's is not held either.
+	// A body that is not in memory, instead of body. With streamed, the response body is not in memory either.
 	content  io.ReadSeeker
 	size     int64
 	digest   wire.Digest
 	streamed bool
 }
 
-// An answer has a status of 2xx, and a body either whole or to be read and closed by the caller.
+// An answer is a 2xx response. Its body is either in memory, or the caller must read and close it.
 type answer struct {
 	status int
 	header http.Header
@@ -40,8 +40,8 @@ type answer struct {
 	stream io.ReadCloser
 }
 
-// A StatusError is an answer that is neither a success nor an error of the protocol: another server is at the URL, or in front of the
-// relay.
+// A StatusError is a response that is neither a success nor an error of the protocol: another server answers at the URL, or in front of
+// the relay.
 type StatusError struct {
 	Status     int           // of HTTP
 	RetryAfter time.Duration // 0: unknown
@@ -52,7 +52,7 @@ func (e *StatusError) Error() string { return fmt.Sprintf("%s: its status is %d"
 // Is makes it an ErrAnswer.
 func (e *StatusError) Is(err error) bool { return err == ErrAnswer }
 
-// exchange sends a request until it is answered, refused for good, or the bounds of the options are reached.
+// exchange sends a request until it is answered or permanently refused, or the bounds of the options are reached.
 func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	attempts := attempts{c: c, backoff: c.o.Backoff}
 	for {
@@ -82,7 +82,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// attempts are those of one request.
+// attempts is the state of one request's attempts.
 type attempts struct {
 	c        *Client
 	made     int
@@ -91,7 +91,8 @@ type attempts struct {
 	resigned bool
 }
 
-// after reports whether another attempt follows a failed one, and after which wait. date is the header of the answer, if there was one.
+// after reports whether another attempt follows a failed one, and after what wait. date is the Date header of the response, if there was
+// one.
 func (a *attempts) after(r request, err error, date string) (wait time.Duration, again bool) {
 	status, sent := 0, time.Duration(0)
 	refused, isRefused := errors.AsType[*wire.Error](err)
@@ -127,7 +128,7 @@ func (a *attempts) after(r request, err error, date string) (wait time.Duration,
 	return a.pause(sent)
 }
 
-// pause is the wait that was asked for, or a growing one.
+// pause returns the requested wait, or a growing one.
 func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	if a.made++; a.made >= a.c.o.Attempts {
 		return 0, false
@@ -171,7 +172,7 @@ func (c *Client) send(ctx context.Context, r request) (a answer, date string, er
 	return answer{}, date, readError(a)
 }
 
-// stream sends what is not held. A body that is an error is read nevertheless.
+// stream sends a body that is not in memory. It reads the response body if that is an error.
 func (c *Client) stream(ctx context.Context, r request, out fetch.Request) (answer, error) {
 	var content io.Reader
 	if r.content != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// ErrKeyFile means that a file holds no key, that others can read it, or that it cannot be written.
+// ErrKeyFile means that a file does not hold a key, that others can read it, or that it cannot be written.
 var ErrKeyFile = errors.New("the key file cannot be used")
 
-// NewKey makes an agent.
+// NewKey makes a key for an agent.
 func NewKey() ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // never fails
@@ -32,8 +32,8 @@ func SaveKey(path string, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// LoadKey reads a file of SaveKey, or one that an SDK of the protocol has made. The error wraps ErrKeyFile, and os.ErrNotExist if
-// there is no such file; it never quotes the file.
+// LoadKey reads a file written by SaveKey or by an SDK of the protocol. The error wraps ErrKeyFile, and os.ErrNotExist if the file does
+// not exist; it never quotes the file.
 func LoadKey(path string) (ed25519.PrivateKey, error) {
 	seed, err := privatefile.Read(path, ed25519.SeedSize)
 	switch {

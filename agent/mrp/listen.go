@@ -15,38 +15,39 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ListenOptions is how messages are listened for. Its functions are called from several goroutines.
+// ListenOptions configures Listen. Its functions are called from several goroutines.
 type ListenOptions struct {
-	Seen     Seen // what is done with; nil: Remember()
-	Parallel int  // how many messages are in work at once; 0: 1
-	// PollOnly never makes a WebSocket. A relay may permit an agent only two.
+	Seen     Seen // records processed messages; nil: Remember()
+	Parallel int  // messages handled concurrently; 0: 1
+	// PollOnly never opens a WebSocket. A relay may permit an agent only two.
 	PollOnly bool
-	// Again has what was delivered before and is not in Seen come once more at the start: what a process that has ended had not done.
+	// Again requests at the start all messages that were delivered before and are not in Seen: those that an earlier process did not
+	// finish.
 	Again bool
-	// Failed is called for a message whose handler has failed three times. Over a WebSocket the message comes again with the next
-	// connection, unless the relay has counted it as delivered. May be nil.
+	// Failed is called for a message whose handler has failed three times. Over a WebSocket the message arrives again with the next
+	// connection, unless the relay counts it as delivered. May be nil.
 	Failed func(m wire.Message, err error)
-	// Done is called for a processed message, after the relay was notified. May be nil.
+	// Done is called for a processed message after the relay was notified. May be nil.
 	Done func(m wire.Message)
-	// State is called with nil when messages come, and with the error that keeps them from coming. May be nil.
+	// State is called with nil when messages arrive, and with the error that prevents them from arriving. May be nil.
 	State func(err error)
 }
 
 const (
-	tries     = 3        // of a handler, before Failed
+	tries     = 3        // calls of a handler before Failed
 	maxQueued = 16 << 20 // bytes of messages that wait for a handler
-	queued    = 128      // messages that do
+	queued    = 128      // messages that wait for a handler
 	pollWait  = 25 * time.Second
-	idle      = 15 * time.Second // between polls of a relay that does not wait
-	pollFor   = 10 * time.Minute // before a relay without a WebSocket is tried for one again
+	idle      = 15 * time.Second // between polls of a relay that does not hold requests
+	pollFor   = 10 * time.Minute // before the next attempt to open a WebSocket where the relay had none
 )
 
-// Listen passes the messages to this agent to a handler until ctx ends, and then returns nil. They come over a WebSocket, which is made
-// again whenever it is lost; a relay without one is polled. A message that comes twice is handled once. Every other error is a
+// Listen passes the messages to this agent to a handler until ctx ends, and then returns nil. They arrive over a WebSocket, which Listen
+// reopens whenever it is lost; it polls a relay without one. A message that arrives twice is handled once. Every other error is a
 // *wire.Error: the relay refuses the agent permanently.
 //
-// The relay counts a message as delivered when the handler has processed it, but half a minute after it was written at the latest, and as
-// soon as it is polled.
+// The relay counts a message as delivered when the handler has processed it, but at the latest half a minute after the relay wrote it,
+// and as soon as it is polled.
 func (c *Client) Listen(ctx context.Context, o ListenOptions, handle Handler) error {
 	if o.Seen == nil {
 		o.Seen = Remember()
@@ -74,7 +75,7 @@ func (c *Client) Listen(ctx context.Context, o ListenOptions, handle Handler) er
 	return nil
 }
 
-// final reports whether a relay will not take this agent, however often it asks.
+// final reports whether a relay refuses this agent permanently.
 func final(err error) bool {
 	refused, ok := errors.AsType[*wire.Error](err)
 	if !ok {
@@ -95,10 +96,10 @@ type listener struct {
 	busy   *busy
 	room   *semaphore.Weighted // bytes
 	queue  chan wire.Message
-	socket atomic.Pointer[socket] // for acks; nil: there is none
+	socket atomic.Pointer[socket] // for acks; nil: there is no WebSocket
 }
 
-// run brings messages until ctx ends or an error is final, and returns either.
+// run receives messages until ctx ends or an error is final, and returns nil or that error.
 func (l *listener) run(ctx context.Context) error {
 	if l.o.Again {
 		if err := l.again(ctx); final(err) {
@@ -126,7 +127,7 @@ func (l *listener) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// bring brings messages by a WebSocket, or by polling where there is none. good: some came, or it went well for a while.
+// bring receives messages over a WebSocket, or by polling where there is none. good: some arrived, or it worked for a while.
 func (l *listener) bring(ctx context.Context) (good bool, err error) {
 	if l.o.PollOnly {
 		return l.poll(ctx, 0)
@@ -177,7 +178,7 @@ func (l *listener) listen(ctx context.Context) (good bool, err error) {
 	}
 }
 
-// poll asks for messages, for so long; 0: until it fails or ctx ends.
+// poll polls for messages for the given time; 0: until it fails or ctx ends.
 func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err error) {
 	from, pause := l.c.o.Now(), l.c.o.Reconnect
 	l.o.State(nil)
@@ -197,7 +198,7 @@ func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err
 		if f.Cursor = page.Next; f.Cursor != "" || len(page.Messages) > 0 {
 			continue
 		}
-		if l.c.o.Now().Sub(sent) < time.Second { // it does not wait
+		if l.c.o.Now().Sub(sent) < time.Second { // the relay did not hold the request
 			if sleep(ctx, jittered(pause)) != nil {
 				break
 			}
@@ -207,7 +208,7 @@ func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err
 	return good, ctx.Err()
 }
 
-// again brings what was delivered and is not seen.
+// again requests delivered messages that are not in Seen.
 func (l *listener) again(ctx context.Context) error {
 	f := Filter{Status: wire.Delivered}
 	for range maxPages {
@@ -227,7 +228,7 @@ func (l *listener) again(ctx context.Context) error {
 	return nil
 }
 
-// accept gives a message to who waits for it, or queues it for the handler, unless it is done with or in work.
+// accept passes a message to its waiting caller, or queues it for the handler unless it was processed or is in progress.
 func (l *listener) accept(ctx context.Context, m wire.Message) {
 	size := min(int64(cmp.Or(len(m.Body), 1)+len(m.Metadata)), maxQueued)
 	switch {

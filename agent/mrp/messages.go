@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Send sends a message. Without an idempotency_key it gets one.
+// Send sends a message. It adds an idempotency_key if there is none.
 func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err error) {
 	s.IdempotencyKey = cmp.Or(s.IdempotencyKey, uuid.NewString())
 	body, err := appendSend(s)
@@ -37,7 +37,7 @@ func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err err
 	return r, nil
 }
 
-// appendSend writes a message that a relay would take.
+// appendSend encodes a message that a relay accepts.
 func appendSend(s wire.Send) ([]byte, error) {
 	if len(s.Body) > wire.MaxBody {
 		return nil, fmt.Errorf("%w: a body has at most %d bytes: attach a blob", ErrOptions, wire.MaxBody)
@@ -55,13 +55,13 @@ func appendSend(s wire.Send) ([]byte, error) {
 	return body, nil
 }
 
-// A Filter is which messages Poll returns.
+// A Filter selects the messages that Poll returns.
 type Filter struct {
-	Status    wire.MessageStatus // "": sent, those that no one has read yet
+	Status    wire.MessageStatus // "": sent, those that were not yet read
 	Sender    *wire.Key
 	InReplyTo string
 	ThreadID  string
-	Limit     int           // of one page, 1 to 100; 0: 8. All are held in memory, of up to 2 MiB each
+	Limit     int           // messages of one page, 1 to 100; 0: 8. All are held in memory, each up to 2 MiB
 	Cursor    string        // of the page before
 	Wait      time.Duration // for a first message, up to 30 s; an extension, which other relays ignore
 }
@@ -93,21 +93,21 @@ func (f Filter) query() string {
 	return withQuery("/v1/messages", q)
 }
 
-// A Page is some messages.
+// A Page is one page of messages.
 type Page struct {
 	Messages []wire.Message
-	Next     string // cursor of the next page; "": there is none
-	Dropped  int    // how many entries were not messages of the protocol for this agent
+	Next     string // cursor of the next page; "": this is the last
+	Dropped  int    // number of entries that were not messages of the protocol for this agent
 }
 
-// Poll returns messages to this agent, the oldest first. The relay takes those that were sent for delivered once it has written the
-// answer: who loses it asks for delivered ones.
+// Poll returns messages to this agent, the oldest first. The relay counts messages in state sent as delivered once it has written the
+// response: a client that loses the response polls for delivered messages.
 func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
 	return c.page(ctx, f.query(), f.limit())
 }
 
-// Thread returns the messages of a thread that this agent has sent or received, the oldest first. Limit and Cursor of the filter are
-// heeded.
+// Thread returns the messages of a thread that this agent has sent or received, the oldest first. It uses only Limit and Cursor of the
+// filter.
 func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
 	if !isID(id) {
 		return Page{}, fmt.Errorf("%w: this is not an id of a thread", ErrOptions)
@@ -125,7 +125,7 @@ func (c *Client) page(ctx context.Context, target string, limit int) (Page, erro
 		HasMore    bool              `json:"has_more"`
 		NextCursor *string           `json:"next_cursor"`
 	}
-	// What is asked for fits: a page that is given up half read counts as delivered.
+	// The page must fit: one that is abandoned half read counts as delivered.
 	if err := c.ask(ctx, http.MethodGet, target, int64(limit)*maxMessage+maxAnswer, &got); err != nil {
 		return Page{}, err
 	}
@@ -157,7 +157,7 @@ func (c *Client) Message(ctx context.Context, id string) (wire.Message, error) {
 	return m, nil
 }
 
-// Status returns how far a message is that this agent has sent or received.
+// Status returns the delivery status of a message that this agent has sent or received.
 func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err error) {
 	target, err := messagePath(id)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Seen records processed messages: relays deliver at least once. It is safe for concurrent use.
+// Seen records processed messages, because relays deliver at least once. It is safe for concurrent use.
 type Seen interface {
 	// Seen reports whether Record was called for a message that has not expired.
 	Seen(id string) bool
-	// Record is called once a handler is done with a message. After an error the message may come again.
+	// Record is called once a handler has processed a message. After an error the message may arrive again.
 	Record(id string, until time.Time) error
 }
 
@@ -45,7 +45,7 @@ func (m *memory) Record(id string, _ time.Time) error {
 	return nil
 }
 
-// busy has the messages that are in work.
+// busy holds the messages in progress.
 type busy struct {
 	sync.Mutex
 	ids map[string]bool
@@ -53,7 +53,7 @@ type busy struct {
 
 func newBusy() *busy { return &busy{ids: map[string]bool{}} }
 
-// begin reports whether no other goroutine has begun.
+// begin reports whether no other goroutine is handling the message, and claims it.
 func (b *busy) begin(id string) bool {
 	b.Lock()
 	defer b.Unlock()

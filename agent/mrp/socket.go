@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// errNoSocket means that a relay has no WebSocket, or something before it lets none through.
+// errNoSocket means that a relay has no WebSocket, or a proxy in front of it blocks WebSockets.
 var errNoSocket = errors.New("the relay takes no WebSocket")
 
 const (
@@ -24,10 +24,10 @@ const (
 	writeTime  = 10 * time.Second
 )
 
-// A socket is a WebSocket on which the agent is known.
+// A socket is an authenticated WebSocket.
 type socket struct{ conn *websocket.Conn }
 
-// A frame is one that a relay sends.
+// A frame is a frame that a relay sends.
 type frame struct {
 	Type      string          `json:"type"`
 	Status    string          `json:"status"`
@@ -45,7 +45,7 @@ func (f frame) refusal() error {
 	return &wire.Error{Code: wire.Code(tree.Text("code")), Message: shown(tree.Text("message"), maxText), Details: tree.Object("details")}
 }
 
-// dial makes a WebSocket. The error is errNoSocket, a *wire.Error, a *StatusError, or one of the connection.
+// dial opens a WebSocket. The error is errNoSocket, a *wire.Error, a *StatusError, or one of the connection.
 func (c *Client) dial(ctx context.Context) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*wire.AuthWithin)
 	defer cancel()
@@ -85,12 +85,12 @@ func (c *Client) authenticate(ctx context.Context, s *socket) (frame, error) {
 	return s.read(ctx)
 }
 
-// notDialled returns the reason why there is no WebSocket. The library's text may quote the relay.
+// notDialled returns the reason why no WebSocket was opened. The library's text may quote the relay.
 func (c *Client) notDialled(response *http.Response, err error) error {
 	if response == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return &fetch.Error{Origin: fetch.Origin(c.base), Err: err}
 	}
-	_ = response.Body.Close() // the library has read what there is
+	_ = response.Body.Close() // the library has read the available bytes
 	switch response.StatusCode {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented, http.StatusUpgradeRequired, http.StatusOK:
 		return errNoSocket
@@ -123,7 +123,7 @@ func (s *socket) write(ctx context.Context, f any) error {
 	return s.conn.Write(ctx, websocket.MessageText, document)
 }
 
-// ack notifies the relay that a message was processed. It may be lost: the message then comes again, and is recognised.
+// ack notifies the relay that a message was processed. It may be lost: the message then arrives again and is recognized.
 func (s *socket) ack(ctx context.Context, id string) {
 	_ = s.write(ctx, struct {
 		Type      string `json:"type"`
@@ -131,7 +131,7 @@ func (s *socket) ack(ctx context.Context, id string) {
 	}{wire.FrameAck, id})
 }
 
-// keep pings until ctx ends or the relay does not answer; then it cuts the connection.
+// keep sends pings until ctx ends or the relay does not answer; then it closes the connection.
 func (s *socket) keep(ctx context.Context) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()

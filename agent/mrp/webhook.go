@@ -12,7 +12,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// SetWebhook has the relay post the messages of this agent to a URL, each signed with the secret. It replaces what was set before, and
+// SetWebhook makes the relay post the messages of this agent to a URL, each signed with the secret. It replaces an earlier webhook and
 // enables it again.
 func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Secret) (w wire.Webhook, err error) {
 	err = c.askWith(ctx, http.MethodPut, agentPath(c.key)+"/webhook", map[string]string{
@@ -21,7 +21,7 @@ func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Sec
 	return w, err
 }
 
-// Webhook returns what is set. The error is of code not_found where nothing is.
+// Webhook returns the webhook. The error has the code not_found if none is set.
 func (c *Client) Webhook(ctx context.Context) (w wire.Webhook, err error) {
 	if err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/webhook", maxAnswer, &w); err == nil && !wire.Shown(w.URL) {
 		return wire.Webhook{}, fmt.Errorf("%w: it is not a webhook", ErrAnswer)
@@ -29,17 +29,18 @@ func (c *Client) Webhook(ctx context.Context) (w wire.Webhook, err error) {
 	return w, err
 }
 
-// DeleteWebhook ends the posting.
+// DeleteWebhook removes the webhook.
 func (c *Client) DeleteWebhook(ctx context.Context) error {
 	return c.ask(ctx, http.MethodDelete, agentPath(c.key)+"/webhook", maxAnswer, nil)
 }
 
-// A Handler is given each message. Once it returns nil the message is done with; after an error it comes again. The context ends with
-// what brought the message.
+// A Handler processes a message. After nil the message is done; after an error it arrives again. The context ends with the connection or
+// request that delivered the message.
 type Handler func(ctx context.Context, m wire.Message) error
 
-// Receive serves the URL of SetWebhook: it hands on what the secret signs, and answers 200 once the handler is done with it, which
-// should be within ten seconds. The signature covers no time: what came already is known by seen, which is asked about each message.
+// Receive serves the URL of SetWebhook. It passes on messages that are signed with the secret, and responds with 200 once the handler has
+// processed them, which should take less than ten seconds. The signature does not cover the time, so Receive checks each message against
+// seen.
 func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Handler {
 	busy := newBusy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +78,7 @@ func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Han
 		case !c.o.Now().Before(m.ExpiresAt) || seen.Seen(m.ID):
 			answerStatus(w, http.StatusOK)
 		case !busy.begin(m.ID):
-			answerStatus(w, http.StatusServiceUnavailable) // it comes again, and is done with by then
+			answerStatus(w, http.StatusServiceUnavailable) // it arrives again, when it has been processed
 		default:
 			defer busy.end(m.ID)
 			if handle(ctx, m) != nil || seen.Record(m.ID, m.ExpiresAt) != nil {

@@ -29,7 +29,7 @@ func (v *verification) agentsFound(context.Context) finding {
 	return holds("%s", v.agentsFile.url)
 }
 
-// agentsDirect holds if no redirect on the way led to another site.
+// agentsDirect passes if no redirect led to another site.
 func (v *verification) agentsDirect(context.Context) finding {
 	for _, e := range v.exchanges {
 		to, err := e.url.Parse(e.header.Get("Location"))
@@ -37,7 +37,7 @@ func (v *verification) agentsDirect(context.Context) finding {
 			continue
 		}
 		elsewhere := !v.sameSite(e.url.Hostname(), to.Hostname())
-		if fetch.LoopbackHost(to.Hostname()) { // on loopback each port is a site of its own
+		if fetch.LoopbackHost(to.Hostname()) { // on loopback each port is a separate site
 			elsewhere = fetch.Origin(e.url) != fetch.Origin(to)
 		}
 		if elsewhere {
@@ -51,7 +51,7 @@ func (v *verification) agentsType(context.Context) finding {
 	return jsonType(v.agentsFile.header)
 }
 
-// jsonType checks that a Content-Type is JSON's.
+// jsonType checks that a Content-Type is that of JSON.
 func jsonType(h http.Header) finding {
 	text := h.Get("Content-Type")
 	if text == "" {

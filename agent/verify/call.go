@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/schema"
 )
 
-// A call is an intent with parameters that its description gives.
+// A call is an intent with parameters taken from its description.
 type call struct {
 	in         *intents.Intent // nil: the intent does not exist
 	uid        string
@@ -86,5 +86,5 @@ func excludedValues(p *intents.Parameter) []any {
 	return append(out, "", "uimgate-verify no such value ~!")
 }
 
-// maxText bounds the length of a text that is made to be too long.
+// maxText bounds the length of a text that is meant to be too long.
 const maxText = 10_000

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/doors"
 )
 
-// A check is one point of the list. After names the check it depends on: where that does not hold, this one is skipped.
+// A check is one point of the list. After names the check that it depends on: if that does not pass, this one is skipped.
 type check struct {
 	id      string
 	section string
@@ -17,10 +17,10 @@ type check struct {
 	run     func(*verification, context.Context) finding
 }
 
-// checks lists everything that is verified, in the order of the report.
+// checks lists all checks, in the order of the report.
 var checks = slices.Concat(beforeDoors, doorChecks(doors.Checks), renewals, doorChecks(doors.Revoked), atLast)
 
-// beforeDoors goes up to what can be done with a PAT.
+// beforeDoors are the checks that can be made with a PAT before the doors are checked.
 var beforeDoors = []check{
 	{"dns-agents-file", "UIM core 5.1", Should, "DNS has the address of agents.json", "", (*verification).dnsAgentsFile},
 	{"dns-policy-file", "UIM core 5.1", Should, "DNS has the address of the policy", "dns-agents-file", (*verification).dnsPolicyFile},
@@ -209,7 +209,7 @@ var beforeDoors = []check{
 	},
 }
 
-// renewals end with the end of the PAT.
+// renewals end when the PAT expires.
 var renewals = []check{
 	{"renew", "UIM core 4.4", Should, "a PAT is renewed, under another jti", "pat-claims", (*verification).renew},
 	{"renewed-taken", "UIM core 4.4", Must, "the renewed PAT is taken", "renew", (*verification).renewedTaken},

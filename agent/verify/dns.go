@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// domainOf returns the domain of a target that is nothing but a domain; empty for any other target.
+// domainOf returns the domain of a target that is only a domain; empty for any other target.
 func domainOf(target string) string {
 	s := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(target), "."))
 	if s == "" || strings.ContainsAny(s, "/:?#@[] ") || net.ParseIP(s) != nil || fetch.LoopbackHost(s) {
@@ -25,7 +25,7 @@ func (v *verification) lookup(ctx context.Context) {
 	}
 }
 
-// locate is the agent.Options.Locate of the run: it returns what Lookup found.
+// locate is the agent.Options.Locate of the run: it returns the result of Lookup.
 func (v *verification) locate(context.Context, string) ([]string, error) {
 	if v.dnsErr != nil || v.records.AgentsFile == "" {
 		return nil, v.dnsErr

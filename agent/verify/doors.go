@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// doorChecks are checks of package doors, as those of this one.
+// doorChecks converts the checks of package doors into those of this package.
 func doorChecks(list []doors.Check) []check {
 	out := make([]check, 0, len(list))
 	for _, c := range list {
@@ -21,7 +21,7 @@ func doorChecks(list []doors.Check) []check {
 	return out
 }
 
-// known is the part of the service that the checks of doors use.
+// known is the state of the service for the checks of doors.
 func (v *verification) known() doors.Service {
 	s := doors.Service{
 		Agents: v.agentsURL(), Named: v.tree, Catalog: v.catalog, Keys: v.keys, Token: v.token.text,
@@ -36,7 +36,7 @@ func (v *verification) known() doors.Service {
 	return s
 }
 
-// doorCall is a call that was made, for a door to make again; the zero Call where it was not.
+// doorCall is a call that was made, which a door can repeat; the zero Call if none was made.
 func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call {
 	body, err := v.body(c.uid, c.parameters)
 	if c.in == nil || a.Status == 0 || err != nil {
@@ -45,8 +45,8 @@ func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call
 	return doors.Call{Intent: c.in, Parameters: c.parameters, Body: []byte(body), Answer: a, At: at}
 }
 
-// A doorClient makes the exchanges of package doors. Their errors are of other protocols, so that they are not held against the
-// form of UIM's.
+// A doorClient makes the exchanges of package doors. Their errors belong to other protocols, so they do not count against the form of
+// UIM's.
 type doorClient struct {
 	*verification
 	fetch *fetch.Client
@@ -77,5 +77,5 @@ func (c doorClient) Secure(address string) bool {
 	return ok
 }
 
-// Now is the time.
+// Now returns the time.
 func (c doorClient) Now() time.Time { return c.options.Client.Now() }

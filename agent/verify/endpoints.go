@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// firstReachable returns the first of several addresses where something answers a POST of the body, with that answer.
-// The finding holds, or gives the reason why there is none.
+// firstReachable returns the first of several addresses that responds to a POST of the body, with that response. The finding passes, or
+// gives the reason why there is none.
 func (v *verification) firstReachable(ctx context.Context, addresses []string, body string) (string, fetch.Answer, finding) {
 	if v.service == nil {
 		return "", fetch.Answer{}, skipped("no agent reads this agents.json: %v", v.findErr)
@@ -34,7 +34,7 @@ func (v *verification) firstReachable(ctx context.Context, addresses []string, b
 	return "", fetch.Answer{}, last
 }
 
-// findExecute returns the address where intents are executed.
+// findExecute returns the execute address.
 func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	if v.executeURL != "" {
 		return v.executeURL, pass
@@ -52,8 +52,7 @@ func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	return address, f
 }
 
-// findIssue returns the address where agreements are sent. It is found by sending a body that is not JSON, so that no
-// agreement is made.
+// findIssue returns the address for agreements. It finds it by sending a body that is not JSON, so that no agreement is made.
 func (v *verification) findIssue(ctx context.Context) (string, finding) {
 	if v.issueURL != "" {
 		return v.issueURL, pass
@@ -73,8 +72,8 @@ func (v *verification) address(s string) (*url.URL, bool) {
 	return u, err == nil && v.secure(u)
 }
 
-// sameSite reports whether two hosts belong together: one name, or one registrable domain. Loopback
-// addresses and, where closed networks are allowed, all others vouch for each other.
+// sameSite reports whether two hosts belong together: one name, or one registrable domain. Loopback addresses vouch for each other; where
+// closed networks are allowed, so do all others.
 func (v *verification) sameSite(a, b string) bool {
 	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
 	if a == b || v.options.Client.AllowInsecure || fetch.LoopbackHost(a) && fetch.LoopbackHost(b) {
@@ -88,8 +87,7 @@ func (v *verification) sameSite(a, b string) bool {
 	return errOne == nil && errOther == nil && one == other
 }
 
-// secure reports whether a URL is one that agents use: https, or http to the loopback address or where
-// that is allowed.
+// secure reports whether agents would use a URL: https, or http to the loopback address or where that is allowed.
 func (v *verification) secure(u *url.URL) bool {
 	return u.Hostname() != "" && u.User == nil &&
 		(u.Scheme == "https" || u.Scheme == "http" && (v.options.Client.AllowInsecure || fetch.LoopbackHost(u.Hostname())))

@@ -64,8 +64,8 @@ func (v *verification) errorEnvelope(context.Context) finding {
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// statuses are the HTTP statuses that go with the codes of the protocol, for any service: 422 beside 400 because web
-// frameworks answer it for invalid parameters. UIM core 3.3.
+// statuses are the HTTP statuses that correspond to the codes of the protocol, for any service. 422 is permitted as well as 400, because
+// web frameworks return it for invalid parameters. UIM core 3.3.
 var statuses = map[reason.Code][]int{
 	reason.CodeInvalidParameter:     {http.StatusBadRequest, http.StatusUnprocessableEntity},
 	reason.CodeUnauthorized:         {http.StatusUnauthorized},
@@ -102,8 +102,7 @@ func (v *verification) errorCodes(context.Context) finding {
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// errorFailures looks for 5xx. A gateway that answers 502 to 504 because the service behind it failed has not failed
-// itself.
+// errorFailures looks for 5xx responses. A gateway that returns 502 to 504 because the service behind it failed has not failed itself.
 func (v *verification) errorFailures(context.Context) finding {
 	var bad []string
 	for _, e := range v.recorder.failures() {
@@ -135,7 +134,7 @@ var internals = []struct {
 
 func (v *verification) errorInternals(context.Context) finding {
 	var bad []string
-	found := map[string][]string{} // by body: many errors are alike
+	found := map[string][]string{} // by body: many errors are equal
 	for _, e := range v.recorder.failures() {
 		body := string(e.body())
 		whats, done := found[body]

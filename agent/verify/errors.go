@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// requestIDSent is the request id that error-404 sends and request-id expects back.
+// requestIDSent is the request id that error-404 sends; request-id expects it in the response.
 const requestIDSent = "uimgate-verify-1"
 
 func (v *verification) error404(ctx context.Context) finding {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// body writes a call in the form of the service's dialect. UIM core 3.2.
+// body encodes a call in the service's dialect. UIM core 3.2.
 func (v *verification) body(uid string, parameters map[string]any) (string, error) {
 	var tree any = map[string]any{"intent_uid": uid, "parameters": parameters}
 	if v.catalog.Dialect == intents.Draft {
@@ -45,7 +45,7 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
 	}
-	v.sampled, v.sampleCall = false, call{} // chosen again: now the scope of the PAT counts too
+	v.sampled, v.sampleCall = false, call{} // chosen again, now within the scope of the PAT
 	c, ok := v.findSample()
 	if !ok {
 		return skipped("no intent is marked safe, free of charge, permitted, and has a default, an example or an enum for what it requires")
@@ -124,7 +124,7 @@ func (v *verification) executeMissing(ctx context.Context) finding {
 	if c, ok := v.sampleCall.without(); ok {
 		return v.refusedCall(ctx, c)
 	}
-	for _, in := range v.safeIntents() { // which parameters are given does not matter, only that one is missing
+	for _, in := range v.safeIntents() { // it does not matter which parameters are given, only that one is missing
 		c := call{in, in.UID.String(), map[string]any{}}
 		if _, violations := in.Validate(nil); len(violations) > 0 {
 			return v.refusedCall(ctx, c)

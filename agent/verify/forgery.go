@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// refusedToken executes with a PAT that must be rejected. Where the service looks up the intent first, and offers none
-// that could safely be named, the check is skipped.
+// refusedToken executes with a PAT that must be rejected. If the service looks up the intent first, and offers none that is safe to name,
+// the check is skipped.
 func (v *verification) refusedToken(ctx context.Context, token string) finding {
 	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
@@ -77,7 +77,7 @@ func (v *verification) patTampered(ctx context.Context) finding {
 	return v.refusedToken(ctx, parts[0]+"."+parts[1]+"."+string(first)+parts[2][1:])
 }
 
-// patAltered makes the PAT expire later, under the signature it has.
+// patAltered makes the PAT expire later and keeps its signature.
 func (v *verification) patAltered(ctx context.Context) finding {
 	exp := v.options.Client.Now().Add(time.Hour)
 	if was, ok := v.token.numericDate("exp"); ok {
@@ -98,7 +98,7 @@ func (v *verification) patUnsigned(ctx context.Context) finding {
 	return v.refusedToken(ctx, signed+".")
 }
 
-// patHMAC signs with the forms of the public key that a library may use as a secret.
+// patHMAC signs with the encodings of the public key that a library may mistake for a secret.
 func (v *verification) patHMAC(ctx context.Context) finding {
 	if len(v.keys) == 0 {
 		return skipped("the service publishes no key")

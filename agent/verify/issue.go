@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// patIssue agrees through package agent, which signs only what was read and sends it only where it may go.
+// patIssue agrees through package agent, which signs only a policy that was read, and sends it only to permitted addresses.
 func (v *verification) patIssue(ctx context.Context) finding {
 	if !v.options.Agree {
 		return skipped("nothing is signed without leave (--allow-agree)")
@@ -41,13 +41,12 @@ func (v *verification) patIssue(ctx context.Context) finding {
 	return holds("signed as %s", agreement.Form)
 }
 
-// notAdmitted reports whether a refusal is about this agent and not about the agreement.
+// notAdmitted reports whether a refusal concerns this agent and not the agreement.
 func notAdmitted(e *agent.Error) bool {
 	return e.Is(agent.ErrAgentBlocked) || e.Is(agent.ErrKeyTaken) || e.Is(agent.ErrAgentIDTaken) || e.Is(agent.ErrTooManyRequests)
 }
 
-// agree gets a PAT and keeps it. It repeats the agreement a few times while the service answers 429 with a short
-// Retry-After.
+// agree gets a PAT and keeps it. It repeats the agreement a few times while the service returns 429 with a short Retry-After.
 func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	const most = 3
 	for n := 0; ; n++ {
@@ -68,7 +67,7 @@ func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	}
 }
 
-// takePAT keeps the PAT that one of these exchanges returned, if it was an exchange with one of these addresses.
+// takePAT keeps the PAT in one of these exchanges, if it was an exchange with one of these addresses.
 func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 	for _, e := range slices.Backward(kept) {
 		if e.status/100 != 2 || e.method != http.MethodPost || !slices.Contains(addresses, e.url.String()) {

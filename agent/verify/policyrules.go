@@ -85,7 +85,7 @@ func (v *verification) policyTargets(context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// permissionsFor returns the permissions whose targets include an intent.
+// permissionsFor returns the permissions that target an intent.
 func (v *verification) permissionsFor(in *intents.Intent) []map[string]any {
 	var out []map[string]any
 	for _, item := range v.rules("permission") {

@@ -14,7 +14,7 @@ const (
 	maxErrorKept = 64 << 10
 )
 
-// An exchange is one request and its answer, as they were sent.
+// An exchange is one request and its response as sent.
 type exchange struct {
 	method string
 	url    *url.URL
@@ -30,9 +30,8 @@ func (e exchange) body() []byte { return e.answer.data }
 // name returns method and path, without the query.
 func (e exchange) name() string { return e.method + " " + printable(e.url.Path) }
 
-// A recorder wraps the transport of all clients, so that the answers to package agent can be checked, and all errors in
-// the end. It keeps the bodies of errors, and other bodies only between start and stop: a PAT is not kept longer than it
-// is needed.
+// A recorder wraps the transport of all clients, so that later checks can examine the responses to package agent and all errors. It keeps
+// the bodies of errors, and other bodies only between start and stop, so that a PAT is kept no longer than needed.
 type recorder struct {
 	wrapped func(http.RoundTripper) http.RoundTripper
 
@@ -69,8 +68,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// open reads a request's body, if bodies are kept, and returns a request that still has it. The bodies are those of our
-// own clients, which are short.
+// open reads a request's body, if bodies are kept, and returns a request that still has it. The bodies are short: our own clients send
+// them.
 func (r *recorder) open(request *http.Request) (*http.Request, []byte, error) {
 	r.mu.Lock()
 	keeping := r.limit > 0

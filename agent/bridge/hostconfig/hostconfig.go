@@ -18,9 +18,9 @@ type Server struct {
 // A Host is a program that starts MCP servers.
 type Host struct {
 	Title string
-	File  string // where people put the settings
+	File  string // where users keep the settings
 	key   string // member of the settings that holds servers
-	typed bool   // the server's kind is stated
+	typed bool   // the settings state the server's kind
 }
 
 var hosts = map[string]Host{

@@ -1,10 +1,10 @@
-// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant has its outcome: in a file that
-// all bridges of one directory share, and that a crash leaves consistent. The next call of the same tool with the same arguments finds a
-// call that was sent and not answered. It is then sent under the same key and so not made twice.
+// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant has its outcome. The calls are in
+// a file that all bridges of one directory share and that stays consistent after a crash. The next call of the same tool with the same
+// arguments finds a call that was sent without a known outcome; it is then sent under the same key, and so not made twice.
 //
 //	call, ok, err := box.Find(ctx, service, digest) // an earlier one, of unknown outcome
 //	err = box.Put(ctx, call)                        // before it is sent
-//	err = box.Leave(ctx, call.ID)                   // its outcome is unknown: the next one asks
+//	err = box.Leave(ctx, call.ID)                   // its outcome is unknown: the next caller requests it
 //	receipt, err := box.End(ctx, call.ID, false)    // its outcome is known, and was delivered
 package outbox
 
@@ -24,27 +24,27 @@ import (
 )
 
 const (
-	// MaxAge is how long a call is kept: services know a key for 24 hours.
+	// MaxAge is how long a call is kept: services store a key for 24 hours.
 	MaxAge = 23 * time.Hour
-	// Bounds of the calls that are kept; beyond them nothing is sent.
+	// Bounds of the stored calls; beyond them no call is sent.
 	maxOfService = 200
 	maxCalls     = 2000
-	// lockWait bounds the wait for another process, which holds the lock for the time of one write.
+	// lockWait bounds the wait for another process, which holds the lock during one write.
 	lockWait = 10 * time.Second
 )
 
-// ErrFull means that the outcome of too many calls is not known.
+// ErrFull means that too many calls have an unknown outcome.
 var ErrFull = errors.New("the outcome of too many calls is not known")
 
-// A Call is a call that was sent, or is about to be.
+// A Call is a call that was sent, or is about to be sent.
 type Call struct {
 	ID       string          `json:"id"`              // of this file
-	Key      string          `json:"key,omitempty"`   // idempotency key; empty: it was sent without one, and cannot be asked for
+	Key      string          `json:"key,omitempty"`   // idempotency key; empty: the call was sent without one
 	Service  string          `json:"service"`         // and the agent there
 	Digest   string          `json:"digest"`          // of intent and arguments
 	Intent   string          `json:"intent"`          // UID, for the owner
-	Since    time.Time       `json:"since"`           // when it was sent first
-	Owner    string          `json:"owner,omitempty"` // the box of the bridge that makes it; empty: its outcome is for everyone to ask
+	Since    time.Time       `json:"since"`           // when it was first sent
+	Owner    string          `json:"owner,omitempty"` // the box of the bridge that makes it; empty: any bridge may request its outcome
 	Reserved *budget.Receipt `json:"reserved,omitempty"`
 }
 
@@ -55,15 +55,16 @@ type Box struct {
 	now  func() time.Time
 
 	mu     sync.Mutex
-	unlock func() // of the file that shows that this bridge lives; nil: not locked yet
+	unlock func() // shows that this bridge is running; nil: not locked yet
 }
 
-// Open returns the box in a file, which the first Put makes. Beside the file are its lock and one for each bridge that makes calls.
+// Open returns the box in a file, which the first Put creates. Its lock file is beside it, with one file for each bridge that makes
+// calls.
 func Open(path string, now func() time.Time) *Box {
 	return &Box{path: path, id: rand.Text(), now: now}
 }
 
-// Close leaves the calls of this box to others.
+// Close leaves the calls of this box to other bridges.
 func (b *Box) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +75,7 @@ func (b *Box) Close() {
 	}
 }
 
-// Find returns a call of unknown outcome: one that was left, or that a bridge was making which has ended.
+// Find returns a call of unknown outcome: one that was left, or one of a bridge that has ended.
 func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
 		return Call{}, false, nil
@@ -93,7 +94,7 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 	return found, ok, err
 }
 
-// Put stores a call, or what has changed of it. A new one belongs to this box. The error may be ErrFull.
+// Put stores a call or its changes. A new call belongs to this box. The error may be ErrFull.
 func (b *Box) Put(ctx context.Context, c Call) error {
 	if err := b.live(ctx); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (b *Box) Leave(ctx context.Context, id string) error {
 }
 
 // End records that the outcome of a call is known, and returns the receipt of its reservation; nil: there is none, or another process has
-// it. End removes the call, unless it must stay for the next caller, because no caller got the outcome.
+// it. End removes the call, unless it must stay for the next caller because no caller received the outcome.
 func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
 	err = b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -154,7 +155,7 @@ func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.
 	return reserved, nil
 }
 
-// live locks the file that shows that this bridge lives; the lock ends with the process.
+// live locks the file that shows that this bridge is running; the process holds the lock until it ends.
 func (b *Box) live(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -171,7 +172,7 @@ func (b *Box) live(ctx context.Context) error {
 			b.unlock = unlock
 			return nil
 		}
-		unlock() // another bridge has swept it away before it was locked
+		unlock() // another bridge removed it before it was locked
 	}
 }
 
@@ -179,7 +180,7 @@ func (b *Box) live(ctx context.Context) error {
 func (b *Box) sweep(ctx context.Context) {
 	others, err := os.ReadDir(filepath.Dir(b.path))
 	if err != nil {
-		return // there are none, or the lock shows it
+		return // the directory has none, or the lock reports the error
 	}
 	for _, other := range others {
 		id, ok := strings.CutPrefix(other.Name(), filepath.Base(b.path)+".")
@@ -191,7 +192,7 @@ func (b *Box) sweep(ctx context.Context) {
 
 func (b *Box) lifePath(id string) string { return b.path + "." + id + ".lock" }
 
-// made reports whether a call is being made now: by this bridge, or by another one that lives.
+// made reports whether a call is being made now, by this bridge or by another that is running.
 func (b *Box) made(ctx context.Context, owner string) bool {
 	switch owner {
 	case "":
@@ -214,7 +215,7 @@ func (b *Box) made(ctx context.Context, owner string) bool {
 	return false
 }
 
-// change applies a change to the file, alone among all processes. Where f returns an error nothing is written.
+// change applies a change to the file while no other process can. If f returns an error, change writes nothing.
 func (b *Box) change(ctx context.Context, f func(*file) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -10,19 +10,19 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// a2a is what is known of the A2A endpoint.
+// a2a is the state of the checks of the A2A endpoint.
 type a2a struct {
 	url    string
 	card   strictjson.Object
 	rest   string // URL of the interface HTTP+JSON; empty: there is none
-	open   bool   // it takes messages without a token
-	taken  bool   // the PAT was taken
+	open   bool   // it accepts messages without a token
+	taken  bool   // the PAT was accepted
 	called reply  // to the sample call
 }
 
 const (
 	cardPath = "/.well-known/agent-card.json"
-	// manySkills is from how many skills on a card need not have all of them.
+	// manySkills is the number of skills above which a card need not list all intents.
 	manySkills = 500
 	maxList    = 10_000
 )
@@ -87,7 +87,7 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// a2aSkills holds the skills against the intents, by uid.
+// a2aSkills compares the skills with the intents, by uid.
 func (d *Doors) a2aSkills(context.Context) point.Finding {
 	offered, permitted := d.offered()
 	skills := d.a2a.card.List("skills")

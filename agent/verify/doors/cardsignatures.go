@@ -25,8 +25,8 @@ func (d *Doors) a2aSigned(context.Context) point.Finding {
 	}
 }
 
-// a2aSignatures verifies each signature with a key that the service publishes. It ignores the place of the key in the signature itself:
-// the author of the card chose it.
+// a2aSignatures verifies each signature with a key that the service publishes. It ignores the location of the key in the signature
+// itself, which the author of the card chose.
 func (d *Doors) a2aSignatures(ctx context.Context) point.Finding {
 	payloads, err := signedCards(d.a2a.card)
 	switch {
@@ -47,8 +47,8 @@ func (d *Doors) a2aSignatures(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// signedCards returns what may have been signed: the card without its signatures, and without empty members, which some do not
-// sign. A2A 1.0, 8.4.1.
+// signedCards returns the candidates for the signed text: the card without its signatures, and also without empty members, which some
+// signers omit. A2A 1.0, 8.4.1.
 func signedCards(card strictjson.Object) ([][]byte, error) {
 	plain := maps.Clone(card)
 	delete(plain, "signatures")

@@ -14,10 +14,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxLooked is how many addresses of one document are asked.
+// maxLooked bounds how many addresses of one document are requested.
 const maxLooked = 20
 
-// announced fetches a document that a service need not have.
+// announced fetches an optional document.
 func (d *Doors) announced(ctx context.Context, path string) (strictjson.Object, point.Finding) {
 	m, f := d.document(ctx, at(d.Agents.String(), path))
 	if f.Outcome == point.Missing {
@@ -98,7 +98,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	return d.there(ctx, named)
 }
 
-// there asks the addresses that a document names: those at the service's own site must exist.
+// there requests the addresses in a document: those at the service's own site must exist.
 func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	slices.Sort(named)
 	named = slices.Compact(named)

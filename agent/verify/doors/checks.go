@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// A Check is one point of the list. After names the check it depends on: where that does not hold, this one is skipped.
+// A Check is one point of the list. After names the check that it depends on: if that does not pass, this one is skipped.
 type Check struct {
 	ID, Section string
 	Level       point.Level
@@ -15,7 +15,7 @@ type Check struct {
 	Run         func(*Doors, context.Context) point.Finding
 }
 
-// Checks lists everything that is checked while the PAT is good, in the order of the report.
+// Checks lists the checks that need a valid PAT, in the order of the report.
 var Checks = []Check{
 	{"mcp-url", "UIM core 5.2", point.Must, "uim-mcp is https, at the same site", "agents-readable", (*Doors).mcpURL},
 	{"mcp-endpoint", "MCP 2026-07-28 transports", point.Must, "messages are taken there, by POST", "mcp-url", (*Doors).mcpEndpoint},
@@ -133,7 +133,7 @@ var Checks = []Check{
 	},
 }
 
-// Revoked lists what is checked once the PAT has been revoked.
+// Revoked lists the checks for a revoked PAT.
 var Revoked = []Check{
 	{"mcp-revoked", "MCP 2026-07-28 authorization", point.Must, "MCP answers a revoked PAT 401", "revoked-refused", (*Doors).mcpRevoked},
 	{"a2a-revoked", "A2A 1.0 7.4", point.Must, "A2A answers a revoked PAT 401", "revoked-refused", (*Doors).a2aRevoked},

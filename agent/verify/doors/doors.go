@@ -1,11 +1,10 @@
-// Package doors checks what a UIM service announces beside the endpoints of UIM itself: its endpoints of the Model Context Protocol, of
+// Package doors checks what a UIM service announces in addition to the endpoints of UIM: its endpoints of the Model Context Protocol, of
 // Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents by which others
-// find them. It judges only what is announced and skips other doors. The list of points is checks.go; package verify runs them among its
-// own.
+// find them. It judges only announced doors and skips others. The list of points is checks.go; package verify runs them among its own.
 //
-// Calls follow the rules of package verify: it executes only the calls of its sample. The PAT goes only to endpoints that agents.json and
-// the agent card name at the service's own site. All answers are bounded in size, all lists in length. A finding holds texts of
-// strangers, and never a PAT.
+// Calls follow the rules of package verify: only the sample calls are executed. The PAT goes only to endpoints at the service's own site
+// that agents.json or the agent card names. All responses are bounded in size, all lists in length. A finding may hold foreign text, but
+// never a PAT.
 package doors
 
 import (
@@ -27,41 +26,41 @@ type Client interface {
 	Get(ctx context.Context, address string) (fetch.Answer, error)
 	// Ask makes one exchange and follows no redirect.
 	Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error)
-	// OwnURL checks a URL that must be at the site of agents.json, and one that agents would use.
+	// OwnURL checks a URL that must be at the site of agents.json and usable by agents.
 	OwnURL(name, address string) point.Finding
-	// Secure reports whether a URL is one that agents would use, wherever it is.
+	// Secure reports whether agents would use a URL, at any site.
 	Secure(address string) bool
-	// Now is the time.
+	// Now returns the time.
 	Now() time.Time
 }
 
 // Max bounds an answer, in bytes.
 const Max = 4 << 20
 
-// A Service is what is known of the service so far. Fields that are not known yet are empty.
+// A Service is the known state of the service. Unknown fields are empty.
 type Service struct {
 	Agents  *url.URL          // of agents.json
 	Named   strictjson.Object // agents.json
 	Catalog *intents.Catalog
-	Keys    []keys.Key // that it publishes
+	Keys    []keys.Key // JWKS that it publishes
 	Token   string     // the PAT; empty: there is none
 	Permits func(uid string) bool
 
-	Sample  Call // that may be carried out, and was through HTTP
-	Refused Call // that was refused through HTTP for its parameters
+	Sample  Call // that may be executed, and was over HTTP
+	Refused Call // that was refused over HTTP because of its parameters
 	Draft   bool // calls are written in the dialect of the draft
 }
 
-// A Call is one of an intent through HTTP, with its answer.
+// A Call is one call of an intent over HTTP, with its response.
 type Call struct {
 	Intent     *intents.Intent // nil: there is no such call
 	Parameters map[string]any
-	Body       []byte // as UIM writes it
+	Body       []byte // as UIM encodes it
 	Answer     fetch.Answer
-	At         time.Time // of the answer
+	At         time.Time // of the response
 }
 
-// Doors are those of one service, with what earlier checks leave for later ones.
+// Doors are the checks of one service, with the results that earlier checks leave for later ones.
 type Doors struct {
 	Service
 
@@ -73,7 +72,7 @@ type Doors struct {
 	sent    int // messages
 }
 
-// New makes the Doors of a service, without any findings.
+// New makes the Doors of a service without any findings.
 func New(c Client) *Doors { return &Doors{client: c} }
 
 // named returns the URL of a door as agents.json names it.
@@ -89,7 +88,7 @@ func (d *Doors) named(member string) (string, point.Finding) {
 
 func notOffered(why string) point.Finding { return point.Skipped.Because("not offered: %s", why) }
 
-// wantsToken is the finding of a check that cannot be made without a PAT.
+// wantsToken is the finding of a check that needs a PAT and has none.
 var wantsToken = point.Skipped.Because("it wants a PAT, and nothing is signed without leave (--allow-agree)")
 
 // at returns the URL of a path on the origin of another URL.
@@ -101,7 +100,7 @@ func at(address, path string) string {
 	return fetch.Origin(u) + path
 }
 
-// document fetches a public JSON object. The finding holds where there is one.
+// document fetches a public JSON object. The finding passes if there is one.
 func (d *Doors) document(ctx context.Context, address string) (strictjson.Object, point.Finding) {
 	a, err := d.client.Get(ctx, address)
 	switch {

@@ -11,8 +11,8 @@ import (
 )
 
 // shared compares the limits that a door reports after a call with those that HTTP reported before it: one of them must have less left,
-// unless counted calls have become free between the two. It does not check each: others may have given back units of a limit that all
-// agents share.
+// unless counted calls have become free between the two. It does not check each limit, because other agents may have released units of a
+// shared one.
 func (d *Doors) shared(h http.Header) point.Finding {
 	before, after := standings(d.Sample.Answer.Header), standings(h)
 	unchanged := ""
@@ -32,14 +32,14 @@ func (d *Doors) shared(h http.Header) point.Finding {
 	return point.Wrong.Because("%s", unchanged)
 }
 
-// A limitState is what is left of a limit, and how soon there may be more.
+// A limitState is the remainder of a limit, and when it may grow.
 type limitState struct {
 	left  int64
 	reset time.Duration
 }
 
-// standings reads RateLimit, which has for each limit what is left (r), and the seconds until there is more (t). RateLimit fields, draft
-// 11, 4.
+// standings reads RateLimit, which has for each limit the remainder (r) and the seconds until it grows (t). RateLimit fields, draft 11,
+// 4.
 func standings(h http.Header) map[string]limitState {
 	const longest, most = 8 << 10, 64
 	out := map[string]limitState{}

@@ -14,17 +14,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// mcp is what is known of the MCP endpoint.
+// mcp is the state of the checks of the MCP endpoint.
 type mcp struct {
 	url      string
-	open     bool         // it takes messages without a token
+	open     bool         // it accepts messages without a token
 	stranger fetch.Answer // to the first message, without a token
-	metadata string       // URL of what describes the resource
-	issuer   string       // of tokens
+	metadata string       // URL of the protected resource metadata
+	issuer   string       // token issuers in it
 	server   strictjson.Object
-	alone    bool   // the server speaks the revision in which every request is independent
-	session  string // where it is not
-	taken    bool   // the PAT was taken
+	alone    bool   // the server supports the revision in which every request is independent
+	session  string // in other revisions
+	taken    bool   // the PAT was accepted
 	tools    []tool
 	toolOf   map[intents.UID]string
 	called   reply // to the sample call
@@ -42,7 +42,7 @@ func (d *Doors) mcpURL(context.Context) point.Finding {
 	return f
 }
 
-// request sends a message to the endpoint, in the revision that is spoken there.
+// request sends a message to the endpoint in the revision that it supports.
 func (d *Doors) request(ctx context.Context, h http.Header, method string, params map[string]any) (reply, error) {
 	h.Set("Accept", "application/json, text/event-stream")
 	if params == nil {
@@ -100,7 +100,7 @@ var (
 	bearerScheme      = regex.Lazy(`(?i)(^|,\s*)bearer\s`)
 )
 
-// challenge returns what an answer asks for, and the URL of metadata in it.
+// challenge returns the requirements in a response, and the metadata URL in it.
 func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	text := strings.Join(a.Header.Values("Www-Authenticate"), ", ")
 	switch {
@@ -115,7 +115,7 @@ func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	return metadata, point.Pass
 }
 
-// mcpChallenge reads what the endpoint asks a stranger for. RFC 9728 5.1.
+// mcpChallenge reads the challenge to a request without a token. RFC 9728 5.1.
 func (d *Doors) mcpChallenge(context.Context) point.Finding {
 	if d.mcp.open {
 		return point.Skipped.Because("it takes messages without a token")
@@ -128,7 +128,7 @@ func (d *Doors) mcpChallenge(context.Context) point.Finding {
 	return f
 }
 
-// mcpDiscover finds the revision to go on with.
+// mcpDiscover finds the revision for the following checks.
 func (d *Doors) mcpDiscover(ctx context.Context) point.Finding {
 	f := d.discover(ctx)
 	d.mcp.taken = f.Ok()
@@ -155,7 +155,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	switch {
 	case !ok || len(versions) == 0:
 		return point.Wrong.Because("supportedVersions is not a list of strings")
-	case !slices.Contains(versions, revision2026): // it answers, and requires an earlier revision
+	case !slices.Contains(versions, revision2026): // it responds, and requires an earlier revision
 		d.mcp.alone = false
 		return d.handshake(ctx)
 	case r.result.Object("capabilities")["tools"] == nil:
@@ -164,7 +164,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	return point.Holds.Because("%s", strings.Join(versions[:min(len(versions), 10)], ", "))
 }
 
-// handshake is the opening of the revisions before 2026-07-28. MCP 2025-11-25, basic/lifecycle, Initialization.
+// handshake opens a session of the revisions before 2026-07-28. MCP 2025-11-25, basic/lifecycle, Initialization.
 func (d *Doors) handshake(ctx context.Context) point.Finding {
 	r, err := d.request(ctx, d.bearer(http.Header{}), "initialize", map[string]any{
 		"protocolVersion": revision2025, "capabilities": map[string]any{}, "clientInfo": clientInfo,
@@ -204,7 +204,7 @@ func (d *Doors) handshake(ctx context.Context) point.Finding {
 	return point.Holds.Because("%s", version)
 }
 
-// mcpOrigin asks as a page of a stranger's would.
+// mcpOrigin sends a request as a foreign web page would.
 func (d *Doors) mcpOrigin(ctx context.Context) point.Finding {
 	r, err := d.request(ctx, d.bearer(http.Header{"Origin": {"https://uimgate-verify.invalid"}}), "tools/list", nil)
 	if err != nil {
@@ -213,7 +213,7 @@ func (d *Doors) mcpOrigin(ctx context.Context) point.Finding {
 	return point.Status(r.Answer, http.StatusForbidden)
 }
 
-// mcpRevoked asks with the PAT that was revoked.
+// mcpRevoked sends a request with the revoked PAT.
 func (d *Doors) mcpRevoked(ctx context.Context) point.Finding {
 	if !d.mcp.taken || d.mcp.open {
 		return point.Skipped.Because("the PAT was not needed there")
@@ -225,7 +225,7 @@ func (d *Doors) mcpRevoked(ctx context.Context) point.Finding {
 	return point.Status(r.Answer, http.StatusUnauthorized)
 }
 
-// texts returns a list of strings as that.
+// texts converts a list of strings.
 func texts(list []any) ([]string, bool) {
 	out := make([]string, 0, len(list))
 	for _, item := range list {

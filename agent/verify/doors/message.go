@@ -21,12 +21,12 @@ const (
 	versionNotSupported = -32009
 )
 
-// A reply is the answer to a message.
+// A reply is the response to a message.
 type reply struct {
 	fetch.Answer
 	result strictjson.Object // nil: there is none
 	failed *failure
-	odd    string // why the response does not answer the message; empty: it does
+	odd    string // why it does not answer the message; empty: it does
 }
 
 // A failure is an error of JSON-RPC.
@@ -35,7 +35,7 @@ type failure struct {
 	tree strictjson.Object
 }
 
-// send sends a message of JSON-RPC and reads the answer. An error is one of the exchange.
+// send sends a JSON-RPC message and reads the response. An error is one of the exchange.
 func (d *Doors) send(ctx context.Context, address string, h http.Header, method string, params map[string]any) (reply, error) {
 	d.sent++
 	id := "uimgate-verify-" + strconv.Itoa(d.sent)
@@ -57,7 +57,7 @@ func (d *Doors) send(ctx context.Context, address string, h http.Header, method 
 	return r, nil
 }
 
-// read finds the answer to a message: the body, or one event of a stream. JSON-RPC 2.0 5.
+// read finds the response to a message: the body, or one event of a stream. JSON-RPC 2.0 5.
 func (r *reply) read(id string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -77,7 +77,7 @@ func (r *reply) read(id string) {
 	}
 }
 
-// take reads one message, or reports why it is not the answer.
+// take reads one message, or reports why it is not the response.
 func (r *reply) take(data []byte, id string) string {
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *reply) answered() point.Finding {
 	return point.Wrong.Because("the answer cannot be read: %s", r.odd)
 }
 
-// reasonIn returns the reason of a refusal in a body of UIM: details.reason, or code. It is empty if there is none.
+// reasonIn returns the reason in a UIM error body: details.reason, or code. It is empty if there is none.
 func reasonIn(tree strictjson.Object) string {
 	inner := tree.Object("error")
 	if reason := inner.Object("details").Text("reason"); reason != "" {
@@ -132,7 +132,7 @@ func reasonIn(tree strictjson.Object) string {
 	return inner.Text("code")
 }
 
-// reason is that of the refusal over HTTP.
+// reason returns the reason of the refusal over HTTP.
 func (c *Call) reason() string {
 	tree, err := strictjson.DecodeObject(c.Answer.Body)
 	if err != nil {

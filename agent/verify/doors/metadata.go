@@ -40,7 +40,7 @@ func (d *Doors) mcpResource(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// mcpResourcePaths looks for the metadata as clients do that were not challenged.
+// mcpResourcePaths looks for the metadata where clients look that received no challenge.
 func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	u, err := url.Parse(d.mcp.url)
 	if err != nil {
@@ -65,8 +65,8 @@ func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// metadataURLs are the URLs at which an authorization server may describe itself, in the order of clients: RFC 8414 3.1, then OpenID
-// Connect Discovery 4.1.
+// metadataURLs are the URLs at which an authorization server may describe itself, in the order that clients use: RFC 8414 3.1, then
+// OpenID Connect Discovery 4.1.
 func metadataURLs(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -100,7 +100,7 @@ func (d *Doors) mcpAuthorization(ctx context.Context) point.Finding {
 	return last
 }
 
-// endpoints checks the URLs that the metadata name. RFC 8414 2.
+// endpoints checks the URLs in the metadata. RFC 8414 2.
 func (d *Doors) endpoints() point.Finding {
 	if d.mcp.server["token_endpoint"] == nil {
 		return point.Missing.Because("there is no token_endpoint")

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// operate asks for an operation of A2A, with the PAT or as a stranger.
+// operate sends an A2A operation, with or without the PAT.
 func (d *Doors) operate(ctx context.Context, h http.Header, operation string, params map[string]any) (reply, error) {
 	h.Set("Accept", "application/json")
 	if h.Get("A2a-Version") == "" {
@@ -66,7 +66,7 @@ func (d *Doors) a2aTaskUnknown(ctx context.Context) point.Finding {
 	return f
 }
 
-// a2aHTTP asks for a task that is not there in the other binding.
+// a2aHTTP requests a task that does not exist, through the other binding.
 func (d *Doors) a2aHTTP(ctx context.Context) point.Finding {
 	if d.a2a.rest == "" {
 		return notOffered("the card has no interface HTTP+JSON")
@@ -89,7 +89,7 @@ func (d *Doors) a2aHTTP(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// a2aRevoked asks with the PAT that was revoked.
+// a2aRevoked sends a request with the revoked PAT.
 func (d *Doors) a2aRevoked(ctx context.Context) point.Finding {
 	if !d.a2a.taken || d.a2a.open {
 		return point.Skipped.Because("the PAT was not needed there")
@@ -109,7 +109,7 @@ func (d *Doors) a2aVersion(ctx context.Context) point.Finding {
 	return r.refusedAs(versionNotSupported)
 }
 
-// sendMessage asks for a call: the body that UIM has for it is the one part of data.
+// sendMessage sends a call: the UIM body is the one data part.
 func (d *Doors) sendMessage(ctx context.Context, c Call) (reply, error) {
 	d.sent++
 	return d.operate(ctx, d.bearer(http.Header{}), "SendMessage", map[string]any{"message": map[string]any{
@@ -148,7 +148,7 @@ func (d *Doors) a2aCall(ctx context.Context) point.Finding {
 	return point.Missing.Because("the task has no artifact with data")
 }
 
-// dataIn returns the data of the first part that has some, of an artifact or a message.
+// dataIn returns the data of the first data part of an artifact or a message.
 func dataIn(of strictjson.Object) (any, bool) {
 	for _, item := range of.List("parts") {
 		if part, _ := strictjson.AsObject(item); part.Has("data") {
@@ -160,7 +160,7 @@ func dataIn(of strictjson.Object) (any, bool) {
 
 func (d *Doors) a2aLimits(context.Context) point.Finding { return d.shared(d.a2a.called.Header) }
 
-// a2aRefused makes the call that HTTP has refused for its parameters. It is an error, or a task that is not completed.
+// a2aRefused makes the call that HTTP refused because of its parameters. The response must be an error, or a task that is not completed.
 func (d *Doors) a2aRefused(ctx context.Context) point.Finding {
 	if d.Refused.Intent == nil {
 		return noRefusal

@@ -16,7 +16,7 @@ func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]
 	return d.request(ctx, d.bearer(http.Header{}), "tools/call", map[string]any{"name": name, "arguments": arguments})
 }
 
-// noSample is the finding where nothing may be called.
+// noSample is the finding if no call may be made.
 var noSample = point.Skipped.Because("no intent was called through HTTP that may be called again: see execute-answers")
 
 func (d *Doors) mcpCall(ctx context.Context) point.Finding {
@@ -68,7 +68,7 @@ func contents(result strictjson.Object) []string {
 	return out
 }
 
-// fits holds what a door answers against the outputs of the sample's intent.
+// fits checks the result of a door against the outputs of the sample's intent.
 func (d *Doors) fits(output any) point.Finding {
 	fitted, err := d.Sample.Intent.Fit(output, false)
 	switch {
@@ -89,7 +89,7 @@ func (d *Doors) mcpLimits(context.Context) point.Finding {
 	return d.shared(h)
 }
 
-// mcpRefused makes the call that HTTP has refused for its parameters. MCP 2026-07-28, server/tools, Error Handling.
+// mcpRefused makes the call that HTTP refused because of its parameters. MCP 2026-07-28, server/tools, Error Handling.
 func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 	if d.Refused.Intent == nil {
 		return noRefusal

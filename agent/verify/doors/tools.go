@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A tool as the endpoint lists it.
+// A tool is a tool as the endpoint lists it.
 type tool struct {
 	name string
 	tree strictjson.Object
@@ -97,7 +97,7 @@ func (d *Doors) mcpToolNames(context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// mcpToolSchemas compiles every schema, as clients do: one that is wrong makes some of them drop all tools.
+// mcpToolSchemas compiles every schema, as clients do: an invalid one makes some clients drop all tools.
 func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
 	var bad []string
 	for _, t := range d.mcp.tools {
@@ -116,7 +116,7 @@ func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// schemaFault describes what is wrong with the schema of an object; empty: it is valid. It loads nothing from elsewhere.
+// schemaFault describes what is wrong with the schema of an object; empty: it is valid. It loads no external document.
 func schemaFault(v any) string {
 	schema, isObject := strictjson.AsObject(v)
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// uagents is what is known of the service among agents of the uAgents protocol.
+// uagents is the state of the checks of the uAgents endpoint.
 type uagents struct {
 	url     string
 	address identity.Address
@@ -31,7 +31,7 @@ const (
 	uagentsConnection = "X-Uagents-Connection"
 )
 
-// verifierSeed is the seed of the checking agent: what it requests is public.
+// verifierSeed is the seed of the checking agent. It may be public: the agent requests only public data.
 const verifierSeed = "uimgate verify asks for what is public"
 
 func (d *Doors) uagentsURL(context.Context) point.Finding {
@@ -51,7 +51,7 @@ func (d *Doors) uagentsURL(context.Context) point.Finding {
 	return f
 }
 
-// uagentsHere asks whether the agent is there, and one that is not.
+// uagentsHere checks that the agent exists, and that another one does not.
 func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
 	absent, err := identity.FromSeed(verifierSeed, 1)
 	if err != nil {
@@ -78,7 +78,7 @@ func shortAddress(a identity.Address) string {
 	return string(a[:ends]) + "…" + string(a[len(a)-ends:])
 }
 
-// asks sends an envelope that asks for the policy, once it was changed, and returns it with what is answered.
+// asks sends an envelope that requests the policy, after a change to the envelope, and returns both it and the response.
 func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identity.Key)) (envelope.Envelope, fetch.Answer, error) {
 	key, err := identity.FromSeed(verifierSeed, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 	return e, a, err
 }
 
-// uagentsAnswers requests the policy. The address must sign the answer.
+// uagentsAnswers requests the policy. The service's address must sign the response.
 func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	sent, a, err := d.asks(ctx, func(*envelope.Envelope, identity.Key) {})
 	switch {
@@ -149,7 +149,7 @@ func (d *Doors) uagentsForged(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// uagentsExpired sends an envelope whose time is over.
+// uagentsExpired sends an expired envelope.
 func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
 	_, a, err := d.asks(ctx, func(e *envelope.Envelope, key identity.Key) {
 		const over = time.Hour

@@ -1,5 +1,5 @@
-// Package point describes the result of package verify, and of the packages below it, for one point of a specification: how binding it
-// is, and whether a service keeps to it.
+// Package point describes the result of one check of package verify and of the packages below it: how binding the point of the
+// specification is, and whether the service conforms to it.
 package point
 
 import (
@@ -29,28 +29,28 @@ type Outcome string
 const (
 	Holds   Outcome = "holds"
 	Missing Outcome = "missing" // the service does not have it
-	Wrong   Outcome = "wrong"   // the service has it, not as the section requires
+	Wrong   Outcome = "wrong"   // the service has it, but not as the section requires
 	Skipped Outcome = "skipped" // it could not be checked; the detail gives the cause
 )
 
-// A Finding is the result of one check and its message, which may hold text of strangers.
+// A Finding is the result of one check and its message, which may hold foreign text.
 type Finding struct {
 	Outcome Outcome
 	Detail  string
 }
 
-// Pass is the finding of a point that holds, without a message.
+// Pass is the finding of a point that passes, without a message.
 var Pass = Finding{Outcome: Holds}
 
-// Because is the finding of this outcome with a detail.
+// Because returns the finding with this outcome and a detail.
 func (o Outcome) Because(format string, args ...any) Finding {
 	return Finding{o, fmt.Sprintf(format, args...)}
 }
 
-// Ok reports whether the point holds.
+// Ok reports whether the point passes.
 func (f Finding) Ok() bool { return f.Outcome == Holds }
 
-// Failed is the finding for an exchange that failed. Errors of package fetch hold no path and no secret.
+// Failed returns the finding for an exchange that failed. Errors of package fetch hold neither a path nor a secret.
 func Failed(err error) Finding {
 	if errors.Is(err, fetch.ErrRefused) {
 		return Wrong.Because("nothing was sent: %v", err)
@@ -58,12 +58,12 @@ func Failed(err error) Finding {
 	return Wrong.Because("%v", err)
 }
 
-// ServerError is the finding of a check that met a 5xx: only error-failures reports those.
+// ServerError is the finding of a check that got a 5xx: only error-failures reports those.
 func ServerError(a fetch.Answer) Finding {
 	return Skipped.Because("the answer was %d: see error-failures", a.Status)
 }
 
-// Status checks the status of an answer: it must be one of those.
+// Status checks that the status of a response is one of those given.
 func Status(a fetch.Answer, want ...int) Finding {
 	switch {
 	case slices.Contains(want, a.Status):
@@ -76,7 +76,7 @@ func Status(a fetch.Answer, want ...int) Finding {
 	return Wrong.Because("it is answered %d, not %d", a.Status, want[0])
 }
 
-// WrongIfAny is the finding for a list of offenders: wrong unless it is empty.
+// WrongIfAny returns the finding for a list of offenders: wrong unless it is empty.
 func WrongIfAny(list []string) Finding {
 	if len(list) == 0 {
 		return Pass
