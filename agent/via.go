@@ -22,28 +22,28 @@ type Via string
 // The ways.
 const (
 	ViaUIM Via = ""    // the execute endpoint
-	ViaMCP Via = "mcp" // the MCP endpoint, as a call of a tool. MCP 2026-07-28
+	ViaMCP Via = "mcp" // the MCP endpoint, as a tool call. MCP 2026-07-28
 	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
-	// ViaUAgents is that of a client with Options.UAgent, whose calls all take it: all it signs are envelopes.
+	// ViaUAgents is the way of a client with Options.UAgent. All its calls take it, because such a client signs only envelopes.
 	ViaUAgents Via = "uagents"
-	// ViaMRP is that of a client with Options.Relay, whose calls all take it.
+	// ViaMRP is the way of a client with Options.Relay. All its calls take it.
 	ViaMRP Via = "mrp"
 )
 
 const (
 	agentCardPath = "/.well-known/agent-card.json"
-	// timesOutput bounds an answer through a door: a tool's output comes as JSON and once more as text, with its quotes escaped.
+	// timesOutput bounds a response through a door: a tool's output appears as JSON and again as text, with its quotes escaped.
 	timesOutput = 3
 )
 
-// door returns the door of a way, and the name of an intent as a tool; nil for ViaUIM. It sends no secret.
+// door returns the door of a way, and the tool name of an intent; nil for ViaUIM. It sends no secret.
 func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door, tool string, err error) {
 	if s.client.o.UAgent != nil && (way == ViaUIM || way == ViaUAgents) {
 		door, err := s.uagents(ctx)
 		return door, "", err
 	}
 	if s.client.relay != nil && (way == ViaUIM || way == ViaMRP) {
-		return nil, "", nil // every request goes through the relay, that of the execute endpoint as well
+		return nil, "", nil // every request goes through the relay, including that to the execute endpoint
 	}
 	switch way {
 	case ViaUIM:
@@ -69,7 +69,7 @@ func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door,
 	return nil, "", fmt.Errorf("%w: there is no way %q to a service", ErrOptions, clean(string(way)))
 }
 
-// toolOf returns the name of an intent among the tools of its service, or the uid if the service does not offer it.
+// toolOf returns the tool name of an intent, or the uid if the service does not offer it.
 func toolOf(catalog *intents.Catalog, uid string) string {
 	var offered []intents.UID
 	for _, in := range catalog.Intents() {
@@ -85,7 +85,7 @@ func toolOf(catalog *intents.Catalog, uid string) string {
 	return uid
 }
 
-// agentCard returns the interface that the service's agent card names, which is read once. A2A 1.0, 8.2.
+// agentCard returns the interface in the service's agent card, which is fetched once. A2A 1.0, 8.2.
 func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 	s.mu.Lock()
 	known, at := s.a2a, s.session.Endpoints.A2A
@@ -114,7 +114,7 @@ func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 	return found, nil
 }
 
-// send sends one attempt of a call, by its way; header is that for the execute endpoint.
+// send sends one attempt of a call on its way; header is the header for the execute endpoint.
 func (s *Service) send(ctx context.Context, session Session, c *call, header http.Header) (fetch.Answer, error) {
 	if c.door == nil {
 		return s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
@@ -132,8 +132,8 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 	return s.post(ctx, through, []string{m.URL}, m.Header, m.Body)
 }
 
-// readVia reads the response of a door as an answer of the execute endpoint, within its bounds. If it cannot be read, the outcome of the
-// call is unknown.
+// readVia reads the response of a door as one of the execute endpoint, within its bounds. If it cannot be read, the outcome of the call
+// is unknown.
 func (s *Service) readVia(door via.Door, id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 3 {
 		return a, nil

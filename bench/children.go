@@ -32,7 +32,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// Service, plain proxy, gateway and load have processes of their own, so that the resources of each are counted apart.
+// Service, plain proxy, gateway and load run in separate processes, so that their resources are counted separately.
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
@@ -44,10 +44,10 @@ const (
 	roleGateway      = "gateway"
 )
 
-// addresses are what a child process prints when it is ready.
+// addresses are the lines that a child process prints when it is ready.
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
-	UAgent                          string // the gateway among agents of the uAgents protocol
+	UAgent                          string // the gateway's address among agents of the uAgents protocol
 	AEA                             map[string]string
 }
 
@@ -62,7 +62,7 @@ type child struct {
 	addresses addresses
 }
 
-// start starts a child process in a role. more are environment variables, as NAME=value.
+// start starts a child process in a role, with these additional environment variables (NAME=value).
 func start(ctx context.Context, role, upstream string, more ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +91,7 @@ func start(ctx context.Context, role, upstream string, more ...string) (*child, 
 	return made, nil
 }
 
-// startGateway starts a gateway, to whose policy the agents of the plan have agreed.
+// startGateway starts a gateway. The agents of the plan have agreed to its policy.
 func startGateway(ctx context.Context, p plan, upstream string, more ...string) (*child, []agent, error) {
 	gate, err := start(ctx, roleGateway, upstream, more...)
 	if err != nil {
@@ -105,7 +105,7 @@ func startGateway(ctx context.Context, p plan, upstream string, more ...string) 
 	return gate, agents, nil
 }
 
-// startServed starts a service, and a gateway before it as startGateway does. stop ends both.
+// startServed starts a service, and a gateway in front of it as startGateway does. stop ends both.
 func startServed(ctx context.Context, p plan) (gate *child, agents []agent, stop func(), err error) {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *child) usage(ctx context.Context) (usage, error) {
 
 func ready(a addresses) error { return json.NewEncoder(os.Stdout).Encode(a) }
 
-// runUpstream answers /products/{n} with so many products.
+// runUpstream responds to /products/{n} with n products.
 func runUpstream(ctx context.Context) error {
 	ln, origin, err := listen(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func productsOf(n int) []byte {
 	return fmt.Appendf(nil, `{"products":[%s],"total":%d}`, strings.Join(list, ","), n)
 }
 
-// buffers spare the plain proxy a new one for each call.
+// buffers save the plain proxy an allocation for each call.
 type buffers struct{ sync.Pool }
 
 func (b *buffers) Get() []byte {
@@ -177,7 +177,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(kept []byte) { b.Pool.Put(&kept) }
 
-// runProxy runs the reverse proxy of net/http, at its best: the least that any gateway written in Go costs.
+// runProxy runs the reverse proxy of net/http at its best: the least that any gateway written in Go costs.
 func runProxy(ctx context.Context) error {
 	upstream, err := url.Parse(os.Getenv(upstreamVariable))
 	if err != nil {
@@ -197,7 +197,7 @@ func runProxy(ctx context.Context) error {
 	return serveUntil(ctx, withUsage(plain), ln)
 }
 
-// withUsage serves the resource usage of the process, beside another handler.
+// withUsage serves the resource usage of the process in addition to another handler.
 func withUsage(other http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("/", other)
@@ -234,7 +234,7 @@ func runGateway(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_, _ = membudget.UnmapProgram() // as serve does
+		_, _ = membudget.UnmapProgram() // like serve
 		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"]})
 	}})
 	stop()
@@ -268,7 +268,7 @@ func currentUsage() usage {
 		return usage{}
 	}
 	rss := r.Maxrss
-	if runtime.GOOS == "linux" { // kilobytes there, bytes on macOS
+	if runtime.GOOS == "linux" { // kilobytes on Linux, bytes on macOS
 		rss *= 1024
 	}
 	objects := []metrics.Sample{{Name: "/gc/heap/allocs:objects"}}
@@ -293,8 +293,8 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes a gateway for an intent of each size, with outputs declared and without, with validation, a policy with a
-// limit and optionally a price. It logs as in production, but discards the output.
+// writeConfig writes the configuration of a gateway for an intent of each size, with and without declared outputs, with validation, a
+// policy with a limit and optionally a price. It logs as in production, but discards the output.
 func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doors measures the same call by each protocol, on answers whose outputs are declared. A2A keeps each call under the key that its
-// message is, uAgents under the envelope, and AEA under the message, as a call over HTTP with a key does.
+// doors measures the same call over each protocol, with responses whose outputs are declared. A2A stores each call under the message id,
+// uAgents under the envelope and AEA under the message, as HTTP does for a call with a key.
 func doors(ctx context.Context, p plan) error {
 	gate, agents, stop, err := startServed(ctx, p)
 	if err != nil {
@@ -71,7 +71,7 @@ func doors(ctx context.Context, p plan) error {
 	return nil
 }
 
-// besideHTTP is the CPU of a call as a multiple of that of the same call over HTTP: of one that is kept, with that of one with a key.
+// besideHTTP is the CPU of a call as a multiple of that of the same call over HTTP: of a stored call, relative to HTTP with a key.
 func besideHTTP(targets []target, measured []figures, i int) string {
 	ratio := measured[i].cpu / measured[0].cpu
 	if i == kept || !targets[i].keyed {
@@ -80,10 +80,10 @@ func besideHTTP(targets []target, measured []figures, i int) string {
 	return fmt.Sprintf("%.2f (%.2f with a key)", ratio, measured[i].cpu/measured[kept].cpu)
 }
 
-// kept is the call over HTTP with a key, among those that are measured.
+// kept is the HTTP call with a key among the measured ones.
 const kept = 3
 
-// messageOf is a message that calls an intent. The id of a message is the idempotency key of its call, which is therefore kept.
+// messageOf is a message that calls an intent. The message id is the idempotency key of its call, which is therefore stored.
 func messageOf(kind string, products int) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"KEY","role":"ROLE_USER","parts":[` +
 		`{"data":` + callOf(kind, products) + `,"mediaType":"application/json"}]}}}`

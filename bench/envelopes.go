@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// agreeInEnvelopes makes the agents ones of the uAgents protocol as well.
+// agreeInEnvelopes registers the agents with the uAgents protocol as well.
 func agreeInEnvelopes(ctx context.Context, agents []agent, gate addresses) error {
 	policy, err := fetch(ctx, http.MethodGet, gate.Gateway+"/api/policy", nil)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *agent) submits(ctx context.Context, client *http.Client, uid string, pa
 	return done(client.Do(r))
 }
 
-// curve is what a gateway spends on the elliptic curve for one envelope: it verifies one, and signs the answer. CPU seconds for
-// 1,000 of them, the least of some rounds.
+// curve is the CPU time that a gateway spends on the elliptic curve for one envelope: it verifies one and signs the response. In CPU
+// seconds for 1,000 of them, the minimum of some rounds.
 func curve() (float64, error) {
 	key, err := identity.FromSeed("the seed of an agent", 0)
 	if err != nil {

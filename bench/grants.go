@@ -85,7 +85,7 @@ func grants(ctx context.Context, p plan) (err error) {
 	return table.Flush()
 }
 
-// grantsOn lets replicas on one database admit calls for grantTime.
+// grantsOn makes replicas on one database admit calls for grantTime.
 func grantsOn(
 	ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64,
 ) (perSecond, tripsPerThousand float64, err error) {
@@ -141,8 +141,8 @@ func grantsOn(
 	return float64(granted.Load()) / took.Seconds(), tripsPerThousand, nil
 }
 
-// A countedProxy forwards connections to a database and counts the bursts of bytes sent to it: each burst waits for an
-// answer.
+// A countedProxy forwards connections to a database and counts the bursts of bytes sent to it: the client waits for a response after each
+// burst.
 type countedProxy struct {
 	listener net.Listener
 	socket   string

@@ -19,14 +19,14 @@ import (
 
 const (
 	idleConnections = 10_000
-	// idleFor is how long connections are left alone before the gateway's memory is read. One that asks for nothing has ten seconds.
+	// idleFor is how long connections rest before the gateway's memory is read. A connection without a request has ten seconds.
 	idleFor = 6 * time.Second
-	// idleLong is longer than the minute within which memory is given back once.
+	// idleLong exceeds the minute within which the gateway returns memory.
 	idleLong = 70 * time.Second
 )
 
-// idle opens connections that are kept alive, and prints the resident memory of the gateway: before, when they are open, when each has
-// made one call, a while later, and when each has made another.
+// idle opens connections that are kept alive, and prints the resident memory of the gateway: before, when they are open, after one call
+// on each, a while later, and after another call on each.
 func idle(ctx context.Context, p plan) error {
 	if runtime.GOOS != "linux" {
 		fmt.Fprintln(os.Stderr, "idle: only Linux reports the resident memory of a process")
@@ -87,7 +87,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// dialMany opens so many connections.
+// dialMany opens n connections.
 func dialMany(ctx context.Context, address string, n int) ([]net.Conn, error) {
 	connections := make([]net.Conn, 0, n)
 	for range n {
@@ -100,7 +100,7 @@ func dialMany(ctx context.Context, address string, n int) ([]net.Conn, error) {
 	return connections, nil
 }
 
-// wireCall is a call as it is sent.
+// wireCall is a call in the bytes that are sent.
 func wireCall(host, token, body string) []byte {
 	return fmt.Appendf(nil, "POST /api/intents/execute HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n"+
 		"Content-Length: %d\r\n\r\n%s", host, token, len(body), body)
@@ -124,7 +124,7 @@ func askOnEach(ctx context.Context, connections []net.Conn, call []byte) error {
 	return group.Wait()
 }
 
-// resident is the memory of a child that is resident now, and was at most, in bytes.
+// resident returns the present and the maximum resident memory of a child, in bytes.
 func (c *child) resident() (now, most int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.command.Process.Pid))
 	if err != nil {

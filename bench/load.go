@@ -24,12 +24,12 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// uidOf is the intent that answers with so many products: passed on as they are, or declared.
+// uidOf is the intent whose response has this many products: passed on unchanged, or declared.
 func uidOf(kind string, products int) string {
 	return fmt.Sprintf("bench.example:%s-%d:v1", kind, products)
 }
 
-// callOf is the body of a call of it.
+// callOf is the body of a call of that intent.
 func callOf(kind string, products int) string {
 	return `{"intent_uid":"` + uidOf(kind, products) + `","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 }
@@ -39,10 +39,10 @@ type agent struct {
 	token string // the PAT
 	id    pat.TokenID
 	key   ed25519.PrivateKey
-	// envelopes writes its calls as an agent of the uAgents protocol, who has a PAT of its own.
+	// envelopes encodes its calls as an agent of the uAgents protocol, which has a separate PAT.
 	envelopes      via.UAgents
 	envelopesToken string
-	// negotiating is its key as an agent of the AEA framework, who has a PAT for each intent that it negotiated.
+	// negotiating is its key as an agent of the AEA framework, which has a PAT for each negotiated intent.
 	negotiating identity.Key
 	negotiated  map[string]string
 }
@@ -133,7 +133,7 @@ func post(ctx context.Context, client *http.Client, t target, token, proof strin
 	return done(client.Do(r))
 }
 
-// done reads an answer to its end.
+// done reads a response to its end.
 func done(answer *http.Response, err error) error {
 	if err != nil {
 		return err

@@ -1,15 +1,15 @@
 // Command bench measures whole gateways in one run:
 //
-//	path    free calls beside Go's plain reverse proxy, each in a process of its own, as are service and load: answers of
-//	        three sizes, passed on as they are or held against declared outputs. CPU seconds per 1,000 calls, as multiples
+//	path    free calls beside Go's plain reverse proxy, each in a separate process, as are service and load: responses of
+//	        three sizes, passed on unchanged or checked against declared outputs. CPU seconds per 1,000 calls, as multiples
 //	        of the proxy's, with p50 and resident memory
-//	doors   the same call by each protocol: CPU as multiples of that over HTTP
-//	paid    calls that charge, each durable before the upstream is called and before its answer leaves, on both engines
-//	grants  places under one limit, from one and from three replicas, and their round trips to the database
-//	relay   messages of MRP that are sent and polled, on both engines, and the memory of a relay that many use
+//	doors   the same call over each protocol: CPU as multiples of that over HTTP
+//	paid    calls that charge, each durable before the upstream is called and before the response leaves, on both engines
+//	grants  units of one limit, from one and from three replicas, and their round trips to the database
+//	relay   MRP messages that are sent and polled, on both engines, and the memory of a relay with many agents
 //	idle    the memory of a gateway with many connections that are kept alive
 //
-// Figures of a shared machine mean little by themselves; read the ratios, which come from one run.
+// On a shared machine only the ratios are meaningful: they come from one run.
 //
 //	go run ./bench -rounds 5 -calls 20000
 //	go run ./bench -only paid
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// roles are what the processes do that the first one starts.
+// roles are the tasks of the processes that the first one starts.
 var roles = map[string]func(context.Context) error{
 	roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay,
 }
@@ -129,30 +129,30 @@ func newTable(columns string) *tabwriter.Writer {
 	return table
 }
 
-// A target is what calls are made to.
+// A target is an endpoint that calls are sent to.
 type target struct {
 	name, url string
 	body      string
-	of        *child // whose resources count
-	mayBreak  bool   // an answer off under load, as the plain proxy does now and then: the call is made again
+	of        *child // the process whose resources count
+	mayBreak  bool   // tolerates an incomplete response under load, which the plain proxy gives now and then: the call is repeated
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
-	keyed     bool   // each call has an idempotency key of its own: "KEY" in the body, or a header
-	uid       string // of the intent, where each call is a message of another network by way; empty: none is
+	keyed     bool   // each call has a separate idempotency key: "KEY" in the body, or a header
+	uid       string // of the intent, if way sends each call as a message of another network; empty: none
 	way       way
 }
 
-// A way opens what an agent sends such calls by. send makes one.
+// A way opens an agent's connection for such calls. send makes one call.
 type way func(ctx context.Context, by *agent, t target, client *http.Client) (send func() error, stop func(), err error)
 
-// figures are the best values of all rounds: noise only makes values worse.
+// figures are the best values of all rounds, because noise only makes values worse.
 type figures struct {
-	rate, cpu, allocs float64 // calls a second; CPU seconds and allocations for each call, the former times 1,000
+	rate, cpu, allocs float64 // calls per second; CPU seconds and allocations per call, the former times 1,000
 	p50, p99          time.Duration
 	rss               int64
 }
 
-// compare runs the targets in turn, round after round, so that both have the same noise.
+// compare runs the targets in turn, round after round, so that noise affects all equally.
 func compare(ctx context.Context, targets []target, agents []agent, connections, rounds, calls int) ([]figures, error) {
 	best := make([]figures, len(targets))
 	for _, t := range targets { // warm up: connections, caches, the collector
@@ -177,7 +177,7 @@ func compare(ctx context.Context, targets []target, agents []agent, connections,
 				return nil, err
 			}
 			slices.Sort(times)
-			if now, _, err := t.of.resident(); err == nil { // else the most it ever was
+			if now, _, err := t.of.resident(); err == nil { // otherwise the maximum
 				after.RSS = now
 			}
 			n := float64(len(times))

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// negotiate makes the agents ones of the AEA framework as well, who agree to the offer for each intent.
+// negotiate registers the agents with the AEA framework as well; they agree to the offer for each intent.
 func negotiate(ctx context.Context, agents []agent, gate addresses, uids []string) error {
 	for i := range agents {
 		a := &agents[i]
@@ -43,7 +43,7 @@ func (a *agent) dial(ctx context.Context, gate addresses) (*aea.Agent, error) {
 	return aea.Dial(ctx, aea.Options{Key: a.negotiating, Gateway: gate.AEA["address"], TCP: gate.AEA["tcp"], Now: time.Now})
 }
 
-// inMessages is the way of an agent of the AEA framework, over its plain TCP.
+// inMessages is the way of an agent of the AEA framework, over plain TCP.
 func inMessages(ctx context.Context, a *agent, t target, _ *http.Client) (send func() error, stop func(), err error) {
 	call, err := strictjson.DecodeObject([]byte(t.body))
 	if err != nil {

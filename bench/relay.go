@@ -76,7 +76,7 @@ func runRelay(ctx context.Context) error {
 	return group.Wait()
 }
 
-// relays measures messages that are sent and polled, on both engines, and the memory of a relay that many use.
+// relays measures messages that are sent and polled, on both engines, and the memory of a relay with many agents.
 func relays(ctx context.Context, p plan) (err error) {
 	table := newTable("relay\tclients\tsent/s\tp50\tp99\tpolled/s\tp50\tp99\t")
 	places := map[string]string{"sqlite": ""}
@@ -140,7 +140,7 @@ func relaysOn(ctx context.Context, p plan, engine, place string, table io.Writer
 	return nil
 }
 
-// A correspondent is an agent with an address and connections of its own.
+// A correspondent is an agent with a separate address and connections.
 type correspondent struct {
 	relay, address string
 	private        ed25519.PrivateKey
@@ -172,7 +172,7 @@ func (a *correspondent) ask(ctx context.Context, method, target, body string, in
 		return err
 	}
 	wire.Sign(r.Header, a.private, a.at(), method, target, wire.Sum([]byte(body)))
-	// An address may ask 3,000 times a minute.
+	// One address may send 3,000 requests a minute.
 	r.Header.Set("X-Forwarded-For", fmt.Sprintf("%s%d", a.address, a.last.UnixMilli()%100))
 	answer, err := relayClient.Do(r)
 	if err != nil {
@@ -189,8 +189,8 @@ func (a *correspondent) ask(ctx context.Context, method, target, body string, in
 	return json.Unmarshal(text, into)
 }
 
-// timed has each agent repeat something for a while, or until there are no messages; the result is messages a second, p50 and p99 of a
-// request.
+// timed makes each agent repeat an operation for a while, or until there are no messages; it returns messages per second, and p50 and p99
+// of a request.
 func timed(
 	ctx context.Context, agents []*correspondent, most time.Duration, do func(*correspondent) (messages int, err error),
 ) (string, error) {
@@ -227,7 +227,7 @@ func timed(
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// relayMemory has many agents known and many of them connected, and prints what the relay has used at most.
+// relayMemory registers many agents, connects many of them, and prints the maximum memory of the relay.
 func relayMemory(ctx context.Context) error {
 	relay, err := start(ctx, roleRelay, "", storeVariable+"=")
 	if err != nil {

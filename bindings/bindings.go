@@ -1,4 +1,5 @@
-// Package bindings lists the protocols of agents beside UIM over HTTP: modules that share one catalogue, agreement, limits and ledger.
+// Package bindings lists the protocols of agents in addition to UIM over HTTP: modules that share one catalogue, agreement, limits and
+// ledger.
 package bindings
 
 import (
@@ -14,12 +15,12 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Modules returns all of them, new. The configuration of each service decides which of them it opens.
+// Modules returns new instances of all modules. The configuration of each service decides which of them it opens.
 func Modules() []door.Module {
 	return []door.Module{&announce.Door{}, &mcp.Door{}, &oauth.Door{}, &a2a.Door{}, &uagents.Door{}, &aea.Door{}, &mrp.Door{}}
 }
 
-// Forms returns the forms of their agreements, and of the ids of their agents.
+// Forms returns their forms of agreement, and of agent ids.
 func Forms() []pat.Form { return door.Forms(Modules()) }
 
 // Blocks returns the blocks of the configuration that they read.

@@ -27,11 +27,11 @@ type Check struct {
 type Report struct {
 	Target   string  `json:"target"`
 	Agents   string  `json:"agents,omitempty"` // URL of the agents.json that was checked; empty: none was found
-	Complete bool    `json:"complete"`         // false: the time was up before every check was made
+	Complete bool    `json:"complete"`         // false: the time ran out before every check was made
 	Checks   []Check `json:"checks"`
 }
 
-// Passed reports whether every check was made and no point of level Must is missing or wrong.
+// Passed reports whether every check was made and every point of level Must passes.
 func (r Report) Passed() bool {
 	for _, c := range r.Checks {
 		if c.Level == Must && c.Failed() {
@@ -66,7 +66,7 @@ const (
 const (
 	Holds   = point.Holds
 	Missing = point.Missing // the service does not have it
-	Wrong   = point.Wrong   // the service has it, not as the section requires
+	Wrong   = point.Wrong   // the service has it, but not as the section requires
 	Skipped = point.Skipped // it could not be checked; Detail gives the cause
 )
 
@@ -80,7 +80,7 @@ func missing(format string, args ...any) finding { return Missing.Because(format
 func wrong(format string, args ...any) finding   { return Wrong.Because(format, args...) }
 func skipped(format string, args ...any) finding { return Skipped.Because(format, args...) }
 
-// printable makes foreign text fit to be printed: on one line, without control characters, bounded.
+// printable makes foreign text safe to print: one line, without control characters, bounded.
 func printable(s string) string {
 	const most = 400
 	if len(s) > 8*most {

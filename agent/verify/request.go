@@ -26,7 +26,7 @@ func (v *verification) ask(ctx context.Context, method, address string, header h
 	})
 }
 
-// withRetries repeats an exchange a few times while the service answers 429 with a short Retry-After.
+// withRetries repeats an exchange a few times while the service returns 429 with a short Retry-After.
 func (v *verification) withRetries(ctx context.Context, do func() (fetch.Answer, error)) (fetch.Answer, error) {
 	const most = 3
 	for n := 0; ; n++ {

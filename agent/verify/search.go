@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A page is the answer to a search.
+// A page is the response to a search.
 type page struct {
 	answer     fetch.Answer
 	intents    []map[string]any
@@ -29,7 +29,7 @@ func (p page) number(name string) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// search sends a query of names and values in turn. The finding holds, or gives the reason why there is no page.
+// search sends a query of alternating names and values. The finding passes, or gives the reason why there is no page.
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {
@@ -101,7 +101,7 @@ func (v *verification) searchShape(ctx context.Context) finding {
 	return f
 }
 
-// searchSame asks for whole intents: without the parameter a service may shorten them.
+// searchSame requests whole intents: without the parameter a service may shorten them.
 func (v *verification) searchSame(ctx context.Context) finding {
 	p, f := v.search(ctx, "view", "full")
 	if f.Outcome != Holds {
@@ -111,7 +111,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 	for _, m := range p.intents {
 		published := v.published(uidOf(m))
 		if published == nil {
-			continue // search may offer more than the file
+			continue // search may return more members than the file
 		}
 		one, errOne := strictjson.Canonical(published)
 		other, errOther := strictjson.Canonical(m)

@@ -31,7 +31,7 @@ func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, nam
 	return pass
 }
 
-// exampleIntent returns an intent to search for: one that is not retired, with has returning true. It returns nil if there is none.
+// exampleIntent returns an intent to search for: one that is not retired and for which has returns true. It returns nil if there is none.
 func (v *verification) exampleIntent(has func(*intents.Intent) bool) *intents.Intent {
 	list := v.catalog.Intents()
 	i := slices.IndexFunc(list, func(in *intents.Intent) bool { return !in.Retired && has(in) })

@@ -31,7 +31,7 @@ func (v *verification) serviceDescription(context.Context) finding {
 	return pass
 }
 
-// serviceURLs checks every URL that agents.json gives for the service itself.
+// serviceURLs checks every URL of the service in agents.json.
 func (v *verification) serviceURLs(context.Context) finding {
 	bad := v.problemsOf("url")
 	c := v.catalog

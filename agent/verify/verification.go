@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A verification is one run: the clients, and the state that earlier checks leave for later ones.
+// A verification is one run: the clients, and the results that earlier checks leave for later ones.
 type verification struct {
 	options  Options
 	recorder *recorder
@@ -20,7 +20,7 @@ type verification struct {
 	outcomes map[string]Outcome
 
 	// Discovery.
-	domain  string // empty: the target is more than a domain, and DNS is not asked
+	domain  string // empty: the target is more than a domain, and DNS is not queried
 	records Records
 	dnsErr  error
 
@@ -38,26 +38,26 @@ type verification struct {
 	policy      fetch.Answer
 	policyTree  map[string]any
 	digest      string
-	bytesChange bool // its bytes or its ETag differ from one fetch to the next
+	bytesChange bool // its bytes or its ETag changed between two fetches
 
 	searchURL, intentURL string
 	searchPage           page
 
-	// Addresses that answer, and what they answered without a PAT.
+	// Addresses that respond, and their responses without a PAT.
 	executeURL, issueURL string
 	withoutPAT           fetch.Answer // to executing without a PAT
 	malformed            fetch.Answer // to an agreement that is not JSON
 	noSuchPath           fetch.Answer // to a path that does not exist
 
-	// The PAT, and the call that it is tried with.
+	// The PAT, and the sample call made with it.
 	token         patText
 	issueExchange exchange       // that returned the PAT
 	issueAnswer   map[string]any // its body
 	sampleCall    call
 	sampled       bool         // findSample has been called; its result is sampleCall
 	sampleAnswer  fetch.Answer // to the sample call
-	sampleAt      time.Time    // when it was answered
-	refusedAs     call         // with wrong parameters
+	sampleAt      time.Time    // when the response arrived
+	refusedAs     call         // with invalid parameters
 	refusal       fetch.Answer // to it
 
 	doors     *doors.Doors

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Records are the DNS records of a domain's service; fields that no record holds are empty. UIM core 5.1.
+// Records are the DNS records of a domain's service; a field without a record is empty. UIM core 5.1.
 type Records struct {
 	AgentsFile, PolicyFile, Discovery, License string
 }
@@ -33,15 +33,15 @@ const (
 type Options struct {
 	// Target is the URL of an agents.json, an origin or a domain, as agent.Client.Discover takes it.
 	Target string
-	// Client are the options of the agent. Without a Key one is made for this run. Locate and Wrap are replaced: Locate by
-	// what Lookup finds, Wrap by a recorder around the one given.
+	// Client are the options of the agent. Without a Key, Run makes one for this run. Run replaces Locate by the result of Lookup, and
+	// Wrap by a recorder around the given one.
 	Client agent.Options
 	// Agree permits signing the policy, whatever its terms. Without it nothing is signed.
 	Agree bool
 	// Issuer accepts a service that uses this name although its host does not vouch for it.
 	Issuer string
-	// Parameters are those that intents may be called with, by uid, where their descriptions give no values. They make no
-	// intent safe that is not.
+	// Parameters are parameters for calls, by uid, for intents whose descriptions give no values. They never make an unsafe intent
+	// callable.
 	Parameters map[string]map[string]any
 	// MaxTime bounds the run; 0 is DefaultMaxTime.
 	MaxTime time.Duration
@@ -49,8 +49,8 @@ type Options struct {
 	Lookup func(ctx context.Context, domain string) (Records, error)
 }
 
-// Run verifies one service. For a service that is broken or cannot be reached it returns a Report, not an error; its
-// errors are those of agent.New, and agent.ErrTarget.
+// Run verifies one service. For a service that is broken or unreachable it returns a Report, not an error; its errors are those of
+// agent.New, and agent.ErrTarget.
 func Run(ctx context.Context, o Options) (Report, error) {
 	v, err := newVerification(o)
 	if err != nil {
@@ -80,7 +80,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r, nil
 }
 
-// perform makes one check, unless the one it depends on does not hold.
+// perform makes one check, unless the check that it depends on did not pass.
 func (v *verification) perform(ctx context.Context, c check) finding {
 	if ctx.Err() != nil {
 		return skipped("the time was up")
@@ -95,7 +95,7 @@ func (v *verification) perform(ctx context.Context, c check) finding {
 	return f
 }
 
-// discover looks for the service. A missing service is not an error; a target that does not name a service is.
+// discover looks for the service. A missing service is not an error, but a target that does not name a service is.
 func (v *verification) discover(ctx context.Context) error {
 	v.lookup(ctx)
 	v.recorder.start(maxDocument + 1)
@@ -110,7 +110,7 @@ func (v *verification) discover(ctx context.Context) error {
 }
 
 // agentsDocument returns the agents.json to check: the first that is served and looks like JSON, or the first that is served, or nil. An
-// agent that cannot use it may try another address, which would hide it.
+// agent that cannot use one address may try another, which would hide the problem.
 func agentsDocument(found []exchange) *exchange {
 	var first *exchange
 	for i := range found {
@@ -128,14 +128,14 @@ func agentsDocument(found []exchange) *exchange {
 	return first
 }
 
-// revokeLast revokes a PAT that is still valid, also if the time was up.
+// revokeLast revokes a PAT that is still valid, even if the time ran out.
 func (v *verification) revokeLast(ctx context.Context) {
 	if v.service == nil || !v.service.Session().Agreed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), defaultTimeout)
 	defer cancel()
-	_ = v.service.Revoke(ctx) // a service that cannot do it has been reported already
+	_ = v.service.Revoke(ctx) // an earlier check has reported a service that cannot revoke
 }
 
 // newVerification makes the clients.

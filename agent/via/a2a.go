@@ -12,7 +12,7 @@ import (
 // Extension is the URI of the extension of A2A for proofs and for charges, limits and errors of UIM.
 const Extension = "https://uimprotocol.com/a2a/v1"
 
-// A2A is an agent of A2A 1.0.
+// A2A encodes calls for an agent of A2A 1.0.
 type A2A struct {
 	URL  string // of the interface
 	REST bool   // the interface is HTTP+JSON; otherwise JSON-RPC
@@ -20,8 +20,7 @@ type A2A struct {
 
 const proofField = "UIM-Proof"
 
-// Message writes SendMessage. The idempotency key stays a header:
-// without one, the id of the message is the key. A2A 1.0, 3.2.1.
+// Message encodes SendMessage. The idempotency key stays a header: without one, the id of the message is the key. A2A 1.0, 3.2.1.
 func (d A2A) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
 	proof := h.Get(proofField)
@@ -46,7 +45,7 @@ func (d A2A) Message(c Call) (Message, error) {
 	return Message{URL: d.URL, Header: h, Body: body}, err
 }
 
-// appendMessage appends the message, with the body of the execute endpoint as the one part of data. A2A 1.0, 4.1.4.
+// appendMessage appends the message, with the body for the execute endpoint as its one data part. A2A 1.0, 4.1.4.
 func appendMessage(out []byte, c Call, proof string) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("messageId", c.ID)
@@ -65,7 +64,7 @@ func appendMessage(out []byte, c Call, proof string) ([]byte, error) {
 	return w.End()
 }
 
-// Read reads the task that a call has become, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.
+// Read reads the task of the call, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.
 func (d A2A) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	if d.REST {
 		return readREST(a)
@@ -99,13 +98,13 @@ func readREST(a fetch.Answer) (fetch.Answer, error) {
 	return foreign(a)
 }
 
-// Types of the entries in the list that errors carry. ProtoJSON, Any.
+// Types of the entries in an error's list. ProtoJSON, Any.
 const (
 	structType    = "type.googleapis.com/google.protobuf.Struct"
 	errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo"
 )
 
-// readFault reads an error of the protocol: the error of UIM in it, or its reason and message.
+// readFault reads an error of the protocol: the UIM error in it, or its reason and message.
 func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.Answer, error) {
 	status, cause := statusOf(a.Status, failed), ""
 	for _, v := range details[:min(len(details), maxBlocks)] {
@@ -126,7 +125,7 @@ func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.A
 	}}, status)
 }
 
-// readTask reads the answer to a message, with the task at a pointer of a document. A2A 1.0, 4.1.1.
+// readTask reads the response to a message, with the task at a pointer of a document. A2A 1.0, 4.1.1.
 func readTask(a fetch.Answer, document []byte, at string, result strictjson.Object) (fetch.Answer, error) {
 	task := result.Object("task")
 	if _, both := result["message"]; both || task == nil {
@@ -159,7 +158,7 @@ func readTask(a fetch.Answer, document []byte, at string, result strictjson.Obje
 	words := strings.Join(texts, " ")
 	switch state {
 	case "SUBMITTED", "WORKING":
-		const again = "1" // second; the value of the execute endpoint
+		const again = "1" // in seconds, like the value of the execute endpoint
 		running := reason.IdempotencyInProgress
 		out, err := refused(a, strictjson.Object{"error": map[string]any{
 			"code": string(running.Code()), "message": running.Message(), "details": map[string]any{

@@ -5,8 +5,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// responseAmong returns the one response in a stream of events that has ended; notifications and requests of the server are
-// passed over. MCP 2026-07-28, basic/transports/streamable-http, Receiving Messages.
+// responseAmong returns the one response in a complete stream of events, and skips notifications and requests of the server. MCP
+// 2026-07-28, basic/transports/streamable-http, Receiving Messages.
 func responseAmong(stream []byte) (found []byte, err error) {
 	for _, event := range fetch.Events(stream) {
 		message, decodeErr := strictjson.DecodeObject(event)

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// request writes a request of JSON-RPC. JSON-RPC 2.0, section 4.
+// request encodes a JSON-RPC request. JSON-RPC 2.0, section 4.
 func request(id, method string, params func(*strictjson.Writer)) ([]byte, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("jsonrpc", "2.0")
@@ -21,14 +21,14 @@ func request(id, method string, params func(*strictjson.Writer)) ([]byte, error)
 	return w.End()
 }
 
-// A response is one of JSON-RPC. JSON-RPC 2.0, section 5.
+// A response is a JSON-RPC response. JSON-RPC 2.0, section 5.
 type response struct {
 	text   []byte            // the whole document
 	result strictjson.Object // nil: it is an error
 	failed strictjson.Object
 }
 
-// readResponse reads the response to the request of this id; ok is false if the document is not one of JSON-RPC.
+// readResponse reads the response to the request with this id; ok is false if the document is not a JSON-RPC response.
 func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	tree, decodeErr := strictjson.DecodeObject(data)
 	if decodeErr != nil || tree["jsonrpc"] != "2.0" {
@@ -41,15 +41,15 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	switch {
 	case requested || hasResult == hasError || r.result == nil && r.failed == nil:
 		return response{}, true, wrong("it has neither result nor error, or both")
-	case tree["id"] == nil && hasError: // the request could not be read so far
+	case tree["id"] == nil && hasError: // the server could not read the id
 	case tree["id"] != id:
 		return response{}, true, wrong("it has the id of another request")
 	}
 	return r, true, nil
 }
 
-// foreign reads a document that is not one of the protocol. The answer of something in front of the service, such as a limit by address,
-// is read by its status and its form.
+// foreign reads a document of another protocol. It classifies the response of a proxy in front of the service, such as a limit by
+// address, by its status and form.
 func foreign(a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 2 {
 		return fetch.Answer{}, wrong("it is not a message")
@@ -60,7 +60,7 @@ func foreign(a fetch.Answer) (fetch.Answer, error) {
 // Codes of errors with a more precise meaning than an invalid request. JSON-RPC 2.0, section 5.1.
 const internalError = "-32603"
 
-// statusOf returns the HTTP status of the execute endpoint for an error of JSON-RPC without a code of UIM.
+// statusOf returns the HTTP status of the execute endpoint for a JSON-RPC error without a UIM code.
 func statusOf(httpStatus int, failed strictjson.Object) int {
 	switch {
 	case httpStatus/100 != 2:

@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MCP is a tool server of the revision in which every request is independent. MCP 2026-07-28.
+// MCP encodes calls for a tool server of the revision in which every request is independent. MCP 2026-07-28.
 type MCP struct {
 	URL    string // of the endpoint
-	Client string // what the client calls itself, such as agent/1.0
+	Client string // the client's name, such as agent/1.0
 }
 
 const (
@@ -22,10 +22,11 @@ const (
 	metaPrefix = "io.modelcontextprotocol/"
 )
 
-// metaFields are the header fields that a tool call carries as members of _meta, by name. traceparent has the name that W3C gives it.
+// metaFields are the header fields that a tool call carries as members of _meta, by name. traceparent has the name from W3C Trace
+// Context.
 var metaFields = []string{"Idempotency-Key", "UIM-Proof", "UIM-Request-ID", "traceparent"}
 
-// Message writes tools/call. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
+// Message encodes tools/call. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
 func (m MCP) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
 	name, version, _ := strings.Cut(m.Client, "/")
@@ -52,7 +53,7 @@ func (m MCP) Message(c Call) (Message, error) {
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }
 
-// HeaderText wraps a text that headers do not carry. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
+// HeaderText encodes a text that a header cannot carry unchanged. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
 func HeaderText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
 		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
@@ -60,7 +61,7 @@ func HeaderText(s string) string {
 	return s
 }
 
-// besideTool are the members of a result's _meta that the execute endpoint has as header fields.
+// besideTool are the members of a result's _meta that are header fields of the execute endpoint.
 var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID"}
 
 // Read reads the result of a tool, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
@@ -107,8 +108,8 @@ func textsOf(v any) []string {
 	return out
 }
 
-// readTool reads the result of a call: the structured content, or the text, which then is JSON. It ignores the structured content of a
-// result with isError.
+// readTool reads the result of a call: the structured content, or the text, which must then be JSON. It ignores the structured content of
+// a result with isError.
 func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
 	if kind, stated := r.result["resultType"]; stated && kind != "complete" {
 		return fetch.Answer{}, wrong("it asks for something instead")
@@ -148,7 +149,7 @@ func textBlocks(result strictjson.Object) []string {
 	return out
 }
 
-// ofTool rewrites the pointers of an error: what a tool calls its arguments are the parameters.
+// ofTool rewrites the pointers of an error: a tool's arguments are the parameters.
 func ofTool(tree strictjson.Object) strictjson.Object {
 	details := tree.Object("error").Object("details")
 	rewrite := func(o strictjson.Object) {

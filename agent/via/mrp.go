@@ -18,12 +18,12 @@ const (
 	ActionExecute = "uim:execute"
 )
 
-// MRP writes what an endpoint of UIM takes as a request to an agent on a relay of the Machine Relay Protocol, and reads the response as
-// the answer of that endpoint. It sends nothing.
+// MRP encodes a request to a UIM endpoint as a request to an agent on a relay of the Machine Relay Protocol, and reads the response as
+// that of the endpoint. It sends nothing.
 type MRP struct{}
 
-// Request returns the request for the agent that has this header and body: the body of a message of type wire.TypeRequest. The error
-// wraps ErrAnswer if the body does not belong to the endpoint.
+// Request returns the body of a message of type wire.TypeRequest for the agent, from the HTTP header and body. The error wraps ErrAnswer
+// if the body does not belong to the endpoint.
 func (MRP) Request(action string, header http.Header, body []byte) (json.RawMessage, error) {
 	params := map[string]any{}
 	if len(body) > 0 {
@@ -33,7 +33,7 @@ func (MRP) Request(action string, header http.Header, body []byte) (json.RawMess
 		}
 		params = tree
 	}
-	if action == ActionAgree { // id and key are those of who sends
+	if action == ActionAgree { // id and key are those of the sender
 		agreement := params["signed_policy"]
 		for _, name := range []string{"signed_policy", "agent_id", "agent_public_key"} {
 			delete(params, name)
@@ -86,10 +86,10 @@ func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, erro
 	return agreed(a, result, until)
 }
 
-// readMRPError reads an error, whose code is a reason in lower case.
+// readMRPError reads an error, whose code is a reason in lowercase.
 func readMRPError(a fetch.Answer, fault strictjson.Object) (fetch.Answer, error) {
 	details := fault.Object("details")
-	if details.Text("status") == "pending" { // the operator has to approve the agent
+	if details.Text("status") == "pending" { // the operator must first approve the agent
 		return pending(a, details)
 	}
 	if details == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// For protocols whose messages carry the whole of UIM: their members, as the answers of its endpoints.
+// For protocols whose messages carry all members of UIM: their members, as the responses of its endpoints.
 
-// doneBeside makes the answer of a call with its output, and of the members beside it.
+// doneBeside makes the response of a call from its output and the members beside it.
 func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.Answer {
 	out := done(a, output)
 	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
@@ -24,7 +24,7 @@ func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.
 	return out
 }
 
-// agreed is the answer of the issue endpoint with a PAT that is good until then.
+// agreed is the response of the issue endpoint with a PAT that is valid until the given time.
 func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.Answer, error) {
 	return renewalAnswer(a, http.StatusOK, map[string]any{
 		"uim-pat": members.Text("pat"), "agreement_id": members.Text("agreement_id"), "scope": members["scope"],
@@ -32,7 +32,7 @@ func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.A
 	})
 }
 
-// pending is the answer of the issue endpoint where the operator has to approve the agent first.
+// pending is the response of the issue endpoint if the operator must first approve the agent.
 func pending(a fetch.Answer, details strictjson.Object) (fetch.Answer, error) {
 	return renewalAnswer(a, http.StatusAccepted, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
 }

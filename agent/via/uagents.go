@@ -14,19 +14,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// UAgents is a service among agents of the uAgents protocol. All requests to it are signed envelopes, agreements and renewals as well.
-// The service must sign its answers.
+// UAgents encodes calls for an agent of the uAgents protocol. All requests to it are signed envelopes, including agreements and renewals.
+// The service must sign its responses.
 type UAgents struct {
 	URL     string           // of the endpoint
-	Service identity.Address // whose key signs the answers
+	Service identity.Address // whose key signs the responses
 	Key     identity.Key     // of the agent
 	Now     func() time.Time
 }
 
-// sentFor is how long an envelope that is sent is good: its answer comes in the response.
+// sentFor is the lifetime of a sent envelope: the response to it arrives on the same connection.
 const sentFor = time.Minute
 
-// Message writes UIMExecute. The id is that of the session, so it must be a UUID of version 4.
+// Message encodes UIMExecute. The id is that of the session, so it must be a UUID of version 4.
 func (d UAgents) Message(c Call) (Message, error) {
 	token := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 	m, err := d.message(c.ID, "UIMExecute", map[string]any{
@@ -43,7 +43,7 @@ func (d UAgents) Message(c Call) (Message, error) {
 	return m, nil
 }
 
-// Agreement writes UIMAgree: the envelope is the agreement. scope may be nil.
+// Agreement encodes UIMAgree: the envelope is the agreement. scope may be nil.
 func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Message, error) {
 	var list any
 	if scope != nil {
@@ -56,7 +56,7 @@ func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Mes
 	return d.message(id, "UIMAgree", map[string]any{"policy_digest": policyDigest, "issuer": issuer, "scope": list})
 }
 
-// Renewal writes UIMRenew.
+// Renewal encodes UIMRenew.
 func (d UAgents) Renewal(id, token string) (Message, error) {
 	return d.message(id, "UIMRenew", map[string]any{"pat": token})
 }
@@ -80,7 +80,7 @@ func (d UAgents) message(id, model string, members map[string]any) (Message, err
 	}, err
 }
 
-// Read reads the envelope that answers the one of this session. UIMAgreed becomes an answer of the issue endpoint.
+// Read reads the envelope that responds to the one of this session. UIMAgreed becomes a response of the issue endpoint.
 func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 != 2 {
 		return readRejected(a)
@@ -117,7 +117,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	return fetch.Answer{}, wrong("its message is of another type")
 }
 
-// readRejected reads an answer that is not an envelope: the envelope that was sent was rejected.
+// readRejected reads a response that is not an envelope: the sent envelope was rejected.
 func readRejected(a fetch.Answer) (fetch.Answer, error) {
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil || tree.Text("error") == "" {
@@ -144,7 +144,7 @@ func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error)
 
 func readUIMFault(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
 	details := tree.Object("details")
-	if details.Text("status") == "pending" { // the operator has to approve the agent
+	if details.Text("status") == "pending" { // the operator must first approve the agent
 		return pending(a, details)
 	}
 	return refused(a, strictjson.Object{"error": map[string]any{

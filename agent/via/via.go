@@ -1,5 +1,5 @@
-// Package via writes the call of an intent as a message of another protocol of the service, and reads the response as the answer that its
-// execute endpoint would have given. So one reader serves all protocols. It sends nothing, and it does not trust what it reads.
+// Package via encodes the call of an intent as a message of another protocol of the service, and decodes the response into the one that
+// its execute endpoint would have given, so that one reader serves all protocols. It sends nothing, and it does not trust its input.
 package via
 
 import (
@@ -12,45 +12,43 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrAnswer means that the response is not an answer of the protocol to the message: the outcome of the call is unknown. Its text quotes
-// nothing of the response.
+// ErrAnswer means that the response does not follow the protocol or does not belong to the message: the outcome of the call is unknown.
+// Its text quotes nothing of the response.
 var ErrAnswer = errors.New("it is not an answer of the protocol to this call")
 
-// A Call is one attempt of a call, as the execute endpoint takes it.
+// A Call is one attempt of a call, in the form of the execute endpoint.
 type Call struct {
-	// ID is that of the message, in no other: 1 to 124 visible ASCII characters.
+	// ID identifies the message, and no other: 1 to 124 visible ASCII characters.
 	ID         string
 	UID        string         // of the intent
-	Tool       string         // what the intent is called among tools
+	Tool       string         // the intent's tool name
 	Parameters map[string]any // a tree of package strictjson
 	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}
-	// Header has Authorization, and Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent where the call has them. It is
-	// not changed.
+	// Header has Authorization, and Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent if the call has them. It is not modified.
 	Header http.Header
 }
 
-// A Message is a call as it is posted to URL.
+// A Message is a call as posted to URL.
 type Message struct {
 	URL    string
 	Header http.Header
 	Body   []byte
 }
 
-// A Door is one way in of a service.
+// A Door is one protocol of a service.
 type Door interface {
-	// Message writes a call. Errors: values that JSON has no form for.
+	// Message encodes a call. Errors: values that JSON cannot represent.
 	Message(c Call) (Message, error)
-	// Read reads what was answered to the message of this id: what the execute endpoint would have answered. Errors wrap
-	// ErrAnswer.
+	// Read decodes the response to the message with this id into a response of the execute endpoint. Errors wrap ErrAnswer.
 	Read(id string, a fetch.Answer) (fetch.Answer, error)
 }
 
 func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAnswer, what) }
 
-// maxBlocks bounds the parts of an answer that are looked at.
+// maxBlocks bounds how many parts of a response are read.
 const maxBlocks = 64
 
-// done is the answer with an output, which is JSON.
+// done returns the response with an output, which is JSON.
 func done(a fetch.Answer, output []byte) fetch.Answer {
 	return answer(a, http.StatusOK, output)
 }
@@ -64,7 +62,7 @@ func answer(a fetch.Answer, status int, body []byte) fetch.Answer {
 	return fetch.Answer{Status: status, Header: h, Body: body, URL: a.URL}
 }
 
-// codes are the HTTP statuses of the codes of errors, each the lowest that a reason of the code has.
+// codes are the HTTP statuses of the error codes, for each the lowest status of its reasons.
 var codes = func() map[string]int {
 	out := map[string]int{}
 	for _, r := range reason.All() {
@@ -75,8 +73,8 @@ var codes = func() map[string]int {
 	return out
 }()
 
-// refused makes the answer with an error of UIM: {"error": {"code": …, "message": …, "details": {…}}}. Its status is that of its reason
-// if code and reason agree, or that of its code; usual if the code is unknown.
+// refused makes the response with a UIM error: {"error": {"code": …, "message": …, "details": {…}}}. The status is that of the reason if
+// code and reason agree, otherwise that of the code; usual if the code is unknown.
 func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, error) {
 	inner := tree.Object("error")
 	status, known := codes[inner.Text("code")]
@@ -94,7 +92,7 @@ func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, e
 	return answer(a, status, body), nil
 }
 
-// refusedWith makes the answer with an error that the protocol gives in words alone. Without an outcome the call did not happen.
+// refusedWith makes the response with an error that the protocol gives in words alone. Without an outcome the call was not executed.
 func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Answer, error) {
 	details := map[string]any{}
 	if outcome != "" {
@@ -103,10 +101,10 @@ func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Ans
 	return refused(a, strictjson.Object{"error": map[string]any{"message": message, "details": details}}, status)
 }
 
-// isError reports whether an object is an error of UIM.
+// isError reports whether an object is a UIM error.
 func isError(tree strictjson.Object) bool { return tree.Object("error") != nil }
 
-// beside adds the members of a message to the header of an answer, unless the header has them.
+// beside adds the members of a message to the header of a response, unless the header has them.
 func beside(a fetch.Answer, name string, values ...string) {
 	if name = http.CanonicalHeaderKey(name); len(a.Header[name]) == 0 && len(values) > 0 {
 		a.Header[name] = values

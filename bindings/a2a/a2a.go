@@ -1,6 +1,6 @@
 // Package a2a is the door of the Agent2Agent protocol, revision 1.0: intents are skills, and a call is a task, which any process on the
-// store can report for a day. Each service has its agent card, signed, and speaks JSON-RPC at its path and HTTP+JSON at /v1 below it;
-// both bindings share one set of operations.
+// store can report for a day. Each service has a signed agent card, and serves JSON-RPC at its path and HTTP+JSON at /v1 below it; both
+// bindings share one set of operations.
 package a2a
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// Name is how the door is called in logs, metrics and audit records.
+	// Name is the door's name in logs, metrics and audit records.
 	Name = "a2a"
 	// Extension is the URI of the extension for proofs, charges and limits.
 	Extension = "https://uimprotocol.com/a2a/v1"
@@ -35,7 +35,7 @@ const (
 	versionKey = "A2A-Version"
 )
 
-// A Door answers at the A2A paths of each service. It is safe for concurrent use.
+// A Door serves the A2A paths of each service. It is safe for concurrent use.
 type Door struct {
 	signers  []*keys.Keyring
 	watchers *watchers
@@ -63,7 +63,7 @@ func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	return nil
 }
 
-// Route returns the path as it is without what the configuration and clients chose of it.
+// Route returns the path without the parts that the configuration and clients chose.
 func (d *Door) Route(s *service.Definition, path string) string {
 	settings := SettingsOf(s)
 	if settings == nil {
@@ -91,15 +91,15 @@ type exchange struct {
 	id     jsonrpc.ID // of the request, where it is JSON-RPC
 	params strictjson.Object
 	party  fairqueue.Party // the agent, among those of all services
-	call   execute.Call    // without what is asked
-	// outdated: the PAT is good but for its policy, which is not offered any more. Calls are rejected for that; nothing else
-	// is answered.
+	call   execute.Call    // without the parameters
+	// outdated: the PAT is valid except that its policy is not offered any more. Calls are rejected for that; no other operation is
+	// served.
 	outdated *reason.Refusal
-	stream   bool // the answer to the operation is a stream
+	stream   bool // the response to the operation is a stream
 	extended bool // the extension is activated
 }
 
-// An operation is one of the protocol. A2A 1.0, 5.3.
+// An operation is an operation of the protocol. A2A 1.0, 5.3.
 type operation struct {
 	name   string
 	answer func(*exchange)
@@ -136,7 +136,7 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 	return door.Status{Door: Name, Addresses: map[string]string{"url": s.At(own.Path), "card": s.At(CardPath)}}, true
 }
 
-// Serve answers one request.
+// Serve responds to one request.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	own := SettingsOf(v.Service.Definition).Path
 	if r.URL.Path == CardPath {
@@ -177,7 +177,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 
 var noStore = []string{"no-store"}
 
-// identified refuses requests without an accepted PAT, before it reads them.
+// identified rejects requests without an accepted PAT before it reads their bodies.
 func (x *exchange) identified() bool {
 	token, err := wire.Bearer(x.r.Header)
 	if err == nil {
@@ -201,7 +201,7 @@ func (x *exchange) identified() bool {
 	return true
 }
 
-// read reads the message, and in JSON-RPC which operation it is for.
+// read reads the message, and with JSON-RPC the operation in it.
 func (x *exchange) read(name *string) bool {
 	if x.rest {
 		return x.readREST(*name)
@@ -225,7 +225,7 @@ func (x *exchange) read(name *string) bool {
 	return true
 }
 
-// speaksVersion refuses every version of the protocol but 1.0; a request without one is of version 0.3. A2A 1.0, 3.6.2.
+// speaksVersion rejects every version of the protocol except 1.0; a request without a version is of version 0.3. A2A 1.0, 3.6.2.
 func (x *exchange) speaksVersion() bool {
 	requested := x.r.Header.Get(versionKey)
 	if requested == "" {
@@ -240,7 +240,7 @@ func (x *exchange) speaksVersion() bool {
 
 const extensionsKey = "A2A-Extensions"
 
-// activates reports whether a client asks for the extension. A2A 1.0, topics/extensions, Extension Activation.
+// activates reports whether a client requests the extension. A2A 1.0, topics/extensions, Extension Activation.
 func activates(h http.Header) bool {
 	for _, field := range h[http.CanonicalHeaderKey(extensionsKey)] {
 		for uri := range strings.SplitSeq(field, ",") {
@@ -252,10 +252,10 @@ func activates(h http.Header) bool {
 	return false
 }
 
-// noPush answers the operations on push notifications.
+// noPush responds to the operations on push notifications.
 func (x *exchange) noPush() { x.fail(pushNotSupported) }
 
-// noExtendedCard answers GetExtendedAgentCard: the card is the same for everybody.
+// noExtendedCard responds to GetExtendedAgentCard: the card is the same for all clients.
 func (x *exchange) noExtendedCard() {
 	x.fail(unsupported.because("There is no other card than the public one, which is the same for everybody."))
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A card is an agent card as it is served. A2A 1.0, 8.
+// A card is an agent card as served. A2A 1.0, 8.
 type card struct {
 	body []byte
 	etag string
-	keys []keys.ID // that signed it
+	keys []keys.ID // the keys that signed it
 }
 
-// serveCard answers with the card of a service: to everybody, from any page.
+// serveCard serves the card of a service to all clients and to pages of all origins.
 func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -61,7 +61,7 @@ func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Request
 	}
 }
 
-// cardOf returns the card of a service, which is made again once a key that signed it was retired.
+// cardOf returns the card of a service, and makes it again once a key that signed it was retired.
 func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error) {
 	signers := make([]keys.ID, 0, len(d.signers))
 	for _, signer := range d.signers {
@@ -81,8 +81,8 @@ func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error)
 	})
 }
 
-// signed adds the signatures to a card and writes it. They sign RFC 8785 of the card without them: the card has no member that some
-// reader would leave out. A2A 1.0, 8.4.
+// signed adds the signatures to a card and encodes it. They sign RFC 8785 of the card without them: the card has no member that a reader
+// would leave out. A2A 1.0, 8.4.
 func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*keys.Keyring) ([]byte, error) {
 	payload, err := strictjson.Canonical(card)
 	if err != nil {
@@ -109,8 +109,8 @@ const (
 	versionDigits = 12
 )
 
-// describedBy makes the card of a service, without signatures. Every text in it has characters, and every list elements: a
-// member at its default would be in the signed bytes of some readers and not in those of others.
+// describedBy makes the card of a service without signatures. No text and no list in it is empty: a member at its default would be in the
+// signed bytes of some readers and not in those of others.
 func describedBy(s *service.Definition) strictjson.Object {
 	about, offered := s.Catalog.Service, s.Offered()
 	description := descriptionOf(s)
@@ -143,8 +143,8 @@ func describedBy(s *service.Definition) strictjson.Object {
 	return card
 }
 
-// securitySchemes are the ways to be authenticated. A2A 1.0, 4.5. Security requirements are left out, since clients differ in
-// the form that they read.
+// securitySchemes are the ways to authenticate. A2A 1.0, 4.5. The card has no security requirements, because clients differ in the form
+// that they read.
 func securitySchemes(s *service.Definition) strictjson.Object {
 	schemes := strictjson.Object{
 		"pat": strictjson.Object{"httpAuthSecurityScheme": strictjson.Object{
@@ -153,7 +153,7 @@ func securitySchemes(s *service.Definition) strictjson.Object {
 				s.At("/api/pat/issue") + ".",
 		}},
 	}
-	if consent.Open(s) { // the page is one for all doors
+	if consent.Open(s) { // all doors share the page
 		token := s.At(consent.TokenPath)
 		schemes["oauth"] = strictjson.Object{"oauth2SecurityScheme": strictjson.Object{
 			"description": "For agents without a key: a person reads the terms on a page and agrees. Nothing is charged.",
@@ -167,7 +167,7 @@ func securitySchemes(s *service.Definition) strictjson.Object {
 	return schemes
 }
 
-// versionOf changes with the catalogue.
+// versionOf returns a version that changes with the catalogue.
 func versionOf(s *service.Definition) string {
 	body, err := s.AgentsFile("")
 	if err != nil {
@@ -177,7 +177,7 @@ func versionOf(s *service.Definition) string {
 	return hex.EncodeToString(sum[:])[:versionDigits]
 }
 
-// skills are the intents. A2A 1.0, 4.4.5.
+// skills lists the intents. A2A 1.0, 4.4.5.
 func skills(s *service.Definition, offered []*service.Intent) []any {
 	list := make([]any, 0, max(1, len(offered)))
 	for _, in := range offered {
@@ -195,7 +195,7 @@ func skills(s *service.Definition, offered []*service.Intent) []any {
 			"examples": []any{string(exampleOf(in.Intent))}, "inputModes": []any{jsonType}, "outputModes": []any{jsonType},
 		})
 	}
-	if len(list) == 0 { // a card without skills is refused by some readers
+	if len(list) == 0 { // some readers reject a card without skills
 		list = append(list, strictjson.Object{
 			"id": "describe", "name": "Describe", "description": "Describe what " + nameOf(s) + " offers.", "tags": []any{"uim"},
 		})
@@ -203,7 +203,7 @@ func skills(s *service.Definition, offered []*service.Intent) []any {
 	return list
 }
 
-// extension announces UIM: where everything is found, and the schemas of the skills where they are short.
+// extension announces UIM: the addresses, and the schemas of the skills if they are short.
 func extension(s *service.Definition, offered []*service.Intent) strictjson.Object {
 	policy := strictjson.Object{}
 	for name, value := range s.PolicyRef() {
@@ -231,7 +231,7 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 	}
 }
 
-// schemasOf are the schemas of intents, where all of them are short; those that not every reader would sign alike are left out.
+// schemasOf returns the schemas of intents if all of them are short; it leaves out those that some readers would sign differently.
 func schemasOf(offered []*service.Intent) strictjson.Object {
 	schemas, size := strictjson.Object{}, 0
 	for _, in := range offered {

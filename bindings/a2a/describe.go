@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	described = 20      // intents in one answer
-	maxQuery  = 1 << 10 // bytes of a text that rank them
+	described = 20      // intents in one response
+	maxQuery  = 1 << 10 // bytes of a text that are used for ranking
 	maxSchema = 64 << 10
 )
 
-// An about has the texts about one intent for answers in plain text.
+// An about has the texts about one intent for plain-text responses.
 type about struct {
 	UID         string          `json:"intent_uid"`
 	Description string          `json:"description,omitempty"`
@@ -29,8 +29,7 @@ type about struct {
 	Example     json.RawMessage `json:"example"`
 }
 
-// describe answers plain text, without any model: what the service is, what it takes, and the intents that the words of the
-// text find.
+// describe responds to plain text without a model: it describes the service, its input, and the intents that match the words of the text.
 func (x *exchange) describe(m *message) {
 	s := x.Service.Definition
 	request := strings.ToValidUTF8(m.text[:min(len(m.text), maxQuery)], "")
@@ -73,7 +72,7 @@ func (x *exchange) describe(m *message) {
 	x.reply(m, text.String(), data)
 }
 
-// reply answers with a message. A2A 1.0, 4.1.4.
+// reply responds with a message. A2A 1.0, 4.1.4.
 func (x *exchange) reply(m *message, text string, data []byte) {
 	if m.contextID == "" {
 		m.contextID = uuid.NewString()
@@ -95,12 +94,12 @@ func (x *exchange) reply(m *message, text string, data []byte) {
 	x.finish(w.End())
 }
 
-// exampleOf is the data of a message that asks for an intent, with the parameters it requires.
+// exampleOf is the data of a message that calls an intent, with its required parameters.
 func exampleOf(in *intents.Intent) json.RawMessage {
 	_, values, _ := page.Example(in)
 	text, err := strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String(), "parameters": values})
 	if err != nil {
-		text, _ = strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String()}) // a text can always be written
+		text, _ = strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String()}) // strings can always be encoded
 	}
 	return text
 }
@@ -113,7 +112,7 @@ func bounded(schema strictjson.Object) any {
 	return schema
 }
 
-// oneLine is the beginning of a text, without line breaks.
+// oneLine returns the beginning of a text, without line breaks.
 func oneLine(s string) string {
 	const most = 200 // bytes
 	s = strings.Join(strings.Fields(s), " ")
@@ -123,7 +122,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// nameOf is what a service is called; never empty.
+// nameOf returns the name of a service; never empty.
 func nameOf(s *service.Definition) string {
 	if name := strings.TrimSpace(s.Catalog.Service.Name); name != "" {
 		return name

@@ -19,11 +19,11 @@ type fault struct {
 	status  int    // of HTTP+JSON; 0: by code
 	reason  string // of ErrorInfo, where the error is one of A2A; empty: one of JSON-RPC
 	message string
-	refusal *reason.Refusal // what was refused; nil: nothing of ours
-	fields  []violation     // what is wrong with the request
+	refusal *reason.Refusal // the refusal; nil: an error of the protocol only
+	fields  []violation     // the invalid members of the request
 }
 
-// A violation is one member of a request that is wrong: google.rpc.BadRequest.FieldViolation.
+// A violation is one invalid member of a request: google.rpc.BadRequest.FieldViolation.
 type violation struct{ pointer, message string }
 
 // The errors of A2A 1.0, 5.4.
@@ -43,21 +43,21 @@ var (
 	versionNotSupported = &fault{code: -32009, status: http.StatusBadRequest, reason: "VERSION_NOT_SUPPORTED"}
 )
 
-// because is the same error with another message.
+// because returns the same error with another message.
 func (f *fault) because(message string) *fault {
 	other := *f
 	other.message = message
 	return &other
 }
 
-// wrongMember is the error of one member of a request.
+// wrongMember returns the error for one member of a request.
 func wrongMember(pointer, what string) *fault {
 	return &fault{
 		code: jsonrpc.InvalidParams, message: "The member at " + pointer + " " + what + ".", fields: []violation{{pointer, what}},
 	}
 }
 
-// refusalOf is what an error is to agents; nil where there is none.
+// refusalOf returns the refusal in an error; nil if it has none.
 func refusalOf(err error) *reason.Refusal {
 	if err == nil {
 		return nil
@@ -65,7 +65,7 @@ func refusalOf(err error) *reason.Refusal {
 	return refusal.For(err)
 }
 
-// faultOf is a refusal as an error of the protocol.
+// faultOf converts a refusal into an error of the protocol.
 func faultOf(f *reason.Refusal) *fault {
 	out := &fault{code: jsonrpc.InvalidRequest, status: f.Status(), message: refusal.Sentence(f), refusal: f}
 	switch f.Code {
@@ -92,7 +92,7 @@ func faultOf(f *reason.Refusal) *fault {
 	return out
 }
 
-// violationsOf lists what is wrong with the parameters. Pointers are into the data of the message.
+// violationsOf lists the invalid parameters. Pointers point into the data of the message.
 func violationsOf(f *reason.Refusal) []violation {
 	var list []violation
 	for _, v := range refusal.Violations(f) {
@@ -104,11 +104,11 @@ func violationsOf(f *reason.Refusal) []violation {
 	return list
 }
 
-// refuse answers with a refusal that is an error of the protocol.
+// refuse responds with a refusal as an error of the protocol.
 func (x *exchange) refuse(f *reason.Refusal) { x.fail(faultOf(f)) }
 
-// fail answers with an error. In JSON-RPC its HTTP status is 200, unless clients and proxies act on the status; then the answer is not a
-// stream either.
+// fail responds with an error. In JSON-RPC its HTTP status is 200, unless clients and proxies act on the status; then the response is not
+// a stream either.
 func (x *exchange) fail(f *fault) {
 	h := x.w.Header()
 	status := http.StatusOK
@@ -132,9 +132,9 @@ func (x *exchange) fail(f *fault) {
 		x.write(x.restStatus(f), jsonType, x.restError(f))
 		return
 	}
-	data, _ := f.details(nil, x) // texts can always be written
+	data, _ := f.details(nil, x) // strings can always be encoded
 	body := jsonrpc.AppendError(nil, x.id, &jsonrpc.Error{Code: f.code, Message: f.message, Data: data})
-	if x.stream && status == http.StatusOK { // clients of streams drop anything else without a word
+	if x.stream && status == http.StatusOK { // clients of streams silently drop anything else
 		x.open().event(body)
 		return
 	}
@@ -161,7 +161,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 		list = append(list, map[string]any{
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
-		if x.extended { // the error of UIM as a whole
+		if x.extended { // the whole UIM error
 			reply, err := strictjson.DecodeObject(wire.Envelope(r, x.About(r)))
 			if err != nil {
 				return out, err
@@ -179,7 +179,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	return strictjson.Append(out, list)
 }
 
-// metadata returns the metadata of a refusal in an ErrorInfo; its values are texts.
+// metadata returns the metadata of a refusal for an ErrorInfo; its values are strings.
 func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	m := map[string]any{"request_id": string(x.RequestID), "reason": string(r.Reason)}
 	if number := r.Reason.Number(); number != "" {
@@ -197,14 +197,14 @@ func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	return m
 }
 
-// write sends an answer that is not a stream.
+// write sends a response that is not a stream.
 func (x *exchange) write(status int, mediaType string, body []byte) {
 	x.w.Header()["Content-Type"] = []string{mediaType}
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(body)
 }
 
-// succeed answers with the result of an operation, which is JSON.
+// succeed responds with the result of an operation, which is JSON.
 func (x *exchange) succeed(result []byte) {
 	if x.rest {
 		x.write(http.StatusOK, mediaType, result)

@@ -47,7 +47,7 @@ func (m *members) flag(name string) bool {
 	return is
 }
 
-// number reads an integer between bounds; usual where it is left out.
+// number reads an integer between bounds; usual if it is missing.
 func (m *members) number(name string, least, most, usual int) int {
 	v := m.object[name]
 	if v == nil {
@@ -62,7 +62,7 @@ func (m *members) number(name string, least, most, usual int) int {
 	return int(n)
 }
 
-// within reads an object; without members where it is left out.
+// within reads an object; a missing one has no members.
 func (m *members) within(name string, required bool) members {
 	inner := members{object: strictjson.Object{}, at: m.at + "/" + strictjson.Escape(name)}
 	v := m.object[name]

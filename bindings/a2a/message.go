@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxMessageID = 124 // bytes; with its prefix it is an idempotency key
+	maxMessageID = 124 // bytes; with the prefix, the id is an idempotency key
 	maxContextID = 128
 	maxTaskID    = 64
 	maxProof     = 16 << 10
@@ -17,13 +17,13 @@ const (
 	maxModes     = 100
 )
 
-// A message is what an agent sent. A2A 1.0, 3.2.1 and 4.1.4.
+// A message is a message from an agent. A2A 1.0, 3.2.1 and 4.1.4.
 type message struct {
 	id, contextID, taskID string
-	data                  strictjson.Object // what is asked; nil: the message is plain text
+	data                  strictjson.Object // the requested call; nil: the message is plain text
 	text                  string
 	proof                 string // of key
-	immediately           bool   // the answer does not wait for the end of the task
+	immediately           bool   // the response does not wait for the end of the task
 	modes                 []string
 }
 
@@ -73,7 +73,7 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	return m, m.accepts()
 }
 
-// readParts finds what is asked: the one part of data, or the text.
+// readParts finds the request: the one data part, or the text.
 func (m *message) readParts(parts []any) *fault {
 	var texts []string
 	for i, v := range parts {
@@ -112,7 +112,7 @@ func (m *message) readParts(parts []any) *fault {
 		return nil
 	}
 	m.text = strings.TrimSpace(strings.Join(texts, "\n"))
-	if strings.HasPrefix(m.text, "{") { // of clients that send text alone
+	if strings.HasPrefix(m.text, "{") { // of clients that send only text
 		if object, err := strictjson.DecodeObject([]byte(m.text)); err == nil && (object["intent_uid"] != nil || object["intent"] != nil) {
 			m.data = object
 		}
@@ -120,7 +120,7 @@ func (m *message) readParts(parts []any) *fault {
 	return nil
 }
 
-// accepts refuses what could not be answered in a form that the client takes.
+// accepts rejects a message if the client does not accept any form of its response.
 func (m *message) accepts() *fault {
 	if len(m.modes) == 0 {
 		return nil

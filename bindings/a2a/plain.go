@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// plain reports whether every reader makes the same signed bytes of a value: no text, list or object is empty, numbers are
-// integers that a double holds, and names are ASCII.
+// plain reports whether every reader makes the same signed bytes of a value: no text, list or object is empty, numbers are integers that
+// a double holds, and names are ASCII.
 func plain(v any) bool {
-	const digits = 15 // of an integer that a double holds
+	const digits = 15 // of an integer that a double represents exactly
 	switch v := v.(type) {
 	case string:
 		return v != ""
@@ -32,7 +32,7 @@ func plain(v any) bool {
 		return len(v) > 0
 	case bool:
 		return true
-	default: // null, and other types
+	default: // null and other types
 		return false
 	}
 }

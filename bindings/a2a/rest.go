@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// restOperation finds the operation of a path below the base URL, and how the path is called in logs. Without a method it
-// finds only the path. A2A 1.0, 5.3 and 11.3.
+// restOperation finds the operation of a path below the base URL, and the path's name in logs. Without a method it finds only the path.
+// A2A 1.0, 5.3 and 11.3.
 func restOperation(method, path string) (name, task, route string) {
 	by := func(names map[string]string) string { return names[method] }
 	switch path {
@@ -50,7 +50,7 @@ func restOperation(method, path string) (name, task, route string) {
 	if id, ok := strings.CutSuffix(task, ":cancel"); ok {
 		return by(map[string]string{http.MethodPost: "CancelTask"}), id, "/tasks/:id:cancel"
 	}
-	if id, ok := strings.CutSuffix(task, ":subscribe"); ok { // the text of A2A has POST, its proto GET
+	if id, ok := strings.CutSuffix(task, ":subscribe"); ok { // the text of A2A specifies POST, its proto GET
 		return by(map[string]string{http.MethodPost: "SubscribeToTask", http.MethodGet: "SubscribeToTask"}), id, "/tasks/:id:subscribe"
 	}
 	return by(map[string]string{http.MethodGet: "GetTask"}), task, "/tasks/:id"
@@ -76,13 +76,13 @@ func (x *exchange) routed(path string) (name string, fail *fault) {
 	return name, nil
 }
 
-// The parameters of queries that are not texts.
+// The parameters of queries that are not strings.
 var (
 	numbers = []string{"historyLength", "pageSize"}
 	flags   = []string{"includeArtifacts"}
 )
 
-// readREST reads the parameters of a request beside its path: from the body if it sends a message, from the query otherwise.
+// readREST reads the parameters of a request in addition to its path: from the body if it sends a message, from the query otherwise.
 func (x *exchange) readREST(name string) bool {
 	if !operations[name].sends {
 		return x.readQuery()
@@ -128,7 +128,7 @@ func (x *exchange) readQuery() bool {
 	return true
 }
 
-// restStatus is the HTTP status of an error.
+// restStatus returns the HTTP status of an error.
 func (x *exchange) restStatus(f *fault) int {
 	switch {
 	case f.status != 0:
@@ -141,7 +141,7 @@ func (x *exchange) restStatus(f *fault) int {
 	return http.StatusBadRequest
 }
 
-// The names that clients know of errors which are not A2A's own, by status and by code of JSON-RPC.
+// The names of errors that A2A does not define itself, by status and by JSON-RPC code.
 var (
 	genericStatus = map[int]string{http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusForbidden: "UNAUTHORIZED"}
 	genericCode   = map[int]string{
@@ -163,7 +163,7 @@ func (x *exchange) restError(f *fault) []byte {
 	w.Text("message", f.message)
 	w.Append("details", func(out []byte) ([]byte, error) { return f.details(out, x) })
 	body, err := w.End()
-	if err != nil { // no text of ours
+	if err != nil { // without our own text
 		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"The answer could not be written.","details":[]}}`)
 	}
 	return append(body, '}')

@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// keyPrefix is the prefix of idempotency keys that are ids of messages: a message that comes again gets the same answer.
+// keyPrefix is the prefix of idempotency keys made from message ids: a repeated message gets the same response.
 const keyPrefix = "a2a:"
 
-// send answers SendMessage and SendStreamingMessage. A2A 1.0, 3.1.1 and 3.1.2.
+// send responds to SendMessage and SendStreamingMessage. A2A 1.0, 3.1.1 and 3.1.2.
 func (x *exchange) send() {
 	m, fail := readMessage(x.params)
 	if fail != nil {
@@ -34,7 +34,7 @@ func (x *exchange) send() {
 	}
 }
 
-// malformed answers a message that asks for nothing: it counts as a call that is refused for what is in it.
+// malformed responds to a message without a call in it: it counts as a call that is refused as invalid.
 func (x *exchange) malformed(fail *fault) {
 	own := reason.MalformedRequest.Refusal(fail.message)
 	x.call.Read = func() (execute.Request, error) { return execute.Request{}, own }
@@ -49,7 +49,7 @@ func (x *exchange) malformed(fail *fault) {
 	x.fail(fail)
 }
 
-// continued answers a message that goes on with a task: those of ours end by themselves.
+// continued responds to a message that continues a task: tasks here end by themselves.
 func (x *exchange) continued(task string) {
 	if _, err := x.Record(x.r.Context(), x.call, task); err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {
@@ -61,7 +61,7 @@ func (x *exchange) continued(task string) {
 	x.fail(unsupported.because("The task takes no further messages: send a new message without taskId."))
 }
 
-// unfound answers where there is no record, or it could not be read.
+// unfound responds if there is no record, or it could not be read.
 func (x *exchange) unfound(err error) {
 	if errors.Is(err, execute.ErrNoRecord) {
 		x.fail(taskNotFound)
@@ -87,7 +87,7 @@ func (x *exchange) execute(m *message) {
 	x.ended(&result, err, m.contextID)
 }
 
-// prepare completes the call by the members beside the parameters.
+// prepare completes the call with the members beside the parameters.
 func (x *exchange) prepare(m *message) (err error) {
 	key := keyPrefix + m.id
 	if own := x.r.Header.Get("Idempotency-Key"); own != "" {
@@ -104,7 +104,7 @@ func (x *exchange) prepare(m *message) (err error) {
 	return nil
 }
 
-// ended answers with the outcome of a call, as a task.
+// ended responds with the outcome of a call, as a task.
 func (x *exchange) ended(result *execute.Result, err error, contextID string) {
 	if f := refusalOf(err); f != nil {
 		x.failed(f, contextID)
@@ -115,7 +115,7 @@ func (x *exchange) ended(result *execute.Result, err error, contextID string) {
 	x.task(&t)
 }
 
-// done is the task of a call that was made.
+// done returns the task of a call that was executed.
 func (x *exchange) done(result *execute.Result) task {
 	t := task{
 		state: completed, output: result.Output, charge: result.Charge, standing: result.Standing, replayed: result.Replayed, live: true,
@@ -124,12 +124,12 @@ func (x *exchange) done(result *execute.Result) task {
 	return t
 }
 
-// failed answers a call that was not made, or failed. A call that has begun is a failed task, and one that the policy refuses a rejected
-// task. An invalid request, and a condition that the agent cannot wait for, is an error.
+// failed responds to a call that was not executed, or failed. A call that has begun is a failed task, and one that the policy refuses is
+// a rejected task. An invalid request, and a condition that the agent cannot wait for, is an error.
 func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	started := x.Event != nil && x.Event.Reference != nil
 	switch {
-	case started && f.Replayed: // of a call that ended before, which may be done although its output is not known any more
+	case started && f.Replayed: // of a call that ended earlier, possibly successfully with an output that is no longer stored
 		r, err := x.Record(x.r.Context(), x.call, x.Event.Reference.ID)
 		if err != nil {
 			x.refuse(f)
@@ -154,7 +154,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	}
 }
 
-// refuseOrReject answers a refusal of a call that has no record.
+// refuseOrReject responds to a refused call without a record.
 func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	if !rejects(f) {
 		x.refuse(f)
@@ -176,10 +176,10 @@ func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	x.task(&t)
 }
 
-// rejects reports whether a refusal is about a valid call: by policy, limit or payment.
+// rejects reports whether a refusal concerns a valid call: it is due to policy, limit or payment.
 func rejects(f *reason.Refusal) bool {
 	if f.Reason == reason.ScopeExceeded || f.Reason == reason.InsufficientPermissions || f.Reason == reason.AgentBlocked {
-		return false // they are of the token, not of the call
+		return false // these concern the token, not the call
 	}
 	switch f.Status() {
 	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusPaymentRequired:

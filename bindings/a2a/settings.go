@@ -14,7 +14,7 @@ type Settings struct {
 	Path    string `yaml:"path" default:"/a2a" doc:"Its path under public_url: JSON-RPC there, HTTP+JSON below /v1 of it."`
 }
 
-// SettingsOf returns the settings of a service; nil: it does not open the door.
+// SettingsOf returns the settings of a service; nil: the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
@@ -31,7 +31,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 }
 
-// CardPath is where the agent card is. A2A 1.0, 8.2.
+// CardPath is the path of the agent card. A2A 1.0, 8.2.
 const CardPath = "/.well-known/agent-card.json"
 
 var note = template.Must(template.New("").Parse(

@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	readWithin = 10 * time.Second // a client that takes longer for an event is left
-	aliveEvery = 15 * time.Second // something is sent, so that proxies keep the connection
+	readWithin = 10 * time.Second // the stream is closed if the client takes longer to read an event
+	aliveEvery = 15 * time.Second // a comment is sent, so that proxies keep the connection open
 	pollEvery  = 500 * time.Millisecond
 )
 
-// events are a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
+// events is a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
 type events struct {
 	*exchange
 	c    *http.ResponseController
@@ -66,10 +66,10 @@ func (s *events) send(name string, value func([]byte) ([]byte, error)) {
 	}
 }
 
-// alive shows that the stream goes on.
+// alive sends a comment that keeps the stream open.
 func (s *events) alive() { s.write([]byte(": \n\n")) }
 
-// end sends how a task that was working has ended.
+// end sends the final state of a task that was working.
 func (s *events) end(t *task) {
 	if t.output != nil {
 		s.send("artifactUpdate", func(out []byte) ([]byte, error) {
@@ -114,7 +114,7 @@ func (x *exchange) start(m *message) {
 		case <-call.Done():
 			s.end(x.endOf(call))
 			return
-		case <-x.r.Context().Done(): // the call goes on
+		case <-x.r.Context().Done(): // the call continues
 			return
 		case <-alive.C:
 			s.alive()
@@ -122,7 +122,7 @@ func (x *exchange) start(m *message) {
 	}
 }
 
-// endOf is the task of a call that was begun and has ended.
+// endOf returns the task of a call that was started and has ended.
 func (x *exchange) endOf(call *execute.StartedCall) *task {
 	result, event, err := call.Ended()
 	x.Event = event
@@ -136,7 +136,7 @@ func (x *exchange) endOf(call *execute.StartedCall) *task {
 	return &t
 }
 
-// subscribe answers SubscribeToTask: a task that any process on the store works on is asked for until it ends.
+// subscribe responds to SubscribeToTask: it polls a task that any process on the store works on until it ends.
 func (x *exchange) subscribe() {
 	in := members{object: x.params}
 	id := in.text("id", maxTaskID, true)
@@ -176,7 +176,7 @@ func (x *exchange) follow(r *execute.Record) {
 			s.alive()
 		case <-ask.C:
 			now, err := x.Record(x.r.Context(), x.call, r.ID)
-			if err != nil { // such as a PAT that has ended
+			if err != nil { // for example because its PAT has expired
 				x.Refusal = refusalOf(err)
 				return
 			}

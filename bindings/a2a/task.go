@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A state is that of a task. A2A 1.0, 4.1.3.
+// A state is the state of a task. A2A 1.0, 4.1.3.
 type state string
 
 const (
@@ -22,7 +22,7 @@ const (
 	rejected  state = "TASK_STATE_REJECTED"
 )
 
-// stateOf is the state of the task of a record.
+// stateOf returns the task state of a record.
 var stateOf = map[execute.CallStatus]state{
 	execute.CallRunning: working, execute.CallDone: completed, execute.CallFailed: failed,
 }
@@ -42,7 +42,7 @@ type task struct {
 	live          bool // the request made the call itself
 }
 
-// of takes what the event of a call has.
+// of fills in the task from the event of a call.
 func (t *task) of(e *execute.Event) {
 	t.intent = e.Intent
 	if r := e.Reference; r != nil {
@@ -50,7 +50,7 @@ func (t *task) of(e *execute.Event) {
 	}
 }
 
-// taskOf is the task of a record.
+// taskOf returns the task of a record.
 func taskOf(r *execute.Record) task {
 	return task{
 		id: r.ID, contextID: r.ContextID, since: r.Since, state: stateOf[r.Status], intent: r.Intent, output: r.Output, refusal: r.Refusal,
@@ -58,7 +58,7 @@ func taskOf(r *execute.Record) task {
 	}
 }
 
-// task answers a message with a task.
+// task responds to a message with a task.
 func (x *exchange) task(t *task) {
 	if x.stream {
 		s := x.open()
@@ -70,13 +70,13 @@ func (x *exchange) task(t *task) {
 	x.finish(w.End())
 }
 
-// recorded answers a message with the task of a record.
+// recorded responds to a message with the task of a record.
 func (x *exchange) recorded(r *execute.Record) {
 	t := taskOf(r)
 	x.task(&t)
 }
 
-// finish answers with JSON that was written.
+// finish responds with encoded JSON.
 func (x *exchange) finish(result []byte, err error) {
 	if err != nil {
 		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
@@ -85,7 +85,7 @@ func (x *exchange) finish(result []byte, err error) {
 	x.succeed(result)
 }
 
-// timeForm is that of timestamps. A2A 1.0, 5.6.1.
+// timeForm is the format of timestamps. A2A 1.0, 5.6.1.
 const timeForm = "2006-01-02T15:04:05.000Z"
 
 func (x *exchange) appendTask(out []byte, t *task) ([]byte, error) {
@@ -130,7 +130,7 @@ func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendParts appends a list of a text and of data, which is JSON.
+// appendParts appends a list with a text part and a data part, which is JSON.
 func appendParts(out []byte, text string, data []byte) ([]byte, error) {
 	words := strictjson.NewWriter(append(out, '['))
 	words.Text("text", text)
@@ -157,7 +157,7 @@ func (x *exchange) appendArtifact(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendMetadata writes the metadata of the extension, if the client asked for it.
+// appendMetadata appends the metadata of the extension if the client requested it.
 func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 	if !x.extended {
 		return

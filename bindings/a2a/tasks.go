@@ -18,7 +18,7 @@ const (
 	maxHistory = 1 << 20
 )
 
-// named returns the record of the task that a request names; false: it was answered with an error.
+// named returns the record of the task in a request; false: it has responded with an error.
 func (x *exchange) named() (execute.Record, bool) {
 	in := members{object: x.params}
 	id := in.text("id", 1<<10, true)
@@ -34,7 +34,7 @@ func (x *exchange) named() (execute.Record, bool) {
 	return r, err == nil
 }
 
-// getTask answers GetTask. A2A 1.0, 3.1.3.
+// getTask responds to GetTask. A2A 1.0, 3.1.3.
 func (x *exchange) getTask() {
 	if r, found := x.named(); found {
 		t := taskOf(&r)
@@ -42,25 +42,25 @@ func (x *exchange) getTask() {
 	}
 }
 
-// cancelTask answers CancelTask: from begin on nothing cancels a call. A2A 1.0, 3.1.5.
+// cancelTask responds to CancelTask: a call cannot be cancelled once it has begun. A2A 1.0, 3.1.5.
 func (x *exchange) cancelTask() {
 	if _, found := x.named(); found {
 		x.fail(taskNotCancelled)
 	}
 }
 
-// statusOf is what is asked of records for a state; states that no record has are not in it.
+// statusOf maps a task state to the status of records; it has no states that records never have.
 var statusOf = map[state]execute.CallStatus{
 	"": "", "TASK_STATE_UNSPECIFIED": "", working: execute.CallRunning, completed: execute.CallDone, failed: execute.CallFailed,
 }
 
-// otherStates are those of tasks that are never kept.
+// otherStates are the task states that are never stored.
 var otherStates = map[state]bool{
 	"TASK_STATE_SUBMITTED": true, "TASK_STATE_CANCELED": true, rejected: true, "TASK_STATE_INPUT_REQUIRED": true,
 	"TASK_STATE_AUTH_REQUIRED": true,
 }
 
-// listTasks answers ListTasks. A2A 1.0, 3.1.4.
+// listTasks responds to ListTasks. A2A 1.0, 3.1.4.
 func (x *exchange) listTasks() {
 	q, size, none, fail := readListing(x.params)
 	if fail != nil {
@@ -101,7 +101,7 @@ func (x *exchange) listTasks() {
 	x.finish(w.End())
 }
 
-// readListing reads the parameters of ListTasks; none: no task of ours is ever in the state that is asked for.
+// readListing reads the parameters of ListTasks; none: no task can be in the requested state.
 func readListing(params map[string]any) (q execute.RecordQuery, size int, none bool, fail *fault) {
 	in := members{object: params}
 	size = in.number("pageSize", 1, mostTasks, usualPage)
@@ -129,7 +129,7 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	return q, size, !known, in.wrong
 }
 
-// pageToken writes a position; empty for the end. Only the agent of the call in it can use it; for others it is invalid.
+// pageToken encodes a position; empty for the end. Only the agent of the call in it can use it; for others it is invalid.
 func pageToken(c execute.RecordCursor) string {
 	if c.ID == "" {
 		return ""

@@ -1,8 +1,8 @@
-// Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and answers
-// calls of other agents. It does not use the public listener, but has connections of its own: those by which agents of the framework,
-// agents-aea and open-aea, reach each other.
+// Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and
+// responds to calls of other agents. It does not use the public listener, but connections by which agents of the frameworks agents-aea
+// and open-aea reach each other.
 //
-// The packages below it are the parts of an agent: its runtime, its connections, and the skill that answers.
+// The packages below it are the parts of an agent: its runtime, its connections, and the skill that responds.
 package aea
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Name is how the door is called in logs, metrics and audit records.
+// Name is the door's name in logs, metrics and audit records.
 const Name = "aea"
 
 // A Door runs the agents of all services that open it. It is safe for concurrent use.
@@ -67,7 +67,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Open implements door.Opener. Agents of services with the same settings as before go on.
+// Open implements door.Opener. Agents of services with unchanged settings continue.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.OpenRequest[*agent]{
 		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {

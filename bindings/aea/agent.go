@@ -19,14 +19,14 @@ import (
 // ids are the connections by their names in the configuration.
 var ids = map[ConnectionName]wire.PublicID{"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID}
 
-// A listener is a connection that agents come to.
+// A listener is a connection that listens for agents.
 type listener interface {
 	runtime.Connection
 	Address() string
 	Close() error
 }
 
-// An agent is that of one service.
+// An agent is the agent of one service.
 type agent struct {
 	settings  *Settings
 	runtime   *runtime.Runtime
@@ -34,7 +34,7 @@ type agent struct {
 	listeners map[string]listener // by their names in the configuration
 }
 
-// open makes the agent of a service, and listens. It runs nothing yet. The memory of the process is for as many agents.
+// open makes the agent of a service and listens, but runs nothing yet. It divides the memory of the process among this many agents.
 func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *agent, err error) {
 	set := SettingsOf(s.Definition)
 	limits := runtime.DefaultLimits
@@ -76,7 +76,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
 		a.listeners[l.name] = opened
-		proven := l.name != "tcp" // who comes by it
+		proven := l.name != "tcp" // the agents that connect to it
 		if err := a.runtime.Connect(opened, runtime.ConnectionOptions{Relay: relays && proven}); err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
 
-// routing chooses connections for messages that answer none.
+// routing selects connections for messages that do not reply to another message.
 func routing(set *Settings) runtime.Router {
 	first := set.DefaultConnection
 	if open := set.connections(); first == "" && len(open) > 0 {
@@ -119,7 +119,7 @@ func (a *agent) Close() {
 	}
 }
 
-// Run implements door.Agent. What is under way has as long as the runtime gives it.
+// Run implements door.Agent. Work in progress may take as long as the runtime allows.
 func (a *agent) Run(taking, _ context.Context) {
 	a.runtime.Run(taking)
 	a.skill.Close()
@@ -131,7 +131,7 @@ func (a *agent) UnderWay() int {
 	return in.Working + in.Waiting
 }
 
-// addresses are what agents need to come in.
+// addresses are the addresses that agents connect to.
 func (a *agent) addresses() map[string]string {
 	all := map[string]string{"address": a.settings.Address, "node_key": a.settings.NodeKey}
 	for name, l := range a.listeners {

@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// Files keep what a service has among agents of the AEA framework.
+// Files stores the keys of services among agents of the AEA framework.
 type Files struct {
-	// Key returns the private key of a service that the operator gave none, as hexadecimal digits, the same each time.
+	// Key returns the private key of a service without a configured one, as hexadecimal digits. Repeated calls return the same key.
 	Key func(service string) (digits string, err error)
-	// Certificate returns the path of the file with the certificate of a service.
+	// Certificate returns the path of the certificate file of a service.
 	Certificate func(service string) (path string)
 }
 
@@ -25,8 +25,8 @@ type Keys struct {
 // NewKeys makes Keys.
 func NewKeys(f Files) *Keys { return &Keys{files: f, keys: map[string]identity.Key{}} }
 
-// Identity returns the address of a service whose private key has these hexadecimal digits, and its public key; empty: the key
-// that is made once. The key is remembered, so that the Door can use it.
+// Identity returns the address and the public key of a service whose private key has these hexadecimal digits; empty: Files makes the
+// key. The Door can use the key from then on.
 func (k *Keys) Identity(service, digits string) (address, public string, err error) {
 	if digits == "" {
 		if digits, err = k.files.Key(service); err != nil {
@@ -48,7 +48,7 @@ func (k *Keys) Identity(service, digits string) (address, public string, err err
 	return own.Address(), own.String(), nil
 }
 
-// of returns the key of an address. It returns the zero Key, which signs nothing, if the address is not one of ours.
+// of returns the key of an address. It returns the zero Key, which signs nothing, if the address does not belong to this process.
 func (k *Keys) of(address string) identity.Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

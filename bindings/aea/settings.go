@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// Settings are the block doors.aea of a service. The door is open if the file has the block. An address without a host means this machine
-// only.
+// Settings are the block doors.aea of a service. The door is open if the file has the block. An address without a host means the loopback
+// address.
 type Settings struct {
 	KeyFile  config.File `yaml:"key_file" doc:"File with the private key of the service among agents, as the framework keeps keys: 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
 	TCP      string      `yaml:"tcp" doc:"Address and port of the framework's connection tcp, such as 127.0.0.1:8090. Others can read along, and nothing proves the sender: PATs are sent there on this machine only. Empty: none."`
@@ -23,12 +23,12 @@ type Settings struct {
 	Stub     string      `yaml:"stub" doc:"Directory of the files for an agent of this machine (fetchai/stub). Empty: none."`
 	HTTP     bool        `yaml:"http" default:"true" doc:"Whether requests of the protocol http in messages are answered, as over HTTP."`
 	Relay    Relay       `yaml:"relay" doc:"Whether agents that are connected here by delegate or mailbox may write to each other: the gateway relays their messages unread. Off unless this block is present."`
-	// Clear is about connections that are not confidential.
+	// Clear concerns connections that are not confidential.
 	Clear             bool              `yaml:"pats_in_clear" default:"false" doc:"Whether PATs are sent by tcp to other machines as well, where anyone on the network path can read them. Only for closed networks."`
 	DefaultConnection ConnectionName    `yaml:"default_connection" enum:"tcp,delegate,mailbox,stub" doc:"Connection of messages that answer none. Empty: the first that is open."`
 	DefaultRouting    map[string]string `yaml:"default_routing" max:"100" doc:"Connections of messages that answer none, by the specification id of their protocol, such as fetchai/default:1.0.0."`
 
-	// Address is that of the service among these agents, fetch1…, and NodeKey its public key, once the door has its key.
+	// Address is the address of the service among these agents, fetch1…, and NodeKey its public key, once the door has its key.
 	Address string `yaml:"-"`
 	NodeKey string `yaml:"-"`
 
@@ -36,7 +36,7 @@ type Settings struct {
 	key  config.Secret // of KeyFile; empty: the door makes one
 }
 
-// A Relay hands on what agents write to each other.
+// A Relay passes on messages between agents.
 type Relay struct {
 	PerAgent limit.Rate `yaml:"per_agent" default:"600/minute" doc:"Messages of one agent to others."`
 
@@ -46,7 +46,7 @@ type Relay struct {
 // A ConnectionName names a connection for agents of the AEA framework: tcp, delegate, mailbox or stub.
 type ConnectionName string
 
-// SettingsOf returns the settings of a service; nil: it does not open the door.
+// SettingsOf returns the settings of a service; nil: the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings

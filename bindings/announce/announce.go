@@ -23,7 +23,7 @@ import (
 const (
 	AICatalog  = "/.well-known/ai-catalog.json"
 	apiCatalog = "/.well-known/api-catalog"
-	serverCard = "/.well-known/mcp/server-card.json" // beside that below the endpoint itself
+	serverCard = "/.well-known/mcp/server-card.json" // beside the one below the endpoint itself
 )
 
 // Media types.
@@ -35,7 +35,7 @@ const (
 	mediaJSON       = "application/json"
 )
 
-// A Door answers with the documents of each service. It is safe for concurrent use.
+// A Door serves the documents of each service. It is safe for concurrent use.
 type Door struct {
 	version string
 	made    door.Cache[map[string]document] // by route
@@ -69,7 +69,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// cardPath is where the server card of MCP is, beside serverCard; empty: the service does not speak MCP.
+// cardPath returns the path of the MCP server card, in addition to serverCard; empty: the service does not speak MCP.
 func cardPath(s *service.Definition) string {
 	if own := mcp.SettingsOf(s); own != nil {
 		return own.Path + "/server-card"
@@ -77,7 +77,7 @@ func cardPath(s *service.Definition) string {
 	return ""
 }
 
-// Serve answers GET and HEAD.
+// Serve serves GET and HEAD.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -213,7 +213,7 @@ func card(s *service.Definition, version string) Card {
 	}
 }
 
-// short is a text within what cards take: 100 characters.
+// short bounds a text to the maximum of cards: 100 characters.
 func short(s string) string {
 	const most = 100
 	runes := []rune(strings.Join(strings.Fields(s), " "))

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A Header is one that a client has to send, and that its user has to know.
+// A Header is a header that a client must send and its user must know.
 type Header struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -31,7 +31,7 @@ var (
 	ErrVersion    = errors.New("a version is written as in 1.2.3 (semantic versioning)")
 )
 
-// ServerJSON returns the server.json that lists a service in the registry of MCP under the name of a domain. The registry accepts it from
+// ServerJSON returns the server.json that lists a service in the MCP registry under the name of a domain. The registry accepts it from
 // anyone who proves the domain, and each version once, so a change needs a higher version. The error is ErrNoEndpoint or ErrVersion, or
 // reports that the name is too long. Registry, server.json 2025-12-11.
 func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
@@ -50,7 +50,7 @@ func ServerJSON(s *service.Definition, domain, version string) (Card, error) {
 	}
 	remote := &c.Remotes[0]
 	remote.Versions = nil
-	if !consent.Open(s) { // else clients find out by themselves how to get a token
+	if !consent.Open(s) { // otherwise clients find out by themselves how to get a token
 		remote.Headers = []Header{{
 			Name: "Authorization", Required: true, Secret: true,
 			Description: "Bearer, and a policy adherence token: agree to the policy at " + s.At("/api/policy") + " to get one.",

@@ -11,11 +11,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// An answer is written to one request.
+// An answer writes the response to one request.
 type answer struct {
 	http.ResponseWriter
 	*request
-	stream bool // as the only event of a stream, for a client that reads nothing else
+	stream bool // as the only event of a stream, for a client that accepts nothing else
 }
 
 // write sends a message.
@@ -36,17 +36,17 @@ func (a *answer) write(status int, message []byte) {
 
 var applicationJSON = []string{"application/json"}
 
-// result answers with a result, which is a JSON object.
+// result responds with a result, which is a JSON object.
 func (a *answer) result(result []byte) {
 	a.write(http.StatusOK, jsonrpc.AppendResult(make([]byte, 0, len(result)+64), a.ID, result))
 }
 
-// failed answers with an error.
+// failed responds with an error.
 func (a *answer) failed(status int, e *jsonrpc.Error) {
 	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
 }
 
-// refused answers with the status of a refusal: before there is a message, and where clients act on the status.
+// refused responds with the status of a refusal: before there is a message, and where clients act on the status.
 func (a *answer) refused(err error) {
 	f := refusal.For(err)
 	a.Refusal = f
@@ -56,14 +56,14 @@ func (a *answer) refused(err error) {
 	if challenge := door.Challenge(a.Service.Definition, SettingsOf(a.Service.Definition).Path, f); challenge != "" {
 		h["Www-Authenticate"] = []string{challenge}
 		if strings.Contains(challenge, `"invalid_token"`) {
-			status = http.StatusUnauthorized // a client throws its token away only then
+			status = http.StatusUnauthorized // a client discards its token only then
 		}
 	}
 	a.stream = false
 	a.failed(status, &jsonrpc.Error{Code: codeOf(f), Message: refusal.Sentence(f), Data: wire.Envelope(f, a.About(f))})
 }
 
-// codeOf is the code of a refusal that is an error of the protocol.
+// codeOf returns the JSON-RPC code of a refusal.
 func codeOf(f *reason.Refusal) int {
 	switch {
 	case f.Status() >= http.StatusInternalServerError:

@@ -15,14 +15,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// What the HTTP door takes as a header comes as a member of _meta as well, by the same name.
+// A value that the HTTP door takes as a header may also be a member of _meta, by the same name.
 const (
 	idempotencyKey = "Idempotency-Key"
 	proof          = "UIM-Proof"
 	requestID      = "UIM-Request-ID"
 )
 
-// call answers tools/call. MCP 2026-07-28, server/tools, Calling Tools.
+// call responds to tools/call. MCP 2026-07-28, server/tools, Calling Tools.
 func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	name, isText := a.Params["name"].(string)
 	if !isText {
@@ -64,7 +64,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	}
 }
 
-// beside takes what comes beside the arguments: as headers, or as members of _meta.
+// beside reads the values beside the arguments, from headers or from members of _meta.
 func (a *answer) beside(call *execute.Call) error {
 	meta := a.meta()
 	key, err := either(a.header, meta, idempotencyKey)
@@ -90,7 +90,7 @@ func (a *answer) beside(call *execute.Call) error {
 	return nil
 }
 
-// either reads a value that may be in a header, in _meta, or in both alike.
+// either reads a value from a header or from _meta; if both have it, they must be equal.
 func either(h http.Header, meta strictjson.Object, name string) (string, error) {
 	inHeader := h.Get(name)
 	v, sent := meta[name]
@@ -107,7 +107,7 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 	return inMeta, nil
 }
 
-// metaOf appends _meta: the header fields of the HTTP door.
+// metaOf appends _meta, with the header fields of the HTTP door.
 func (a *answer) metaOf(out []byte) []byte {
 	w := strictjson.NewWriter(append(out, `,"_meta":`...))
 	h := a.Header()
@@ -124,9 +124,8 @@ func (a *answer) metaOf(out []byte) []byte {
 	return ended(w)
 }
 
-// toolFailed answers with a refusal that a model can do something about: a sentence, and the error as JSON. It has no
-// structuredContent, since that would have to fit the schema of the tool's output.
-// MCP 2026-07-28, server/tools, Error Handling.
+// toolFailed responds with a refusal that a model can act on: a sentence, and the error as JSON. It has no structuredContent, which would
+// have to match the schema of the tool's output. MCP 2026-07-28, server/tools, Error Handling.
 func (a *answer) toolFailed(f *reason.Refusal) {
 	a.Refusal = f
 	wire.WriteTaken(a.Header(), f)
@@ -143,7 +142,7 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
 }
 
-// unknownTool is the error of a tool that does not exist, with the name that was probably meant.
+// unknownTool is the error for a tool that does not exist, with the closest name.
 func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 	const looked = 500 // enough to help, and bounded
 	text := "Unknown tool: " + bounded(name) + "."

@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// listedFor is how long a client may keep the list of tools, in milliseconds.
+// listedFor is how long a client may cache the list of tools, in milliseconds.
 const listedFor = 300_000
 
-// discovered answers server/discover. MCP 2026-07-28, server/discover.
+// discovered responds to server/discover. MCP 2026-07-28, server/discover.
 func (d *Door) discovered(q *request) []byte {
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
@@ -27,8 +27,8 @@ func (d *Door) discovered(q *request) []byte {
 	return ended(w)
 }
 
-// initialized answers initialize: with the revision that the client asks for, or with the newest that has a handshake.
-// MCP 2025-11-25, basic/lifecycle, Initialization.
+// initialized responds to initialize: with the revision that the client requests, or with the newest that has a handshake. MCP
+// 2025-11-25, basic/lifecycle, Initialization.
 func (d *Door) initialized(q *request) []byte {
 	version, _ := q.Params["protocolVersion"].(string)
 	if version == revision2026 || !slices.Contains(revisions, version) {
@@ -65,7 +65,7 @@ func instructions(q *request) string {
 	return text
 }
 
-// ended is a result whose texts are ours, or were checked when they were loaded.
+// ended returns a result whose texts are ours, or were checked when they were loaded.
 func ended(w strictjson.Writer) []byte {
 	out, err := w.End()
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// Name is how the door is called in logs, metrics and audit records.
+// Name is the door's name in logs, metrics and audit records.
 const Name = "mcp"
 
-// A Door answers at the MCP path of each service. It is safe for concurrent use.
+// A Door serves the MCP path of each service. It is safe for concurrent use.
 type Door struct {
 	version string
 	tools   tool.Made
@@ -72,7 +72,7 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 	return door.Status{Door: Name, Addresses: map[string]string{"url": s.At(own.Path)}}, true
 }
 
-// Serve answers one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
+// Serve responds to one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h["Cache-Control"] = noStore
@@ -115,16 +115,16 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	d.dispatch(r, a, call)
 }
 
-// ofAKnownAgent reports whether a refusal is of an agent whose PAT is good, such as one that is blocked: a client that is
-// answered 403 without a challenge takes the whole server for unusable.
+// ofAKnownAgent reports whether a refusal concerns an agent with a valid PAT, such as a blocked one: a client that gets 403 without a
+// challenge considers the whole server unusable.
 func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
 	return f.Status() == http.StatusForbidden && !door.Challenged(f)
 }
 
-// dispatch answers a message whose form is right.
+// dispatch responds to a well-formed message.
 func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 	q := a.request
-	if q.Answer || q.IsNotification() { // nothing of ours waits for any
+	if q.Answer || q.IsNotification() { // no operation of the door waits for a notification
 		a.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -151,7 +151,7 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 
 var noStore = []string{"no-store"}
 
-// admitted answers what cannot be a message at all.
+// admitted responds to input that cannot be a message at all.
 func (a *answer) admitted(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	allowed := a.allows(origin)
@@ -181,19 +181,19 @@ func (a *answer) admitted(r *http.Request) bool {
 	return false
 }
 
-// allows reports whether pages of an origin may use the endpoint; no page: of course.
+// allows reports whether pages of an origin may use the endpoint. A request without an origin is allowed.
 func (a *answer) allows(origin string) bool {
 	s := a.Service.Definition
 	return origin == "" || slices.Contains(SettingsOf(s).Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))
 }
 
-// takesJSON reports whether a client reads JSON.
+// takesJSON reports whether a client accepts JSON.
 func takesJSON(h http.Header) bool {
 	accept := h.Values("Accept")
 	return len(accept) == 0 || accepts(accept, "application/json") || accepts(accept, "application/*") || accepts(accept, "*/*")
 }
 
-// wantsStream reports whether a client reads nothing but streams.
+// wantsStream reports whether a client accepts only streams.
 func wantsStream(h http.Header) bool {
 	return !takesJSON(h) && accepts(h.Values("Accept"), "text/event-stream")
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// piece is how much of an answer is written at once, in bytes: a large output occurs twice in its answer, and is not copied in memory for
-// that.
+// piece is how much of a response is written at once, in bytes: a large output occurs twice in its response, and is not copied in memory
+// for that.
 const piece = 64 << 10
 
 var pieces = sync.Pool{New: func() any { return new([]byte) }}
 
-// done answers with the output of a call: as it is, where it is an object, and as text.
+// done responds with the output of a call: unchanged if it is an object, and as text.
 func (a *answer) done(result *execute.Result) {
 	if !utf8.Valid(result.Output) {
 		a.toolFailed(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge))
@@ -45,14 +45,14 @@ func (a *answer) done(result *execute.Result) {
 	}
 }
 
-// written is an answer that is written in pieces. A stream is one event, and so one piece.
+// A written is a response that is written in pieces. A stream is one event, and so one piece.
 type written struct {
 	*answer
 	out     []byte // not yet written
 	started bool
 }
 
-// flush writes what there is.
+// flush writes the buffered bytes.
 func (p *written) flush() {
 	if !p.started {
 		p.started = true
@@ -63,7 +63,7 @@ func (p *written) flush() {
 	p.out = p.out[:0]
 }
 
-// quoted adds a text as the inside of a JSON string.
+// quoted adds a text as the contents of a JSON string.
 func (p *written) quoted(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), piece)
@@ -80,7 +80,7 @@ func (p *written) quoted(text []byte) {
 	}
 }
 
-// raw adds a text as it is.
+// raw adds a text unchanged.
 func (p *written) raw(text []byte) {
 	if p.stream || len(text) < piece {
 		p.out = append(p.out, text...)

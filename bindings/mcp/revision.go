@@ -10,8 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// The revisions that are spoken, the newest first. Those before 2026-07-28 begin with a handshake, and differ in nothing that
-// the door has.
+// The supported revisions, the newest first. Those before 2026-07-28 begin with a handshake, and otherwise do not differ for this door.
 const (
 	revision2026 = "2026-07-28"
 	revision2025 = "2025-11-25"
@@ -19,7 +18,7 @@ const (
 
 var revisions = []string{revision2026, revision2025, "2025-06-18", "2025-03-26"}
 
-// A revision is that of one request.
+// A revision is the protocol revision of one request.
 type revision struct {
 	name  string // as in the header; may be empty
 	alone bool   // each request is independent: 2026-07-28
@@ -42,8 +41,8 @@ func revisionOf(h http.Header) revision {
 	return revision{name: name, alone: name == revision2026}
 }
 
-// settle finds out the revision of a message, and holds its header and its body against each other.
-// MCP 2026-07-28, basic/versioning; basic/transports/streamable-http, Server Validation.
+// settle determines the revision of a message, and compares its header with its body. MCP 2026-07-28, basic/versioning;
+// basic/transports/streamable-http, Server Validation.
 func (q *request) settle() *jsonrpc.Error {
 	meta := q.meta()
 	inBody, stated := meta[metaVersion]
@@ -77,7 +76,7 @@ func (q *request) settle() *jsonrpc.Error {
 	return nil
 }
 
-// compareHeaders holds the headers against the body that they repeat.
+// compareHeaders compares the headers with the body members that they repeat.
 func (q *request) compareHeaders() *jsonrpc.Error {
 	if q.revision.name == "" {
 		return mismatch("MCP-Protocol-Version")
@@ -96,8 +95,8 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	return nil
 }
 
-// decoded is the value of a header that may be wrapped for the characters that headers do not carry.
-// MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
+// decoded returns the value of a header that may be encoded because of its characters. MCP 2026-07-28, basic/transports/streamable-http,
+// Value Encoding.
 func decoded(value string) string {
 	inner, wrapped := strings.CutPrefix(value, "=?base64?")
 	if inner, ended := strings.CutSuffix(inner, "?="); wrapped && ended {

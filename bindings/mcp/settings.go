@@ -18,13 +18,13 @@ type Settings struct {
 	PageSize int      `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one answer. Many clients never ask for the next page."`
 	Origins  []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use it, such as https://inspector.example.com, beside that of public_url."`
 	Consent  bool     `yaml:"consent" default:"true" doc:"Whether people may agree for clients without a key on the gateway's own page, by OAuth. Such an agreement reaches no more than a static one: it never charges. Needs pat.freshness: optional."`
-	// ConsentFor bounds the refreshing of tokens, not their life.
+	// ConsentFor bounds how long tokens can be refreshed, not their lifetime.
 	ConsentFor time.Duration `yaml:"consent_for" default:"30d" min:"1h" max:"366d" doc:"How long after a person's consent its client gets further tokens."`
 
-	consents bool // Consent, and pat.freshness allows it
+	consents bool // Consent is set, and pat.freshness allows it
 }
 
-// SettingsOf returns the settings of a service; nil: it does not open the door.
+// SettingsOf returns the settings of a service; nil: the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
-// list answers tools/list. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
+// list responds to tools/list. MCP 2026-07-28, server/tools, Listing Tools; server/utilities/pagination.
 func (d *Door) list(ctx context.Context, a *answer) {
 	t := d.tools.Of(ctx, a.Service.Definition)
 	from, ok := after(t, a.Params["cursor"])
@@ -42,8 +42,8 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	a.result(append(out, '}'))
 }
 
-// after returns where in the list a cursor leads to. A cursor is the name of the tool before it, so that it holds over reloads
-// and for every replica; since the list is public, nothing is gained by making one up.
+// after returns the position of a cursor in the list. A cursor is the name of the tool before it, so that it is valid after reloads and
+// at every replica. Forging one gains nothing, because the list is public.
 func after(t *tool.Tools, cursor any) (at int, ok bool) {
 	if cursor == nil {
 		return 0, true
@@ -72,7 +72,7 @@ func cursorAfter(name string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(cursorForm + name))
 }
 
-// complete is the member that each result of a revision without handshake has.
+// complete is the member of each result in a revision without handshake.
 func (a *answer) complete() string {
 	if a.revision.alone {
 		return `"resultType":"complete",`

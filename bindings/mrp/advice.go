@@ -2,7 +2,7 @@ package mrp
 
 import "github.com/uimgate/uimgate/internal/reason"
 
-// advice is what to do about refusals where the general suggestion is about requests over HTTP.
+// advice has suggestions for refusals whose general suggestion concerns requests over HTTP.
 var advice = map[reason.Reason]string{
 	reason.MissingToken:            agreeFirst,
 	reason.ExpiredToken:            "Renew the PAT (" + actionRenew + "), or agree again (" + actionAgree + ").",

@@ -22,9 +22,9 @@ import (
 
 // Bounds of one agent.
 const (
-	atOnce   = 64       // messages that are answered at the same time, shared between their senders
-	inLine   = 192      // that wait for that
-	heldMost = 64 << 20 // bytes of messages in hand
+	atOnce   = 64       // messages that are answered concurrently, shared among their senders
+	inLine   = 192      // that wait
+	heldMost = 64 << 20 // bytes of messages in progress
 	heldEach = 64 << 10 // that one message counts at least
 	fetched  = 16       // messages that are taken from the relay at a time
 
@@ -35,10 +35,10 @@ const (
 	publishTime = 10 * time.Second
 )
 
-// chatLimit bounds how often one sender is answered in words: two agents that do so could go on for ever.
+// chatLimit bounds how often one sender gets a reply in words: two agents that do so could continue for ever.
 var chatLimit = limit.Rate{Max: 20, Period: limit.Hour}
 
-// An agent is that of one service at a relay.
+// An agent is the agent of one service at a relay.
 type agent struct {
 	d        *Door
 	service  string
@@ -67,7 +67,8 @@ func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box
 	}
 }
 
-// publish sends the relay the profile of the service: at once if the relay is here, otherwise as soon as it can be reached.
+// publish sends the relay the profile of the service: immediately if the relay is in this process, otherwise as soon as it can be
+// reached.
 func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	profile := profileOf(s)
 	if a.settings.Relay == LocalRelay {
@@ -79,7 +80,7 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 		}
 		return err
 	}
-	select { // the newest alone counts
+	select { // only the newest counts
 	case <-a.news:
 	default:
 	}
@@ -87,7 +88,7 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	return nil
 }
 
-// Run implements door.Agent: it answers messages.
+// Run implements door.Agent: it replies to messages.
 func (a *agent) Run(taking, working context.Context) {
 	defer a.chatLimit.Close()
 	working, cut := context.WithCancel(working)
@@ -114,7 +115,7 @@ func (a *agent) Close() {
 // UnderWay implements door.Agent.
 func (a *agent) UnderWay() int { return int(a.inHand.Load()) }
 
-// take takes messages until taking ends; what is done with them lasts until working does.
+// take receives messages until taking ends; their processing continues until working ends.
 func (a *agent) take(taking, working context.Context) {
 	pause := firstPause
 	for taking.Err() == nil {
@@ -135,7 +136,7 @@ func (a *agent) take(taking, working context.Context) {
 				size = min(heldMost, size+int64(len(m.Evidence.Body)))
 			}
 			if a.held.Acquire(taking, size) != nil {
-				return // what was not begun comes again
+				return // messages that were not started arrive again
 			}
 			a.inHand.Add(1)
 			a.work.Go(func() {
@@ -147,7 +148,7 @@ func (a *agent) take(taking, working context.Context) {
 	}
 }
 
-// handle answers one message. It is done with once the relay has the answer.
+// handle replies to one message. The message is done once the relay has the reply.
 func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 	answer := a.answer(ctx, m)
 	if ctx.Err() != nil || answer != nil && !a.deliver(ctx, answer) {
@@ -155,12 +156,12 @@ func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 		return
 	}
 	if err := a.box.Done(ctx, m.ID); err != nil {
-		a.failed(ctx, "noting that a message was answered", err) // it comes again when the process restarts, and is answered again
+		a.failed(ctx, "noting that a message was answered", err) // it arrives again when the process restarts, and gets a reply then
 	}
 }
 
-// deliver has the relay take an answer. It reports false where ctx ends first. What the recipient does not take, or the relay refuses
-// for good, is lost: the sender can ask again.
+// deliver passes a reply to the relay. It returns false if ctx ends first. A reply that the recipient does not accept, or that the relay
+// refuses permanently, is lost: the sender can send its message again.
 func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 	for attempt, pause := 1, firstPause; ; attempt++ {
 		_, err := a.box.Send(ctx, *s)
@@ -196,7 +197,7 @@ func forGood(e *wire.Error) bool {
 	}
 }
 
-// keepPublishing sends a relay elsewhere the new profile, until the relay has it.
+// keepPublishing sends a remote relay the new profile until the relay has it.
 func (a *agent) keepPublishing(ctx context.Context) {
 	for {
 		select {

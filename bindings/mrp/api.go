@@ -24,10 +24,10 @@ func (x *exchange) origin() door.Origin {
 	}
 }
 
-// refuse answers with an error that the door found itself.
+// refuse replies with an error that the door itself found.
 func (x *exchange) refuse(err error) answer { return x.refused(err, "") }
 
-// failed answers with an error of the host, which has logged it under the id of the request.
+// failed replies with an error of the host, which has logged it under the id of the request.
 func (x *exchange) failed(err error) answer { return x.refused(err, x.requestID) }
 
 func (x *exchange) refused(err error, id execute.RequestID) answer {
@@ -49,12 +49,12 @@ func (x *exchange) refused(err error, id execute.RequestID) answer {
 	return response(wire.ResponseError, "error", w)
 }
 
-// long answers that the result is longer than a message. The request was carried out.
+// long replies that the result is longer than a message. The request was carried out.
 func (x *exchange) long() answer {
 	return x.refuse(reason.ResponseInvalid.Refusal("The answer is longer than a message can hold.").With("outcome", "done"))
 }
 
-// fault answers with an error of the protocol's own.
+// fault replies with an error of the protocol itself.
 func (x *exchange) fault(f wire.Fault) answer {
 	w := strictjson.NewWriter(nil)
 	w.Text("code", f.Code)
@@ -63,7 +63,7 @@ func (x *exchange) fault(f wire.Fault) answer {
 	return response(wire.ResponseError, "error", w)
 }
 
-// result answers that it was done.
+// result replies that the request succeeded.
 func result(w strictjson.Writer) answer { return response(wire.ResponseOK, "result", w) }
 
 func response(status, member string, content strictjson.Writer) answer {
@@ -72,13 +72,13 @@ func response(status, member string, content strictjson.Writer) answer {
 	w.Text("status", status)
 	w.JSON(member, inner)
 	body, unwritten := w.End()
-	if err != nil || unwritten != nil { // what the gateway has written itself
+	if err != nil || unwritten != nil { // JSON that the gateway itself has encoded
 		return answer{wire.TypeResponse, []byte(`{"status":"error","error":{"code":"internal","message":"The answer could not be written."}}`)}
 	}
 	return answer{wire.TypeResponse, body}
 }
 
-// textOf is the text at a pointer; empty: there is none.
+// textOf returns the text at a pointer; empty: there is none.
 func textOf(document []byte, pointer string) (text string) {
 	raw, ok := strictjson.Find(document, pointer)
 	if !ok || json.Unmarshal(raw, &text) != nil {
@@ -87,7 +87,7 @@ func textOf(document []byte, pointer string) (text string) {
 	return text
 }
 
-// keyOf is an idempotency key of a message, and of what is sent because of it.
+// keyOf returns an idempotency key derived from a message, for what is sent because of it.
 func keyOf(prefix, id string) string {
 	if key, err := execute.ParseIdempotencyKey(prefix + id); err == nil {
 		return string(key)

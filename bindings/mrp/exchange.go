@@ -20,16 +20,16 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// progressAfter is how long a sender waits for an answer before it gets a progress report.
+// progressAfter is how long a sender waits for a reply before it gets a progress report.
 const progressAfter = 2 * time.Second
 
-// An exchange is one message that is answered.
+// An exchange is one message and its reply.
 type exchange struct {
 	a        *agent
 	service  *service.Service
-	received relay.Arrival // as it came
-	says     wire.Message  // the same, or what was sealed in it
-	sealed   string        // the digest of what was encrypted, which the encrypted answer names; empty: it came in the clear
+	received relay.Arrival // as received
+	says     wire.Message  // the same, or the message sealed in it
+	sealed   string        // the digest of the ciphertext, which the encrypted reply names; empty: it was not encrypted
 	key      keys.Key      // of the sender
 
 	requestID execute.RequestID
@@ -77,7 +77,7 @@ func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	return of
 }
 
-// wantsNone reports whether messages of a type get no answer: they are answers, or are about answers.
+// wantsNone reports whether messages of a type get no reply: they are replies, or concern replies.
 func wantsNone(contentType string) bool {
 	switch mediaType(contentType) {
 	case wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
@@ -95,7 +95,7 @@ func mediaType(contentType string) string {
 	return kind
 }
 
-// answer answers a message by its type. One without a content type gets no answer.
+// answer replies to a message by its type. One without a content type gets no reply.
 func (x *exchange) answer(ctx context.Context) answer {
 	if mediaType(x.says.ContentType) == wire.TypeEncrypted {
 		if err := x.open(); err != nil {
@@ -123,8 +123,8 @@ func (x *exchange) answer(ctx context.Context) answer {
 	}
 }
 
-// open decrypts the message. The relay can change the content type outside of the ciphertext, and so make the service execute a message
-// that its sender meant otherwise: a request has its type inside.
+// open decrypts the message. The relay can change the content type outside the ciphertext, and so make the service execute a message that
+// its sender meant otherwise: therefore a request has its type inside.
 func (x *exchange) open() error {
 	m, err := e2e.OpenMessage(x.a.private, x.received.Message)
 	switch {
@@ -154,7 +154,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 		}
 		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is being worked on."}`)}
 		if s := x.send(working, "st:"); s != nil {
-			_, _ = x.a.box.Send(telling, *s) // the answer supersedes it
+			_, _ = x.a.box.Send(telling, *s) // the reply supersedes it
 		}
 	})
 	defer progress.Wait()

@@ -10,7 +10,7 @@ import (
 
 const form = "aea-1"
 
-// Form is how agents of the framework agree. Their ids are addresses.
+// Form is the form of agreement of agents of the framework. Their ids are addresses.
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{form}, IsAddress: IsAddress,
@@ -26,17 +26,17 @@ func Form() pat.Form {
 	}
 }
 
-// Evidence is an offer of the gateway that an agent accepts in a negotiation, with its signature. The agent's id is its address, which
-// comes of its key; such a key signs agreements in this form alone. The agreement is fresh: its nonce is the gateway's, and is used once.
+// Evidence is an offer of the gateway that an agent accepts in a negotiation with its signature. The agent's id is its address, which is
+// derived from its key; such a key signs agreements only in this form. The agreement is fresh: the gateway makes its nonce, which is used
+// once.
 type Evidence struct {
-	Agreement // PolicySHA256 is of the policy as the agent has read it: pat.Offer.SHA256
+	Agreement // PolicySHA256 is the digest of the policy as the agent has read it: pat.Offer.SHA256
 
-	// Until is the end of the offer, at most 15 minutes ahead. The caller has made the offer to this agent, with a nonce that cannot be
-	// guessed.
+	// Until is the end of the offer, at most 15 minutes ahead. The caller made the offer to this agent, with an unguessable nonce.
 	Until     time.Time
 	Ledger    string // empty: fetchai
-	PublicKey string // as the ledger writes it
-	Signature string // as the ledger writes it
+	PublicKey string // in the ledger's encoding
+	Signature string // in the ledger's encoding
 }
 
 // Verify implements pat.Evidence.
@@ -56,7 +56,7 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance,
 	return signer, pat.Acceptance{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
-// kept is a stored agreement. It has neither its time, nor whether the gateway whose address it names was the one of this service.
+// kept is a stored agreement. It does not include its time, nor whether the named gateway was the one of this service.
 type kept struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.

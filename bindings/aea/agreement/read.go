@@ -1,6 +1,6 @@
-// Package agreement is the agreement of agents of the AEA framework: in a negotiation they sign a text of five lines that names the
+// Package agreement is the agreement of agents of the AEA framework. In a negotiation they sign a text of five lines that names the
 // gateway, the agent, the policy and an offer of the gateway, with the key of the agent's address. Text, signature and key are the whole
-// evidence, and can be read again at any time:
+// evidence, and can be verified at any time:
 //
 //	a, err := agreement.Read(text, signature, key)
 //
@@ -13,18 +13,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// An Agreement is what an agent's key has signed.
+// An Agreement is a text that an agent's key has signed.
 type Agreement = identity.Agreement
 
 // The errors of this package.
 var (
-	// ErrKey means that a text is not a public key in the form of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
+	// ErrKey means that a text is not a public key in the format of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
 	ErrKey = errors.New("it is not a public key as the ledger writes it")
-	// ErrSignature is of an agreement that the agent's key has not signed.
+	// ErrSignature means that the agent's key did not sign the agreement.
 	ErrSignature = errors.New("it is not an agreement that the agent's key has signed")
 )
 
-// ParseKey reads a public key as agents of a ledger write it. No ledger is fetchai, the default of the framework. The error is ErrKey.
+// ParseKey parses a public key in the ledger's encoding. An empty ledger means fetchai, the default of the framework. The error is
+// ErrKey.
 func ParseKey(ledger, text string) (identity.PublicKey, error) {
 	if ledger == "" {
 		ledger = string(identity.Fetchai)
@@ -37,7 +38,7 @@ func ParseKey(ledger, text string) (identity.PublicKey, error) {
 }
 
 // Read verifies the signature of an agreement, and that a point on secp256k1 is the key of the agent. The ledger of the agent's address
-// determines the form of both. The error is ErrSignature.
+// determines the format of both. The error is ErrSignature.
 func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	a, ok := identity.ParseAgreement(text)
 	if key, known := keyOf(a.Agent, point); ok && known && a.SignedBy(key, signature) {
@@ -46,7 +47,7 @@ func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	return Agreement{}, ErrSignature
 }
 
-// keyOf returns the key at a point, if the address comes of it.
+// keyOf returns the key at a point, if the address is derived from it.
 func keyOf(address string, point []byte) (identity.PublicKey, bool) {
 	ledger, known := identity.LedgerOf(address)
 	if !known {

@@ -1,5 +1,5 @@
-// Package node is the gateway as a node of the agent communication network: its key on secp256k1, the certificate of its listeners, and
-// its proof that the certificate is its own. Agents trust exactly that certificate, which they download before, and check the proof.
+// Package node makes the gateway a node of the agent communication network: it holds the secp256k1 key, the certificate of the listeners,
+// and the proof that the certificate belongs to the node. Agents download the certificate, trust only it, and check the proof.
 package node
 
 import (
@@ -21,17 +21,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A Node is safe for concurrent use.
+// A Node is one such node. It is safe for concurrent use.
 type Node struct {
 	public      identity.PublicKey
 	certificate tls.Certificate
 	proof       []byte
 }
 
-// life is how long a certificate is good. Agents do not ask anybody about it.
+// life is the validity of a certificate. Agents do not check for revocation.
 const life = 10 * 365 * 24 * time.Hour
 
-// New makes a node with a new certificate, which ends with the process. The error is identity.ErrKey for the zero Key.
+// New makes a node with a new certificate that is not stored. The error is identity.ErrKey for the zero Key.
 func New(key identity.Key, now time.Time) (*Node, error) {
 	pemData, err := newCertificate(now)
 	if err != nil {
@@ -40,9 +40,9 @@ func New(key identity.Key, now time.Time) (*Node, error) {
 	return of(key, pemData)
 }
 
-// Open makes a node whose certificate and private key are kept in a file that only its owner can read, so that agents of a mailbox come
-// back after a restart. If there is no such file, Open makes it; it replaces a certificate that has expired. Errors are those of package
-// privatefile, identity.ErrKey, and ErrCertificate.
+// Open makes a node whose certificate and private key are stored in a file that only its owner can read, so that agents of a mailbox can
+// return after a restart. Open creates a missing file and replaces an expired certificate. Errors are those of package privatefile,
+// identity.ErrKey, and ErrCertificate.
 func Open(key identity.Key, path string, now time.Time) (*Node, error) {
 	pemData, err := privatefile.Read(path, maxFile)
 	if err == nil {
@@ -70,7 +70,7 @@ var ErrCertificate = errors.New("no certificate of a node with its private key, 
 
 const maxFile = 16 << 10
 
-// of makes a node of its key and its certificate.
+// of makes a node from its key and its certificate.
 func of(key identity.Key, pemData []byte) (*Node, error) {
 	certificate, err := tls.X509KeyPair(pemData, pemData)
 	if err != nil {
@@ -87,7 +87,7 @@ func of(key identity.Key, pemData []byte) (*Node, error) {
 	return &Node{public: key.Public(identity.Fetchai), certificate: certificate, proof: proof}, nil
 }
 
-// newCertificate makes a certificate that signs itself, as agents expect it, and returns it with its private key.
+// newCertificate makes a self-signed certificate, which agents expect, and returns it with its private key.
 func newCertificate(now time.Time) ([]byte, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -115,16 +115,16 @@ func newCertificate(now time.Time) ([]byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})...), nil
 }
 
-// PublicKey returns the key of the node as agents are configured with it: 66 hexadecimal digits.
+// PublicKey returns the node's key in the form of an agent's configuration: 66 hexadecimal digits.
 func (n *Node) PublicKey() string { return n.public.String() }
 
-// Proof is the node's signature over the key of its certificate, in DER.
+// Proof returns the node's signature over the key of its certificate, in DER.
 func (n *Node) Proof() []byte { return n.proof }
 
-// TLS is the configuration of a listener of the node.
+// TLS returns the configuration of a listener of the node.
 func (n *Node) TLS() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{n.certificate}, MinVersion: tls.VersionTLS12}
 }
 
-// Register returns the node's answer to an agent that registers: acn.Success if the agent proves that the node may represent it.
+// Register returns the node's response to an agent's registration: acn.Success if the agent proves that the node may represent it.
 func (n *Node) Register(r acn.Record) acn.Code { return identity.Represents(r, n.public) }

@@ -7,13 +7,13 @@ import (
 )
 
 // A DecisionMaker acts for handlers that may not act themselves: it alone holds the key of the agent. The pipeline of the gateway decides
-// about agreements and calls; the skill for those has an interface of its own, whose part for every agent is this one.
+// about agreements and calls through a separate interface of the skill; this part is common to all agents.
 type DecisionMaker interface {
-	// Address is that of the agent.
+	// Address returns the address of the agent.
 	Address() string
-	// PublicKey returns the agent's key as its ledger writes it.
+	// PublicKey returns the agent's key in the ledger's encoding.
 	PublicKey() identity.PublicKey
-	// Sign signs a message as identity.PublicKey.Verify reads it.
+	// Sign signs a message so that identity.PublicKey.Verify accepts it.
 	Sign(ctx context.Context, message []byte) (signature string, err error)
 }
 

@@ -8,50 +8,50 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 )
 
-// An Envelope is what mailbox and connections hand each other.
+// An Envelope is what the mailbox and the connections exchange.
 type Envelope struct {
 	wire.Envelope
 	Context EnvelopeContext
 }
 
-// An EnvelopeContext has the connection that an envelope came by, or must leave by. It never leaves the process: the other half of what
-// the framework calls the context of an envelope, its URI, is on the wire.
+// An EnvelopeContext names the connection that an envelope arrived on, or must leave by. It never leaves the process: the other half of
+// the framework's envelope context, its URI, is on the wire.
 type EnvelopeContext struct {
-	ConnectionID wire.PublicID // zero: none is named
-	// back receives the answers to an envelope that came by Port.ReceiveFrom; nil: they go to the peer with the address.
+	ConnectionID wire.PublicID // zero: none
+	// back receives the replies to an envelope that arrived by Port.ReceiveFrom; nil: they go to the peer with the address.
 	back *Queue
 }
 
-// Limits bound what a runtime holds and does. Each is at least 1. InBox, OutBox and Reading are each also bounded by a sixteenth of
-// what the process may use of the machine's memory, shared among its agents, but there is always room for one envelope.
+// Limits bound the resources of a runtime. Each is at least 1. InBox, OutBox and Reading are also each bounded by a sixteenth of the
+// memory that the process may use, shared among its agents, but there is always space for one envelope.
 type Limits struct {
-	// InBox bounds the envelopes that wait or are worked on, in bytes, and PerSender those of one sender. One counts as 64 KiB at
-	// least, so these bound their number as well.
+	// InBox bounds the envelopes that wait or are being processed, in bytes, and PerSender those of one sender. Each counts as at least
+	// 64 KiB, so these also bound their number.
 	InBox, PerSender int64
-	// OutBox bounds the envelopes that wait to be sent, in bytes, and PerPeer those to one peer. One counts as 4 KiB at least. Those
-	// that are relayed take at most half of OutBox; of them, PerPeer bounds those to one peer as well, and those of one sender.
+	// OutBox bounds the queued envelopes, in bytes, and PerPeer those to one peer. Each counts as at least 4 KiB. Relayed envelopes take
+	// at most half of OutBox; PerPeer also bounds those to one peer and those of one sender.
 	OutBox, PerPeer int64
-	// Reading bounds what has come of frames that are not yet whole, beyond the first 64 KiB of each.
+	// Reading bounds the bytes of incomplete frames, beyond the first 64 KiB of each.
 	Reading int64
-	// Workers bounds the envelopes that are worked on at once.
+	// Workers bounds the envelopes that are processed concurrently.
 	Workers int
-	// Tasks bounds the tasks that wait, and TaskWorkers those that run.
+	// Tasks bounds the waiting tasks, and TaskWorkers the running ones.
 	Tasks, TaskWorkers int
 	// Routes bounds the peers whose last connection is remembered, for RouteAge since their last envelope.
 	Routes   int
 	RouteAge time.Duration
-	// Errors bounds the errors that one sender is sent.
+	// Errors bounds the errors sent to one sender.
 	Errors limit.Rate
 	// Relay bounds the envelopes of one sender to other agents.
 	Relay     limit.Rate
 	Dialogues dialogue.Limits
-	// Drain bounds how long the runtime, once it is to stop, works on what it has taken, and waits for tasks to end; then, for three
-	// seconds, it waits for what was sent to leave.
+	// Drain bounds how long a stopping runtime processes accepted envelopes and waits for tasks to end; then it waits up to three seconds
+	// until queued envelopes have been sent.
 	Drain time.Duration
 }
 
-// DefaultLimits are those of a gateway: a sender may have 64 small envelopes at once, and all together 1024; 1024 may wait for a
-// peer, and 16384 for all.
+// DefaultLimits are the limits of a gateway: at a time, a sender may have 64 small envelopes, and all senders together 1024; 1024 may be
+// queued for one peer, and 16384 for all.
 var DefaultLimits = Limits{
 	InBox: 64 << 20, PerSender: 4 << 20, OutBox: 64 << 20, PerPeer: 4 << 20, Reading: 64 << 20,
 	Workers: 64, Tasks: 256, TaskWorkers: 16,
@@ -60,19 +60,19 @@ var DefaultLimits = Limits{
 	Drain:     20 * time.Second,
 }
 
-// within bounds what is held by the memory of the process.
+// within bounds the limits by the memory of the process.
 func (l Limits) within(bytes int64) Limits {
 	l.InBox, l.OutBox, l.Reading = min(l.InBox, bytes/16), min(l.OutBox, bytes/16), min(l.Reading, bytes/16)
 	return l
 }
 
-// What the smallest envelope counts for, in bytes: one that came will be worked on, one that is sent only waits.
+// What the smallest envelope counts for, in bytes: a received one will be processed, a sent one only waits.
 const (
 	minReceived = 64 << 10
 	minSent     = 4 << 10
 )
 
-// weight is what an envelope counts for.
+// weight returns what an envelope counts for, in bytes.
 func weight(e wire.Envelope, least int64) int64 {
 	return max(least, int64(len(e.Message)+len(e.To)+len(e.Sender)+len(e.URI)))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// An ErrorHandler takes envelopes that no handler can take: it counts them, and notifies their sender by an error of the protocol
-// default. It never answers an error or an end of that protocol, and no sender more often than Limits.Errors allows.
+// An ErrorHandler handles envelopes that no handler can process: it counts them, and notifies their sender by an error of the protocol
+// default. It never responds to an error or an end of that protocol, and notifies no sender more often than Limits.Errors allows.
 type ErrorHandler struct {
 	perSender *ratelimit.Set
 	deliver   func(Envelope) error
@@ -20,7 +20,7 @@ type ErrorHandler struct {
 	counts ErrorStatus
 }
 
-// An ErrorStatus counts the envelopes that no handler was given, by why.
+// An ErrorStatus counts the envelopes that reached no handler, by cause.
 type ErrorStatus struct {
 	UnsupportedProtocol uint64 `json:"unsupported_protocol"`
 	Undecodable         uint64 `json:"undecodable"`
@@ -44,7 +44,7 @@ func (h *ErrorHandler) Status() ErrorStatus {
 	return h.counts
 }
 
-// handle counts an envelope that err is about, and notifies its sender if that is an agent.
+// handle counts an envelope that caused err, and notifies its sender if that is an agent.
 func (h *ErrorHandler) handle(e Envelope, err error) {
 	h.count(func(s *ErrorStatus) {
 		switch protocol.CodeOf(err) {
@@ -71,7 +71,7 @@ func (h *ErrorHandler) count(as func(*ErrorStatus)) {
 	as(&h.counts)
 }
 
-// send sends an error to the sender of an envelope, and reports whether that was allowed and done.
+// send sends an error to the sender of an envelope, and reports whether it was allowed and sent.
 func (h *ErrorHandler) send(e Envelope, m wire.Message) bool {
 	if !h.perSender.Admit(e.Sender, h.now()) {
 		return false
@@ -101,7 +101,7 @@ func mayBeFinal(e Envelope) bool {
 	return err == nil && isFinal(c)
 }
 
-// isFinal reports whether a content is never answered.
+// isFinal reports whether a content never gets a response.
 func isFinal(c protocol.Content) bool {
 	d, ok := c.(protocol.DefaultMessage)
 	return ok && d.Performative != protocol.DefaultBytes

@@ -5,10 +5,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Filter selects the handlers of an envelope, and the behaviours that act: those of the enabled skills.
+// A Filter selects the handlers of an envelope, and the behaviours that run: those of the enabled skills.
 type Filter struct{ resources *Resources }
 
-// SetEnabled enables or disables a skill while the agent runs, or is ErrNoSkill.
+// SetEnabled enables or disables a skill while the agent runs. The error is ErrNoSkill.
 func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	f.resources.mu.Lock()
 	defer f.resources.mu.Unlock()
@@ -21,14 +21,13 @@ func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	return nil
 }
 
-// An active handler with the skill it is of.
+// An active handler with its skill.
 type active struct {
 	Handler
 	of *skillEntry
 }
 
-// handlers returns those that take an envelope of a protocol: of the skill that to names, or where that is the address of an
-// agent, of all skills.
+// handlers returns the handlers of a protocol: of the skill that to names, or of all skills if to is the address of an agent.
 func (f *Filter) handlers(to string, p *protocol.Protocol) []active {
 	f.resources.mu.RLock()
 	defer f.resources.mu.RUnlock()
@@ -45,7 +44,7 @@ func (f *Filter) handlers(to string, p *protocol.Protocol) []active {
 	return found
 }
 
-// behaviours returns those that may act.
+// behaviours returns the behaviours of the enabled skills.
 func (f *Filter) behaviours() []*behaviour {
 	f.resources.mu.RLock()
 	defer f.resources.mu.RUnlock()

@@ -12,12 +12,12 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrStopped means that the runtime accepts and sends nothing any more.
+// ErrStopped means that the runtime no longer accepts or sends envelopes.
 var ErrStopped = errors.New("the runtime has stopped")
 
-// An InBox holds envelopes until a worker takes them. If there is no room, putting one blocks, which holds back the peer. Envelopes of
-// one dialogue are processed one after the other, in order; others of the same sender may overtake them. Senders are served in turn. No
-// sender and no protocol gets all workers: each may have one more as long as it has fewer than are free.
+// An InBox holds envelopes until a worker takes them. If there is no space, put blocks, which slows the peer down. Envelopes of one
+// dialogue are processed one after the other, in order; others of the same sender may overtake them. Senders are served in turn. No
+// sender and no protocol gets all workers: each may take one more as long as it has fewer than are free.
 type InBox struct {
 	workers   int
 	perSender int64
@@ -26,7 +26,7 @@ type InBox struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	senders map[string]*sender
-	waiting list.List // of *sender with envelopes that wait, the next one first
+	waiting list.List // of *sender with waiting envelopes, the next one first
 	working map[wire.PublicID]int
 	counts  InBoxStatus
 	shut    bool
@@ -35,25 +35,25 @@ type InBox struct {
 // An InBoxStatus is a report for monitoring.
 type InBoxStatus struct {
 	Waiting int    `json:"waiting"` // envelopes, now
-	Working int    `json:"working"` // envelopes that handlers have, now
+	Working int    `json:"working"` // envelopes that handlers are processing now
 	Taken   uint64 `json:"taken"`
-	Held    uint64 `json:"held"`    // envelopes that had to wait for room, with their connection
-	Dropped uint64 `json:"dropped"` // envelopes that came too late for the runtime's end, or waited too long for it
+	Held    uint64 `json:"held"`    // envelopes that had to wait for space, with their connection
+	Dropped uint64 `json:"dropped"` // envelopes dropped at the runtime's end
 }
 
-// A sender has envelopes that wait or are processed, or one that waits for room.
+// A sender has envelopes that wait or are being processed, or one that waits for space.
 type sender struct {
 	room    *semaphore.Weighted
 	holders int // of the above
 	waiting []waitingEnvelope
-	busy    map[string]bool // the dialogues that are worked on
+	busy    map[string]bool // the dialogues that are being processed
 	working int
 	turn    *list.Element
 }
 
 type waitingEnvelope struct {
 	envelope Envelope
-	dialogue string // what its starter calls it; empty where that cannot be read
+	dialogue string // the dialogue's reference chosen by its initiator; empty if it cannot be read
 }
 
 func newInBox(l Limits) *InBox {
@@ -65,14 +65,14 @@ func newInBox(l Limits) *InBox {
 	return b
 }
 
-// Status returns how many envelopes there are and were.
+// Status returns the present and past numbers of envelopes.
 func (b *InBox) Status() InBoxStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.counts
 }
 
-// put puts an envelope in, and waits until there is room. Errors are those of ctx, and ErrStopped.
+// put adds an envelope, and waits until there is space. Errors are those of ctx, and ErrStopped.
 func (b *InBox) put(ctx context.Context, e Envelope) error {
 	w := waitingEnvelope{envelope: e}
 	if m, err := wire.DecodeMessage(e.Message); err == nil {
@@ -101,7 +101,7 @@ func (b *InBox) put(ctx context.Context, e Envelope) error {
 	return nil
 }
 
-// hold returns what is known of a sender, which is kept until letGo.
+// hold returns the state of a sender, which is kept until letGo.
 func (b *InBox) hold(address string) *sender {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,7 @@ func (b *InBox) letGo(address string, s *sender) {
 	}
 }
 
-// enter takes the room for an envelope: of its sender first, so that one that sends too much waits for itself alone.
+// enter reserves the space for an envelope: from its sender's share first, so that a sender that sends too much delays only itself.
 func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 	if s.room.TryAcquire(n) {
 		if b.room.TryAcquire(n) {
@@ -141,7 +141,7 @@ func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 	return nil
 }
 
-// leave gives back what enter took, and what hold did. The caller holds the lock.
+// leave releases what enter and hold took. The caller holds the lock.
 func (b *InBox) leave(s *sender, e Envelope) {
 	n := weight(e.Envelope, minReceived)
 	s.room.Release(n)
@@ -149,8 +149,8 @@ func (b *InBox) leave(s *sender, e Envelope) {
 	b.letGo(e.Sender, s)
 }
 
-// take returns the next envelope, and waits for one; done is called when it has been worked on. None comes any more when the box
-// is shut and empty.
+// take returns the next envelope, and waits for one; the caller calls done when it has been processed. It returns none once the box is
+// closed and empty.
 func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +166,7 @@ func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	return Envelope{}, nil, false
 }
 
-// next returns the envelope that may be worked on now, by its sender and its place there.
+// next returns the next envelope that may be processed, by its sender and its index there.
 func (b *InBox) next() (*sender, int) {
 	free := b.workers - b.counts.Working
 	for turn := b.waiting.Front(); turn != nil; turn = turn.Next() {
@@ -217,7 +217,7 @@ func (b *InBox) finish(s *sender, w waitingEnvelope) {
 	}
 }
 
-// stop lets no envelope in any more.
+// stop closes the box to new envelopes.
 func (b *InBox) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -232,7 +232,7 @@ func (b *InBox) stopped() bool {
 	return b.shut
 }
 
-// drop drops what waits.
+// drop discards the waiting envelopes.
 func (b *InBox) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

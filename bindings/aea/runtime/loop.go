@@ -15,10 +15,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// flush bounds the time for sending pending envelopes once no task is left: connected agents poll every two seconds, others never will.
+// flush bounds the time for sending queued envelopes once no task is left: connected agents poll every two seconds, others never will.
 const flush = 3 * time.Second
 
-// loop acts, reacts and updates until ctx ends.
+// loop runs behaviours, handlers and tasks until ctx ends.
 func (r *Runtime) loop(ctx context.Context) {
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	defer disconnect()
@@ -114,7 +114,7 @@ func (r *Runtime) react(ctx context.Context) {
 	}
 }
 
-// dispatch passes an envelope to its handlers. It finds them before it reads the envelope. An error is reported to the sender.
+// dispatch passes an envelope to its handlers. It finds them before it decodes the envelope. It reports an error to the sender.
 func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	p, err := protocol.Lookup(e.Protocol)
 	if err != nil {
@@ -145,7 +145,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	return refused
 }
 
-// guard calls a function, and turns a panic into an error.
+// guard calls a function, and converts a panic into an error.
 func (r *Runtime) guard(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -167,7 +167,7 @@ func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	return errors.Is(err, protocol.ErrMessage)
 }
 
-// skillDialogues are those of skills with connections; each has its own.
+// skillDialogues are the dialogues of skills with connections; each skill has separate ones.
 type skillDialogues struct {
 	limits dialogue.Limits
 	now    func() time.Time

@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// Errors of sending, beside ErrNoPeer, ErrFull and wire.ErrUnsendable.
+// Errors of sending, in addition to ErrNoPeer, ErrFull and wire.ErrUnsendable.
 var (
 	ErrNoConnection = errors.New("no connection with this id")
 	ErrNotAllowed   = errors.New("the connection does not send this protocol")
@@ -24,9 +24,9 @@ var (
 
 // Router selects the connections of envelopes without another rule.
 type Router struct {
-	// ByProtocol holds the connection of a protocol, by its specification id.
+	// ByProtocol maps a protocol's specification id to a connection.
 	ByProtocol map[wire.PublicID]wire.PublicID
-	// Default is the connection of all others; zero: the first one that was added.
+	// Default is the connection for all others; zero: the first that was added.
 	Default wire.PublicID
 }
 
@@ -60,7 +60,7 @@ func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer
 	return m
 }
 
-// add adds a connection, and starts it where the others have been started.
+// add adds a connection, and starts it if the others have been started.
 func (m *Multiplexer) add(c Connection, o ConnectionOptions) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,13 +91,13 @@ func (m *Multiplexer) run(ctx context.Context) {
 	running.Wait()
 }
 
-// The pauses before a connection is tried again.
+// The pauses before a connection is restarted.
 const (
 	firstPause = time.Second
 	lastPause  = time.Minute
 )
 
-// keepUp runs a connection again whenever it ends, until ctx does.
+// keepUp restarts a connection whenever it ends, until ctx does.
 func (p *Port) keepUp(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		began := p.m.now()
@@ -139,7 +139,7 @@ func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, bac
 	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{p.connection.ID(), back}})
 }
 
-// Send sends an envelope. It does not wait for the peer: an error means that the envelope does not leave, or not now.
+// Send sends an envelope. It does not wait for the peer: an error means that the envelope is not sent, or not now.
 func (m *Multiplexer) Send(e Envelope) error {
 	if _, err := e.Encode(); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (m *Multiplexer) Send(e Envelope) error {
 	return err
 }
 
-// choose returns the port that an envelope leaves by.
+// choose returns the port by which an envelope leaves.
 func (m *Multiplexer) choose(e Envelope) (*Port, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -211,7 +211,7 @@ func (m *Multiplexer) port(is func(*Port) bool) (*Port, error) {
 	return nil, ErrNoConnection
 }
 
-// confidential reports whether only the peer reads what is sent to it by this connection.
+// confidential reports whether only the peer can read envelopes sent to it over this connection.
 func (m *Multiplexer) confidential(id wire.PublicID) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

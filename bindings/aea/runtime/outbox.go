@@ -8,26 +8,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrFull means that too many envelopes wait already.
+// ErrFull means that too many envelopes are already queued.
 var ErrFull = errors.New("as much waits as may")
 
-// A MailBox is what connections put envelopes in, and take them out of.
+// A MailBox is where connections put received envelopes and take queued ones.
 type MailBox struct {
 	InBox  *InBox
 	OutBox *OutBox
 }
 
-// An OutBox holds the envelopes that wait to be sent, in one Queue for each peer: one that reads nothing fills its own. A queue
-// may hold more as long as it holds less than is free, so that many such peers leave room for others. Envelopes that are relayed
-// have bounds of their own, so that they take no room from those of this agent.
+// An OutBox holds the queued envelopes, in one Queue for each peer: a peer that does not read fills only its own. A queue may grow as
+// long as it holds less than is free, so that many such peers leave space for others. Relayed envelopes have separate bounds, so that
+// they take no space from those of this agent.
 type OutBox struct {
 	address       string
 	perPeer, size int64
 
 	mu       sync.Mutex
 	emptied  sync.Cond
-	held     int64            // by all
-	relayed  int64            // by those that are relayed
+	held     int64            // by all envelopes
+	relayed  int64            // by relayed envelopes
 	bySender map[string]int64 // of those
 }
 
@@ -39,10 +39,10 @@ func newOutBox(address string, l Limits) *OutBox {
 	return b
 }
 
-// relays reports whether an envelope is another agent's.
+// relays reports whether an envelope belongs to another agent.
 func (b *OutBox) relays(e wire.Envelope) bool { return !e.ToComponent() && e.Sender != b.address }
 
-// take takes room for an envelope into a queue that holds some of its kind already.
+// take reserves space for an envelope in a queue that already holds some of its kind.
 func (b *OutBox) take(e wire.Envelope, held int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -79,7 +79,7 @@ func (b *OutBox) add(e wire.Envelope, n int64) {
 	}
 }
 
-// drain waits until nothing waits to be sent, or ctx ends.
+// drain waits until the OutBox is empty, or ctx ends.
 func (b *OutBox) drain(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() {
 		b.mu.Lock()
@@ -93,23 +93,23 @@ func (b *OutBox) drain(ctx context.Context) {
 	}
 }
 
-// A Queue holds the envelopes that wait to be sent to one peer. It is safe for concurrent use.
+// A Queue holds the envelopes queued for one peer. It is safe for concurrent use.
 type Queue struct {
 	box     *OutBox
 	mu      sync.Mutex
-	held    int64 // by those that wait, and by the one that was taken, of this agent
-	relayed int64 // by those of others
+	held    int64 // by this agent's envelopes: those that wait, and the one that was taken
+	relayed int64 // by relayed envelopes
 	list    []wire.Envelope
-	more    chan struct{} // has an element when there may be more
+	more    chan struct{} // receives when there may be more
 	shut    bool
-	// back: the first of the list was taken before, and again: so was the one that was taken last.
+	// back: the first of the list was taken before; again: so was the last one taken.
 	back, again bool
 }
 
 // Queue makes a queue for a peer. It is closed with Close.
 func (b *OutBox) Queue() *Queue { return &Queue{box: b, more: make(chan struct{}, 1)} }
 
-// Put puts an envelope behind the others. The error is ErrFull, or ErrNoPeer after Close.
+// Put appends an envelope. The error is ErrFull, or ErrNoPeer after Close.
 func (q *Queue) Put(e wire.Envelope) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +126,7 @@ func (q *Queue) Put(e wire.Envelope) error {
 	return nil
 }
 
-// of is what those of the kind of an envelope hold.
+// of returns how much the envelopes of this kind hold.
 func (q *Queue) of(e wire.Envelope) *int64 {
 	if q.box.relays(e) {
 		return &q.relayed
@@ -141,8 +141,8 @@ func (q *Queue) wake() {
 	}
 }
 
-// Take returns the next envelope, and waits for one. It counts as waiting until sent is called. The error is that of ctx, or
-// ErrNoPeer after Close.
+// Take returns the next envelope, and waits for one. It counts as queued until sent is called. The error is that of ctx, or ErrNoPeer
+// after Close.
 func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err error) {
 	for {
 		e, found, err := q.first()
@@ -160,7 +160,7 @@ func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err err
 	}
 }
 
-// First returns the next envelope where there is one, and does not wait. Otherwise it is like Take.
+// First returns the next envelope if there is one, and does not wait. Otherwise it is like Take.
 func (q *Queue) First() (e wire.Envelope, sent func(), ok bool) {
 	e, ok, err := q.first()
 	if err != nil || !ok {
@@ -182,14 +182,14 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 	e, q.list[0] = q.list[0], wire.Envelope{}
 	q.back, q.again = false, q.back
 	if q.list = q.list[1:]; len(q.list) > 0 {
-		q.wake() // another one that takes
+		q.wake() // another goroutine that takes
 	}
 	return e, true, nil
 }
 
-// Back puts the envelope that was taken last in front of the others again, because it may not have arrived; then sent is not called.
-// That is done once: it reports false, and the envelope is dropped, when it was put back before, and after Close. Only where one
-// goroutine takes.
+// Back returns the envelope that was taken last to the front of the queue, because it may not have arrived; sent is then not called. This
+// is possible once: Back returns false and drops the envelope if it was returned before, and after Close. Use it only if one goroutine
+// takes.
 func (q *Queue) Back(e wire.Envelope) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -213,14 +213,14 @@ func (q *Queue) give(e wire.Envelope) {
 	q.box.give(e)
 }
 
-// Len returns how many envelopes wait.
+// Len returns the number of queued envelopes.
 func (q *Queue) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.list)
 }
 
-// Close drops what waits, and returns how many envelopes that were.
+// Close drops the queued envelopes and returns their number.
 func (q *Queue) Close() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// A frame takes room for its first 64 KiB by being read at all, and for the rest in portions.
+// Every frame may use its first 64 KiB; further space is reserved in portions.
 const portion = 64 << 10
 
-// Reader reads one frame from r: while too much has come of other frames, it waits, until ctx ends. done is called when nothing
-// holds the frame any more.
+// Reader reads one frame from r. While incomplete frames hold too many bytes it waits, until ctx ends. done is called when nothing holds
+// the frame any more.
 func (p *Port) Reader(ctx context.Context, r io.Reader) (frame io.Reader, done func()) {
 	f := &reading{ctx: ctx, r: r, m: p.m, room: portion}
 	return f, func() { p.m.reading.Release(f.taken) }
@@ -19,13 +19,13 @@ type reading struct {
 	ctx   context.Context //nolint:containedctx // it bounds the reads of one frame
 	r     io.Reader
 	m     *Multiplexer
-	room  int64 // that is left of what was taken
+	room  int64 // the rest of the reserved space
 	taken int64
 }
 
 func (f *reading) Read(into []byte) (int, error) {
 	if f.room == 0 {
-		if err := f.m.reading.Acquire(f.ctx, 2*portion); err != nil { // twice: the buffer that it is read into grows by copying
+		if err := f.m.reading.Acquire(f.ctx, 2*portion); err != nil { // doubled, because the read buffer grows by copying
 			return 0, err
 		}
 		f.room, f.taken = portion, f.taken+2*portion

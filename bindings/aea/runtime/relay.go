@@ -9,27 +9,27 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A relay hands on what agents that are connected here write to each other: from a connection that relays to one that does,
-// unread. Nothing is kept for an agent that is not connected.
+// A relay passes on messages between agents that are connected here, without reading them, between connections with the option Relay.
+// Nothing is kept for an agent that is not connected.
 type relay struct {
 	m         *Multiplexer
 	perSender *ratelimit.Set
-	// tell sends the sender of an envelope an error.
+	// tell sends an error to the sender of an envelope.
 	tell func(Envelope, wire.Message) bool
 
 	relayed, undelivered, held atomic.Uint64
 }
 
-// A RelayStatus counts envelopes from one agent to another. Those whose receiver is not connected are in Status.Unserved, and their
-// sender is notified.
+// A RelayStatus counts envelopes between agents. Those whose receiver is not connected are in Status.Unserved, and their sender is
+// notified.
 type RelayStatus struct {
-	Relayed     uint64 `json:"relayed"`     // put into the queue of their receiver
+	Relayed     uint64 `json:"relayed"`     // queued for their receiver
 	Undelivered uint64 `json:"undelivered"` // too many waited for their receiver or of their sender
-	Held        uint64 `json:"held"`        // of senders that sent more than Limits.Relay
+	Held        uint64 `json:"held"`        // of senders beyond Limits.Relay
 }
 
-// pass relays an envelope of a connection that proves its sender. If the receiver is connected and does not get it, pass notifies the
-// sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected: the connection then notifies the sender.
+// pass relays an envelope of a connection that authenticates its sender. If the receiver is connected and does not get it, pass notifies
+// the sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected: the connection then notifies the sender.
 func (r *relay) pass(from *Port, e wire.Envelope) error {
 	if r.m.box.InBox.stopped() {
 		return ErrStopped
@@ -53,8 +53,8 @@ func (r *relay) pass(from *Port, e wire.Envelope) error {
 	return nil
 }
 
-// send puts an envelope into the queue of its receiver, at the connection of its last envelope, or at another one. It uses only those
-// that relay: at others, anyone can claim the address of the receiver.
+// send queues an envelope for its receiver, at the connection of the receiver's last envelope or at another. It uses only relaying
+// connections: at others, anyone can claim the address of the receiver.
 func (r *relay) send(e wire.Envelope) error {
 	heard := r.m.routes.get(e.To, r.m.now())
 	err := ErrNoPeer
@@ -71,7 +71,7 @@ func (r *relay) send(e wire.Envelope) error {
 	return err
 }
 
-// refuse notifies the sender of an envelope that it does not arrive, and names its dialogue.
+// refuse notifies the sender of an envelope that it is not delivered, and names its dialogue.
 func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	of := Envelope{e, EnvelopeContext{ConnectionID: from.connection.ID()}}
 	if mayBeFinal(of) {

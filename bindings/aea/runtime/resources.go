@@ -18,12 +18,12 @@ var (
 	ErrNoSkill = errors.New("no skill with this id")
 )
 
-// Resources are the registries of an agent: its skills, with their handlers and behaviours. They may be changed while the agent
-// runs. The protocols are those of package protocol.
+// Resources are the registries of an agent: its skills, with their handlers and behaviours. They may change while the agent runs. The
+// protocols are those of package protocol.
 type Resources struct {
 	mu      sync.RWMutex
 	skills  []*skillEntry
-	changed chan struct{} // has an element after a change
+	changed chan struct{} // receives after a change
 }
 
 // A skillEntry is a skill with its state.
@@ -34,7 +34,7 @@ type skillEntry struct {
 	behaviours      []*behaviour
 }
 
-// A behaviour is due at a time. Only the loop that acts looks at due.
+// A behaviour is due at a time. Only the behaviour loop reads due.
 type behaviour struct {
 	Behaviour
 	of      *skillEntry
@@ -45,7 +45,7 @@ type behaviour struct {
 func newResources() *Resources { return &Resources{changed: make(chan struct{}, 1)} }
 
 // Add registers a skill and enables it. It returns ErrSkill for a skill without an id, with the id of another, with two handlers of a
-// protocol, or whose handlers and behaviours are incomplete.
+// protocol, or with incomplete handlers or behaviours.
 func (r *Resources) Add(s Skill) error {
 	if !wire.IsComponent(s.ID.String()) {
 		return fmt.Errorf("%w: its id is not a public id", ErrSkill)
@@ -75,7 +75,7 @@ func (r *Resources) Add(s Skill) error {
 	return nil
 }
 
-// Remove removes a skill, or returns ErrNoSkill. The skill may finish what it works on.
+// Remove removes a skill, or returns ErrNoSkill. The skill may finish its work in progress.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +98,7 @@ func (r *Resources) Skills() []wire.PublicID {
 	return ids
 }
 
-// Handler returns the handler that a skill has for a protocol, enabled or not.
+// Handler returns the handler of a skill for a protocol, enabled or not.
 func (r *Resources) Handler(skill wire.PublicID, p *protocol.Protocol) (Handler, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -132,7 +132,7 @@ func (s *skillEntry) handler(p *protocol.Protocol) (Handler, bool) {
 	return Handler{}, false
 }
 
-// wake notifies the loop of behaviours of a change.
+// wake notifies the behaviour loop of a change.
 func (r *Resources) wake() {
 	select {
 	case r.changed <- struct{}{}:

@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// routes have the connection of the last envelope of each peer. The peer that has been silent longest makes room for a new one, and each
+// routes map each peer to the connection of its last envelope. The peer that was silent longest is removed for a new one, and each entry
 // expires after a while.
 type routes struct {
 	most int
@@ -16,7 +16,7 @@ type routes struct {
 
 	mu     sync.Mutex
 	byPeer map[string]*list.Element
-	silent list.List // of *route, the one that is silent longest first
+	silent list.List // of *route, the longest silent first
 }
 
 type route struct {
@@ -44,7 +44,7 @@ func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
 	}
 }
 
-// get returns the connection of a peer; zero: it is not known.
+// get returns the connection of a peer; zero: unknown.
 func (r *routes) get(peer string, now time.Time) wire.PublicID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

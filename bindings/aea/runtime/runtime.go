@@ -1,14 +1,14 @@
-// Package runtime runs one agent of the AEA framework: its connections, its mailbox, its skills. Its parts have the names that
-// they have in the framework.
+// Package runtime runs one agent of the AEA framework: its connections, its mailbox, its skills. Its parts have the names that they have
+// in the framework.
 //
 //	r := runtime.New(address, runtime.Options{Now: time.Now})
 //	r.Resources().Add(runtime.Skill{ID: id, Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: answer}}})
 //	r.Connect(connection, runtime.ConnectionOptions{})
 //	r.Run(ctx) // until ctx ends
 //
-// An envelope comes by a Connection, through its Port, into the InBox. A worker finds the handlers of its protocol, checks with its
-// dialogue whether it is in order, and calls them. Their replies go through the Multiplexer, which chooses the connection, into the queue
-// of one peer in the OutBox.
+// An envelope arrives on a Connection and passes through its Port into the InBox. A worker finds the handlers of its protocol, checks
+// whether it is valid in its dialogue, and calls them. Their replies go through the Multiplexer, which selects the connection, into the
+// queue of one peer in the OutBox.
 package runtime
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// Options are the options of a Runtime. All but Now may be left out.
+// Options are the options of a Runtime. Only Now is required.
 type Options struct {
 	Now     func() time.Time
 	Limits  Limits // zero: DefaultLimits
 	Routing Router
 	Log     *zap.Logger // of panics of handlers, behaviours and tasks
-	// Agents is how many agents share the memory of the process, with this one; 0: it is the only one.
+	// Agents is the number of agents that share the memory of the process, including this one; 0: it is the only one.
 	Agents int
 }
 
@@ -70,7 +70,7 @@ func New(address string, o Options) *Runtime {
 	return r
 }
 
-// Address returns that of the agent.
+// Address returns the address of the agent.
 func (r *Runtime) Address() string { return r.address }
 
 // Resources returns the registries.
@@ -79,15 +79,15 @@ func (r *Runtime) Resources() *Resources { return r.resources }
 // Filter returns the filter of the enabled skills.
 func (r *Runtime) Filter() *Filter { return r.filter }
 
-// Multiplexer returns what joins the connections with the mailbox.
+// Multiplexer returns the multiplexer of connections and mailbox.
 func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 
 // Connect adds a connection, before Run or while it runs. It returns an error if one with its id exists.
 func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
 
-// Start begins a dialogue: of this agent with another one, or where skill is not zero of that skill with a connection, whose
-// public id to is. Answers come to the handlers as all messages do, of the one skill or of all. Errors are those of
-// dialogue.Dialogues.Start and Multiplexer.Send.
+// Start begins a dialogue with another agent or, if skill is not zero, of that skill with a connection, whose public id is to. Replies
+// reach the handlers like all messages: those of the one skill, or of all. Errors are those of dialogue.Dialogues.Start and
+// Multiplexer.Send.
 func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
 	d := r.dialogues
 	if skill != (wire.PublicID{}) {
@@ -100,7 +100,7 @@ func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content
 	return g, r.multiplexer.Send(Envelope{Envelope: e})
 }
 
-// Do has a task done, beside the handlers. The error is ErrFull where too many wait already.
+// Do runs a task beside the handlers. The error is ErrFull if too many are waiting.
 func (r *Runtime) Do(t Task) error {
 	select {
 	case r.tasks <- t:
@@ -110,6 +110,6 @@ func (r *Runtime) Do(t Task) error {
 	}
 }
 
-// Run runs the agent until ctx ends, once. Then no envelope is taken any more, and those that were taken have Limits.Drain to be
-// worked on, as have the tasks that run. All that Run has begun has ended when it returns.
+// Run runs the agent until ctx ends, once. It then accepts no envelopes, and spends at most Limits.Drain on accepted ones and on running
+// tasks. Everything that Run has started has ended when it returns.
 func (r *Runtime) Run(ctx context.Context) { r.loop(ctx) }

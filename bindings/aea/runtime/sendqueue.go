@@ -6,14 +6,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A SendQueue is the one queue of a connection that has one peer, or treats all alike. It is open while the connection runs; the
-// zero value is not. It is safe for concurrent use.
+// A SendQueue is the one queue of a connection that has one peer, or treats all peers alike. It is open while the connection runs; the
+// zero value is closed. It is safe for concurrent use.
 type SendQueue struct {
 	mu    sync.Mutex
-	queue *Queue // nil: the connection is not up
+	queue *Queue // nil: the connection is down
 }
 
-// Open begins a queue, for Run.
+// Open opens the queue, for Run.
 func (o *SendQueue) Open(port *Port) *Queue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -21,7 +21,7 @@ func (o *SendQueue) Open(port *Port) *Queue {
 	return o.queue
 }
 
-// Put puts an envelope behind those that wait. Errors are ErrFull and ErrDown.
+// Put appends an envelope. Errors are ErrFull and ErrDown.
 func (o *SendQueue) Put(e wire.Envelope) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -31,7 +31,7 @@ func (o *SendQueue) Put(e wire.Envelope) error {
 	return o.queue.Put(e)
 }
 
-// Len is the number of envelopes that wait, and whether the queue is open.
+// Len returns the number of queued envelopes, and whether the queue is open.
 func (o *SendQueue) Len() (n int, open bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *SendQueue) Len() (n int, open bool) {
 	return o.queue.Len(), true
 }
 
-// Close ends the queue. The cause is why what still waits is not sent.
+// Close closes the queue. cause is why the queued envelopes are not sent.
 func (o *SendQueue) Close(port *Port, cause error) {
 	o.mu.Lock()
 	queue := o.queue

@@ -9,25 +9,25 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Skill is something that an agent can do: answer messages, and act by itself.
+// A Skill is a capability of an agent: it responds to messages, and acts by itself.
 type Skill struct {
-	// ID names the skill inside of this agent. Agents outside cannot name it.
+	// ID names the skill inside this agent. Agents outside cannot name it.
 	ID         wire.PublicID
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 }
 
-// A Handler takes the messages of one protocol. Several skills may have handlers of the same protocol: each of them is given every
-// message, so only one of them should answer.
+// A Handler handles the messages of one protocol. If several skills have handlers of the same protocol, each receives every message, so
+// only one of them should reply.
 type Handler struct {
 	Protocol *protocol.Protocol
-	// Handle is called with messages that are in order in their dialogue: concurrently, but one after the other within a dialogue. An
-	// error is counted; one that wraps protocol.ErrMessage notifies the sender that the message has no meaning here. ctx ends when the
-	// runtime has waited long enough for its end.
+	// Handle is called with messages that are valid in their dialogue: concurrently, but one after the other within a dialogue. An error
+	// is counted; one that wraps protocol.ErrMessage notifies the sender that the message has no meaning here. ctx ends when the stopping
+	// runtime has waited long enough.
 	Handle func(ctx context.Context, m Message) error
 }
 
-// A Behaviour is what a skill does by itself: at once, and again each time that Every has passed since it began, but not before
+// A Behaviour is an action that a skill takes by itself: immediately, and again each time Every has passed since it began, but not before
 // it has ended.
 type Behaviour struct {
 	Name  string
@@ -35,16 +35,16 @@ type Behaviour struct {
 	Act   func(ctx context.Context) error
 }
 
-// A Task is work that a handler leaves to others, because it takes long.
+// A Task is work that a handler delegates because it takes long.
 type Task func(ctx context.Context)
 
-// A Message is what a Handler is given.
+// A Message is the input of a Handler.
 type Message struct {
 	dialogue.Turn
 	Sender string // as claimed; only the connection can prove it
-	// Connection is the one that the message came by, and answers leave by.
+	// Connection is the connection that the message arrived on; replies leave by it.
 	Connection wire.PublicID
-	// Confidential reports whether only the sender can read what is answered.
+	// Confidential reports whether only the sender can read the replies.
 	Confidential bool
 
 	spec wire.PublicID
@@ -56,8 +56,8 @@ type Message struct {
 // Spec returns the specification id that the sender has for the protocol.
 func (m Message) Spec() wire.PublicID { return m.spec }
 
-// Reply answers the message, by the connection that it came by. It may be called after Handle, and as often as the protocol allows.
-// Errors are protocol.ErrDialogue and those of Multiplexer.Send.
+// Reply replies to the message, over the connection that it arrived on. It may be called after Handle, and as often as the protocol
+// allows. Errors are protocol.ErrDialogue and those of Multiplexer.Send.
 func (m Message) Reply(c protocol.Content) error {
 	if m.Dialogue == nil {
 		return protocol.ErrDialogue
@@ -73,8 +73,8 @@ func (m Message) Reply(c protocol.Content) error {
 	return m.in.multiplexer.Send(Envelope{e, m.context()})
 }
 
-// Error sends the sender an error outside of dialogues: at most as many as Limits.Errors allows, and none in answer to an error or an end
-// of the protocol default. It reports whether it was sent.
+// Error sends the sender an error outside of dialogues: at most as many as Limits.Errors allows, and none in response to an error or an
+// end of the protocol default. It reports whether the error was sent.
 func (m Message) Error(d protocol.DefaultMessage) bool {
 	d.Performative = protocol.DefaultError
 	if isFinal(m.Content) {

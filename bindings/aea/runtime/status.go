@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/dialogue"
 )
 
-// A Status is how a runtime is at one moment, for operators.
+// A Status is the state of a runtime at one moment, for operators.
 type Status struct {
 	Address     string             `json:"address"`
 	Connections []ConnectionStatus `json:"connections"`
@@ -20,7 +20,7 @@ type Status struct {
 	Tasks       int                `json:"tasks"`           // that wait
 }
 
-// A ConnectionStatus is how one connection is.
+// A ConnectionStatus is the state of one connection.
 type ConnectionStatus struct {
 	ID string `json:"id"`
 	Up bool   `json:"up"`
@@ -28,21 +28,21 @@ type ConnectionStatus struct {
 	Received    uint64     `json:"received"` // envelopes
 	Refused     uint64     `json:"refused"`  // input that is not an envelope for the connection
 	Sent        uint64     `json:"sent"`     // envelopes
-	Dropped     uint64     `json:"dropped"`  // envelopes that were to be sent, and have not left
+	Dropped     uint64     `json:"dropped"`  // accepted envelopes that were not sent
 	Restarts    uint64     `json:"restarts"`
 	LastError   string     `json:"last_error,omitempty"`
 	LastErrorAt *time.Time `json:"last_error_at,omitempty"`
 }
 
-// A SkillStatus is how one skill is.
+// A SkillStatus is the state of one skill.
 type SkillStatus struct {
 	ID      string `json:"id"`
 	Enabled bool   `json:"enabled"`
-	Handled uint64 `json:"handled"` // messages that it was given, and acts of its behaviours
+	Handled uint64 `json:"handled"` // messages that it received, and runs of its behaviours
 	Failed  uint64 `json:"failed"`  // of those
 }
 
-// Status returns how the runtime is now.
+// Status returns the present state of the runtime.
 func (r *Runtime) Status() Status {
 	m := r.multiplexer
 	s := Status{

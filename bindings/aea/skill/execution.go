@@ -27,7 +27,7 @@ import (
 
 const headerIdempotencyKey = "Idempotency-Key"
 
-// request answers a message of http as the API answers such a request. Scheme and host of its URL have no part in it.
+// request answers a message of http as the API answers such a request. It ignores scheme and host of the URL.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	request, ok := m.Content.(protocol.HTTPMessage)
 	if !ok || request.Performative != protocol.HTTPRequest {
@@ -54,7 +54,7 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	})
 }
 
-// call answers a message of default, whose bytes are a call, with the output of the intent, or the error as every door has it.
+// call answers a message of default, whose bytes are a call, with the output of the intent, or with the error in the form of all doors.
 func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.DefaultMessage)
 	if !ok || message.Performative != protocol.DefaultBytes {
@@ -86,8 +86,8 @@ func (s *Skill) origin(m runtime.Message) door.Origin {
 	}
 }
 
-// execute makes a call, and answers with its output, in the draft's envelope if that is asked for. A call without an idempotency key has
-// that of its message, so that a message that comes again is answered again and not executed again.
+// execute makes a call, and replies with its output, in the draft's envelope if requested. A call without an idempotency key has that of
+// its message, so that a repeated message gets the same reply and is not executed again.
 func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response, c door.Call, draft bool) {
 	from, began := s.origin(m), s.Now()
 	if c.IdempotencyKey == "" {
@@ -105,9 +105,9 @@ func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response
 	_, _ = answer.Write(body)
 }
 
-// readCall reads a call. Its tree, which may be many times as large as its text, comes out of the memory that requests share, as that
-// of a stranger. draft: the member accept asks for the draft's envelope. The error is protocol.ErrMessage if the text is not a JSON object,
-// or a *reason.Refusal.
+// readCall decodes a call. Its tree, which may be many times as large as its text, is charged to the memory that requests share, like an
+// unauthenticated one. draft: the member accept requests the draft's envelope. The error is protocol.ErrMessage if the text is not a JSON
+// object, or a *reason.Refusal.
 func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft bool, err error) {
 	share := s.Memory.Open()
 	defer share.Close()
@@ -139,8 +139,8 @@ func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft b
 	return c, accept == wire.MediaType, nil
 }
 
-// serve has the API answer a request of the sender of a message. One without an idempotency key has that of the message, so that
-// one which comes again gets the kept answer, and is not done again.
+// serve passes a request of the sender of a message to the API. A request without an idempotency key has that of the message, so that a
+// repeated one gets the stored response and is not executed again.
 func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, request *protocol.HTTPMessage) {
 	origin := s.origin(m)
 	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(request.Method), "/", bytes.NewReader(request.Body))
@@ -168,7 +168,7 @@ func (s *Skill) key(m runtime.Message) string {
 	return s.Door + ":" + hex.EncodeToString(sum[:])
 }
 
-// refuse answers with a refusal. id is that of the request that the host logged; it is empty if the skill itself refuses.
+// refuse replies with a refusal. id is that of the request that the host logged; it is empty if the skill itself refuses.
 func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID) {
 	wire.WriteHeader(answer.header, f, "")
 	answer.status = f.Status()
@@ -176,7 +176,7 @@ func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID
 	answer.body.Write(s.envelope(s.Serving(), f, id))
 }
 
-// reply sends an answer. If it is too long for an envelope, the answer reports that: the call was made.
+// reply sends a reply. If it is too long for an envelope, the reply reports that: the call was made.
 func (s *Skill) reply(m runtime.Message, answer *response, content func() protocol.Content) error {
 	if !answer.long {
 		if err := m.Reply(content()); !errors.Is(err, aeawire.ErrUnsendable) {
@@ -191,12 +191,12 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	return m.Reply(content())
 }
 
-// A response keeps what the API answers, as far as an envelope can hold it.
+// A response records the API's response, as far as an envelope can hold it.
 type response struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
-	long   bool // there was more
+	long   bool // the response was longer
 }
 
 // Header returns the header fields.

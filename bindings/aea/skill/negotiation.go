@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A turn is a message of a negotiation, and what answering it needs.
+// A turn is a message of a negotiation, and what is needed to reply to it.
 type turn struct {
 	*Skill
 	runtime.Message
@@ -24,8 +24,8 @@ type turn struct {
 	message protocol.FIPAMessage
 }
 
-// negotiate answers a message of fipa, in which the service is the seller. A refusal ends the negotiation, and an error of the protocol
-// default has the reason.
+// negotiate replies to a message of fipa, in which the service is the seller. A refusal ends the negotiation, and an error of the
+// protocol default has the reason.
 func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.FIPAMessage)
 	if !ok || m.Dialogue == nil {
@@ -45,7 +45,7 @@ func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	return m.Reply(answer)
 }
 
-// answer is what a message is answered with; none: without performative.
+// An answer is the reply to a message; without performative: none.
 func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	switch t.message.Performative {
 	case protocol.FIPACFP:
@@ -71,7 +71,7 @@ func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	}
 }
 
-// refuse ends the negotiation, if the protocol lets this message do that, and gives the reason.
+// refuse ends the negotiation, if the protocol permits that after this message, and gives the reason.
 func (t *turn) refuse(f *reason.Refusal) error {
 	t.offers.end(t.Dialogue.Label())
 	var err error
@@ -88,7 +88,7 @@ func (t *turn) refuse(f *reason.Refusal) error {
 	return err
 }
 
-// envelope writes a refusal in the form that all doors share. id is that of the request that the host logged; it is empty if the skill
+// envelope encodes a refusal in the form that all doors share. id is that of the request that the host logged; it is empty if the skill
 // itself refuses.
 func (s *Skill) envelope(of *service.Service, f *reason.Refusal, id execute.RequestID) []byte {
 	about := wire.About{RequestID: string(id)}
@@ -98,7 +98,7 @@ func (s *Skill) envelope(of *service.Service, f *reason.Refusal, id execute.Requ
 	return wire.Envelope(refusal.InMessage(f), about)
 }
 
-// called answers a call for proposals with an offer of one intent.
+// called replies to a call for proposals with an offer of one intent.
 func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 	if err := t.admitted(); err != nil {
 		return protocol.FIPAMessage{}, err
@@ -116,7 +116,7 @@ func (t *turn) offered(intent string, terms service.Estimate, rounds int) protoc
 	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
 }
 
-// admitted bounds how often an agent is made an offer.
+// admitted bounds how often an agent gets an offer.
 func (t *turn) admitted() error {
 	if !t.byAgent.Admit(t.Sender, t.Now()) {
 		t.Shed(reason.ShedRequestsAddress)
@@ -126,8 +126,8 @@ func (t *turn) admitted() error {
 	return nil
 }
 
-// countered answers a counter-offer: the terms are those of the policy. A counter-offer that they satisfy is accepted; any other is
-// answered with the terms again, a few times.
+// countered replies to a counter-offer: the terms are those of the policy. A counter-offer that meets them is accepted; any other gets
+// the same terms again, a few times.
 func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -148,7 +148,7 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	return t.offered(o.intent, terms, o.rounds+1), nil
 }
 
-// open returns the offer that is open in this negotiation.
+// open returns the open offer of this negotiation.
 func (t *turn) open() (offer, error) {
 	o, ok := t.offers.find(t.Dialogue.Label())
 	switch {
@@ -160,7 +160,7 @@ func (t *turn) open() (offer, error) {
 	return o, nil
 }
 
-// signHere answers a plain acceptance with the text to sign: the offered terms, as long as they are those of the policy.
+// signHere replies to a plain acceptance with the text to sign: the offered terms, as long as they are those of the policy.
 func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -176,7 +176,7 @@ func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) 
 	}}, nil
 }
 
-// agreed answers an acceptance that is signed with a PAT.
+// agreed replies to a signed acceptance with a PAT.
 func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.FIPAMessage, error) {
 	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
@@ -198,7 +198,7 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 	return t.withPAT(by, issued), nil
 }
 
-// acceptance reads what was signed. The key is judged where the agreement is made.
+// acceptance reads the signed text. The issuer judges the key.
 func (t *turn) acceptance() (pat.IssueRequest, error) {
 	info := t.message.Info
 	o, err := t.open()
@@ -215,7 +215,7 @@ func (t *turn) acceptance() (pat.IssueRequest, error) {
 	return pat.IssueRequest{Evidence: signed, Scope: []string{o.intent}}, nil
 }
 
-// renewed answers with the successor of a PAT of the sender's own.
+// renewed replies with the successor of one of the sender's PATs.
 func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, error) {
 	issued, err := t.Host.Renew(ctx, t.origin(t.Message), pat.RenewRequest{Token: old})
 	if err != nil {
@@ -224,7 +224,7 @@ func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, e
 	return t.withPAT(protocol.FIPAInform, issued), nil
 }
 
-// withPAT is a message with a PAT.
+// withPAT returns a message with a PAT.
 func (t *turn) withPAT(by protocol.Performative, issued pat.Issuance) protocol.FIPAMessage {
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),

@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	// offerFor is how long an offer is good.
+	// offerFor is how long an offer is valid.
 	offerFor = 10 * time.Minute
-	// maxOffers bounds the offers that are open at once, and offersOfOne those to one agent. The oldest makes room for a new one.
+	// maxOffers bounds the open offers, and offersOfOne those to one agent. The oldest is dropped for a new one.
 	maxOffers   = 8192
 	offersOfOne = 16
 	// maxRounds bounds the counter-offers in one negotiation.
 	maxRounds = 5
 )
 
-// An offer is what the gateway has proposed in a negotiation: it names the terms of one intent, under a nonce that is used once.
+// An offer is a proposal of the gateway in a negotiation: it names the terms of one intent, under a nonce that is used once.
 type offer struct {
 	in     dialogue.Label
 	intent string
-	policy string // SHA-256 of the one whose terms they are, in hexadecimal digits
+	policy string // SHA-256 of the policy whose terms they are, in hexadecimal digits
 	nonce  string
 	until  time.Time
 	rounds int  // counter-offers of the agent in this negotiation
-	used   bool // an agreement was made of it
+	used   bool // an agreement was made from it
 }
 
-// offers are those that are open, at most one in each negotiation. They are safe for concurrent use.
+// offers are the open offers, at most one in each negotiation. They are safe for concurrent use.
 type offers struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	open    map[dialogue.Label]*offer
 	byAgent map[string][]*offer // by address, the oldest first
-	ages    []*offer            // the oldest first; those that are gone are left out when they come to the front
+	ages    []*offer            // the oldest first; removed offers are skipped when they reach the front
 }
 
 func newOffers(now func() time.Time) *offers {
 	return &offers{now: now, open: map[dialogue.Label]*offer{}, byAgent: map[string][]*offer{}}
 }
 
-// make opens an offer of an intent in a negotiation, in place of the one that was open in it.
+// make opens an offer of an intent in a negotiation, and replaces the open one.
 func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offer {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -71,7 +71,7 @@ func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offe
 	return *made
 }
 
-// find returns the offer that is open in a negotiation.
+// find returns the open offer of a negotiation.
 func (o *offers) find(in dialogue.Label) (offer, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -82,7 +82,7 @@ func (o *offers) find(in dialogue.Label) (offer, bool) {
 	return offer{}, false
 }
 
-// use notes that an agreement was made of the offer in a negotiation.
+// use records that an agreement was made from the offer of a negotiation.
 func (o *offers) use(in dialogue.Label) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +101,7 @@ func (o *offers) end(in dialogue.Label) {
 	o.trim()
 }
 
-// forgetOld removes offers that have ended.
+// forgetOld removes expired offers.
 func (o *offers) forgetOld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +114,7 @@ func (o *offers) expire(now time.Time) {
 	}
 }
 
-// trim puts an open offer first in ages, and keeps fewer ended offers there than open ones.
+// trim moves an open offer to the front of ages, and keeps fewer ended offers there than open ones.
 func (o *offers) trim() {
 	gone := func(one *offer) bool { return o.open[one.in] != one }
 	for len(o.ages) > 0 && gone(o.ages[0]) {

@@ -18,10 +18,10 @@ const (
 	attributeCurrency = "currency_id"
 )
 
-// maxEstimates bounds how many intents the policy is evaluated for to answer one query.
+// maxEstimates bounds for how many intents the policy is evaluated to answer one query.
 const maxEstimates = 256
 
-// A wish is what an agent looks for, and how many evaluations of the policy that may still cost.
+// A wish is an agent's query, and how many evaluations of the policy it may still use.
 type wish struct {
 	of     *service.Service
 	agent  pat.AgentID
@@ -30,8 +30,8 @@ type wish struct {
 	left   int
 }
 
-// match returns the first intent of the catalogue that the query is about and that the agent may agree to. Where there is none,
-// the error is a *reason.Refusal: why the first one that the query is about is not offered.
+// match returns the first intent of the catalogue that matches the query and that the agent may agree to. If there is none, the error is
+// a *reason.Refusal: why the first matching intent is not offered.
 func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Estimate, error) {
 	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), maxEstimates}
 	var refused error
@@ -56,7 +56,7 @@ func match(ctx context.Context, s *service.Service, agent string, q search.Query
 	return nil, service.Estimate{}, refused
 }
 
-// meets reports whether the query is about an intent, and on which terms the agent may have it.
+// meets reports whether an intent matches the query, and on which terms the agent may have it.
 func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.Estimate, matches bool, err error) {
 	is := describe(in)
 	if !w.priced && !w.query.Matches(is) {
@@ -75,7 +75,7 @@ func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.
 	return estimate, w.query.Matches(is), err
 }
 
-// describe is the description of an intent, of model uim_intent, without its price.
+// describe returns the description of an intent, of model uim_intent, without its price.
 func describe(in *service.Intent) search.Attributes {
 	is := search.Attributes{
 		"intent_uid": {search.Text(in.ID)}, "intent_name": {search.Text(in.Name)}, "namespace": {search.Text(in.UID.Namespace)},
@@ -92,8 +92,8 @@ func describe(in *service.Intent) search.Attributes {
 	return is
 }
 
-// propose describes an offer to an agent, of model uim_offer. The price is that of quantity calls, in minor units of the
-// currency, so that it is always whole.
+// propose describes an offer to an agent, of model uim_offer. The price is that of quantity calls, in minor units of the currency, so
+// that it is always an integer.
 func propose(s *service.Service, o offer, terms service.Estimate) search.Description {
 	policy := s.Offer()
 	price, quantity := terms.Charge.Minor()
@@ -115,8 +115,8 @@ func propose(s *service.Service, o offer, terms service.Estimate) search.Descrip
 	)
 }
 
-// satisfies reports whether a counter-offer asks for nothing that the offer does not give: it pays as much, or more, for as
-// many calls, or fewer, and leaves all else as it was. Attributes that it does not name are those of the offer.
+// satisfies reports whether a counter-offer asks for no more than the offer gives: it pays at least as much for at most as many calls,
+// and leaves everything else unchanged. Attributes that it does not name are those of the offer.
 func satisfies(counter, own search.Description) bool {
 	for _, v := range counter.Values {
 		offered := own.Value(v.Key)

@@ -1,12 +1,12 @@
-// Package skill is the skill intents, which answers agents of the AEA framework for a service. It negotiates by fipa, where a proposal is
-// the terms of the policy for one intent and an acceptance is a signed agreement, and executes: requests in messages of http, and calls
+// Package skill is the skill intents, which replies to agents of the AEA framework for a service. It negotiates by fipa, where a proposal
+// is the terms of the policy for one intent and an acceptance is a signed agreement, and executes requests in messages of http and calls
 // as JSON in messages of default.
 //
 //	s := skill.New(skill.Config{…})
 //	r.Resources().Add(s.Skill())
 //
-// It contains no rule of its own. An agree.Service makes agreements, a door.Host executes calls, and the public API of the gateway answers
-// messages of http, which are requests to it.
+// It contains no rules of its own. A door.Host makes agreements and executes calls, and the public API of the gateway handles messages of
+// http, which are requests to it.
 package skill
 
 import (
@@ -30,19 +30,19 @@ import (
 // ID names the skill inside of the agent of a service.
 var ID = wire.PublicID{Author: "uimgate", Name: "intents", Version: "1.0.0"}
 
-// A Config is what a Skill is built on. All of it is required but HTTP and Clear.
+// A Config configures a Skill. All fields except HTTP and Clear are required.
 type Config struct {
 	Door    string                  // name of the door, for logs, metrics, audit records and idempotency keys
 	ID      string                  // of the service
 	Address string                  // of the service among agents
-	Serving func() *service.Service // as it is served at the moment; nil where it is not any more
-	Host    door.Host               // carries out calls
-	API     http.Handler            // answers messages of the protocol http, whose requests carry their door.Origin
-	Shed    func(reason.Cause)      // counts what the skill itself refuses because there is too much to do
-	Memory  *membudget.Budget       // calls are read within it
+	Serving func() *service.Service // the service as served now; nil if it is no longer served
+	Host    door.Host               // makes agreements and executes calls
+	API     http.Handler            // handles messages of the protocol http, whose requests carry their door.Origin
+	Shed    func(reason.Cause)      // counts the skill's own refusals because of load
+	Memory  *membudget.Budget       // bounds the memory for reading calls
 	Now     func() time.Time
 	Log     *zap.Logger
-	// HTTP: requests of the protocol http are answered.
+	// HTTP: requests of the protocol http are served.
 	HTTP bool
 	// Clear: PATs are also sent over connections that others can read.
 	Clear bool
@@ -56,7 +56,7 @@ type Skill struct {
 	agrees  *ratelimit.Set // of agreements, of all senders: names of agents cost nothing
 }
 
-// proposals bounds how often one agent is made a proposal: each has the policy evaluated.
+// proposals bounds how often one agent gets a proposal: each needs an evaluation of the policy.
 var proposals = limit.Rate{Max: 120, Period: limit.Minute}
 
 // agreements bounds those of all agents of one service, so that they leave most of the capacity to other doors.
@@ -67,7 +67,7 @@ func New(c Config) *Skill {
 	return &Skill{Config: c, offers: newOffers(c.Now), byAgent: ratelimit.NewSet(proposals), agrees: ratelimit.NewSet(agreements)}
 }
 
-// Close ends what the skill does by itself. It answers nothing any more.
+// Close ends the background work of the skill. It no longer replies.
 func (s *Skill) Close() {
 	s.byAgent.Close()
 	s.agrees.Close()
@@ -82,7 +82,7 @@ func (s *Skill) mayAgree() error {
 	return nil
 }
 
-// Skill returns what a runtime is given.
+// Skill returns the registration for a runtime.
 func (s *Skill) Skill() runtime.Skill {
 	handlers := []runtime.Handler{
 		{Protocol: &protocol.FIPA, Handle: s.negotiate},

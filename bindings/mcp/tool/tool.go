@@ -24,14 +24,14 @@ const (
 	toolTitle       = 200
 )
 
-// Tools are those of one service. They are read-only.
+// Tools are the tools of one service. They are read-only.
 type Tools struct {
 	Names     []string // sorted
 	Described [][]byte // JSON, in the order of Names
 	uids      map[string]string
 }
 
-// Made makes the tools of each service when they are first asked for. The zero value is ready, and safe for concurrent use.
+// Made makes the tools of each service when they are first requested. The zero value is ready, and safe for concurrent use.
 type Made struct{ made door.Cache[*Tools] }
 
 // Of returns the tools of a service.
@@ -62,7 +62,7 @@ func newTools(ctx context.Context, s *service.Definition) *Tools {
 	return t
 }
 
-// UID returns the intent of a tool, or the name itself, which may be a uid, if no tool has it.
+// UID returns the intent of a tool, or the name itself, which may be a uid, if there is no such tool.
 func (t *Tools) UID(name string) string {
 	if uid, ok := t.uids[name]; ok {
 		return uid
@@ -125,7 +125,7 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	return json.Marshal(t)
 }
 
-// Plain is a text of the operator's for a model: of at most so many bytes, without control characters.
+// Plain returns an operator's text for a model: at most this many bytes, without control characters.
 func Plain(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {

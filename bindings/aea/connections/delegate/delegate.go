@@ -1,15 +1,14 @@
-// Package delegate is the connection for agents that come over TLS, as to a node of the agent communication network that represents them:
-// the framework's connection p2p_libp2p_client. The node proves that the certificate is its own; the agent registers, and proves with the
-// key of its address that the node may represent it; then both send each other envelopes, one at a time, and acknowledge each with a
+// Package delegate is the connection for agents over TLS, the framework's connection p2p_libp2p_client to a node of the agent
+// communication network that represents them. The node proves that the certificate is its own. The agent registers, and proves with the
+// key of its address that the node may represent it. Then both send each other envelopes, one at a time, and acknowledge each with a
 // status.
 //
-// An envelope that an agent has not acknowledged when its connection ends is sent again, once, when the agent comes back; it and those
-// that wait behind it are kept for five minutes. An agent that connects twice is served on the later connection, and the other one is
-// closed.
+// If a connection ends before the agent has acknowledged an envelope, the envelope is sent once more when the agent returns; it and those
+// queued behind it are kept for five minutes. If an agent connects twice, the earlier connection is closed.
 //
-// An agent that gets a failure connects again, sends once more, and then gives up. So every readable envelope is answered with success,
-// even one that is dropped; problems of a message are reported in its dialogue. There are two exceptions. An envelope to be relayed to an
-// agent that is not connected is answered with status 20. An address whose agents register more than 30 times a minute is answered with
+// An agent that gets a failure reconnects, sends once more, and then gives up. Therefore every readable envelope is acknowledged with
+// success, even one that is dropped; problems of a message are reported in its dialogue. There are two exceptions. An envelope to be
+// relayed to an agent that is not connected gets status 20. If agents of one IP address register more than 30 times a minute, they get
 // status 3.
 package delegate
 
@@ -32,10 +31,10 @@ import (
 // ID names the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "delegate", Version: "1.0.0"}
 
-// patience is how long an envelope waits for room in the InBox. Agents wait five seconds for the status.
+// patience is how long an envelope waits for space in the InBox. Agents wait five seconds for the status.
 const patience = 4 * time.Second
 
-// Bounds are those of connections at once.
+// Bounds are the bounds of concurrent connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -46,7 +45,7 @@ type Connection struct {
 	asking   *socket.RegistrationLimit
 }
 
-// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+// Listen opens the connection at host:port; the default host is the loopback address. Errors are those of the network.
 func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now func() time.Time) (*Connection, error) {
 	l, err := socket.Listen(ctx, address, b)
 	if err != nil {
@@ -58,16 +57,16 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Address is the one that was bound, host:port.
+// Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
 // Close ends a connection that was never run.
 func (c *Connection) Close() error { return c.listener.Close() }
 
-// Confidential is true: TLS, to an agent that has the key of its address.
+// Confidential returns true: TLS, to an agent that has the key of its address.
 func (c *Connection) Confidential() bool { return true }
 
-// Send puts an envelope into the queue of its receiver, which has registered, and may have left for a while.
+// Send queues an envelope for its receiver, which has registered and may have disconnected for a while.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
 // State returns the present state of the connection.
@@ -84,7 +83,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	return c.listener.Serve(ctx, port, func(ctx context.Context, raw net.Conn) {
 		secure := tls.Server(raw, config)
 		conn := c.listener.NewConn(ctx, secure, wire.ACN, port)
-		if secure.HandshakeContext(ctx) != nil { // strangers, and agents that only fetch the certificate
+		if secure.HandshakeContext(ctx) != nil { // unauthenticated clients, and agents that only fetch the certificate
 			return
 		}
 		c.serve(ctx, conn, port)
@@ -137,12 +136,12 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	}
 	frame, err := conn.Greet(maxRegister)
 	if err != nil {
-		if !socket.IsEnd(err) { // who only wanted the proof, or the certificate, leaves
+		if !socket.IsEnd(err) { // a client that only wanted the proof or the certificate disconnects
 			port.Refused(errRegister)
 		}
 		return "", false
 	}
-	if !c.asking.Admit(conn.RemoteAddr().String()) { // before anything is verified
+	if !c.asking.Admit(conn.RemoteAddr().String()) { // before any verification
 		port.Refused(errTooMany)
 		_ = conn.Answer(status(acn.Generic))
 		return "", false
@@ -157,25 +156,25 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	}
 	if code != acn.Success {
 		port.Refused(fmt.Errorf("%w: status %d", errRegister, code))
-		_ = conn.Answer(status(code)) // it is closed then
+		_ = conn.Answer(status(code)) // the connection is then closed
 		return "", false
 	}
 	return m.Record.Address, true
 }
 
-// maxRegister bounds the registration message of an agent: eight texts.
+// maxRegister bounds the registration message of an agent, which has eight texts.
 const maxRegister = 8*(acn.MaxText+4) + 16
 
-// An agent is one that has registered.
+// An agent is a registered agent.
 type agent struct {
 	conn         *socket.Conn
 	address      string
 	port         *runtime.Port
-	acknowledged chan acn.Code // what it answered to the envelope that was sent last
-	patience     time.Duration // for that answer
+	acknowledged chan acn.Code // its acknowledgement of the last sent envelope
+	patience     time.Duration // for that acknowledgement
 }
 
-// read takes what the agent sends, until the connection is closed.
+// read reads the agent's frames until the connection is closed.
 func (a *agent) read(ctx context.Context) {
 	for {
 		frame, done, skipped, err := a.conn.Read(ctx)
@@ -194,7 +193,7 @@ func (a *agent) read(ctx context.Context) {
 	}
 }
 
-// take takes one frame. An error is one of writing.
+// take processes one frame. An error is one of writing.
 func (a *agent) take(ctx context.Context, frame []byte) error {
 	m, err := acn.Decode(frame)
 	if err != nil {
@@ -204,7 +203,7 @@ func (a *agent) take(ctx context.Context, frame []byte) error {
 	case acn.Status:
 		select {
 		case a.acknowledged <- m.Code:
-		default: // nothing was sent that it could be about
+		default: // no sent envelope awaits an acknowledgement
 			a.port.Refused(errPayload)
 		}
 		return nil
@@ -232,7 +231,7 @@ func (a *agent) envelope(ctx context.Context, data []byte) error {
 	case errors.Is(err, runtime.ErrNoPeer):
 		return a.answer(ctx, acn.UnknownAgentAddress)
 	case err != nil:
-		return a.answer(ctx, acn.AgentNotReady) // it was not taken: the agent may send it again
+		return a.answer(ctx, acn.AgentNotReady) // it was not accepted: the agent may send it again
 	}
 	return a.answer(ctx, acn.Success)
 }
@@ -248,7 +247,7 @@ func (a *agent) answer(ctx context.Context, code acn.Code) error {
 
 func status(code acn.Code) []byte { return acn.Message{Kind: acn.Status, Code: code}.Encode() }
 
-// write sends what waits, one envelope after the other has been acknowledged, until ctx ends or the agent takes nothing any more.
+// write sends queued envelopes, each after the previous one was acknowledged, until ctx ends or the agent stops reading.
 func (a *agent) write(ctx context.Context, queue *runtime.Queue) {
 	for {
 		e, done, err := queue.Take(ctx)
@@ -272,7 +271,7 @@ func (a *agent) write(ctx context.Context, queue *runtime.Queue) {
 	}
 }
 
-// send sends an envelope, and waits for its status.
+// send sends an envelope and waits for its status.
 func (a *agent) send(ctx context.Context, e wire.Envelope) (acn.Code, error) {
 	data, err := e.Encode()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package http is the connection for requests of skills to servers over HTTP, component to component, as the framework's connection
-// http_client does: so they reach the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
+// Package http is the connection by which skills send requests to HTTP servers, component to component, like the framework's connection
+// http_client: for example to the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
 // connection's ID, and receives the response, or the status 600 if there is none.
 //
-// Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are answers.
+// Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are not followed.
 package http
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// ID names the connection. It is added to a runtime as one that is inside.
+// ID names the connection. It is added to a runtime with ConnectionOptions.Inside.
 var ID = wire.PublicID{Author: "uimgate", Name: "http", Version: "1.0.0"}
 
 const (
-	// workers bounds the requests under way.
+	// workers bounds the requests in progress.
 	workers = 8
-	// maxBody bounds the body of an answer, so that it fits into an envelope.
+	// maxBody bounds the body of a response, so that it fits into an envelope.
 	maxBody = 1 << 20
-	// statusFailed is the answer without a response, and textFailed its text, as agents have them.
+	// statusFailed is the status without a response, and textFailed its text, as in the framework.
 	statusFailed = 600
 	textFailed   = "HTTPConnection request error."
 )
 
-// A Connection asks servers.
+// A Connection sends requests to servers.
 type Connection struct {
 	client    *fetch.Client
 	dialogues *dialogue.Dialogues
@@ -39,7 +39,7 @@ type Connection struct {
 	out runtime.SendQueue
 }
 
-// New returns a connection that asks by this client.
+// New returns a connection that uses this client.
 func New(client *fetch.Client, now func() time.Time) *Connection {
 	return &Connection{client: client, dialogues: dialogue.New(ID.String(), dialogue.DefaultLimits, now)}
 }
@@ -47,7 +47,7 @@ func New(client *fetch.Client, now func() time.Time) *Connection {
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Confidential is true: a skill is answered inside of the process.
+// Confidential returns true: the response stays inside the process.
 func (c *Connection) Confidential() bool { return true }
 
 // State returns the present state of the connection.
@@ -56,10 +56,10 @@ func (c *Connection) State() runtime.ConnectionState {
 	return runtime.ConnectionState{Queued: queued}
 }
 
-// Send puts a request behind those that wait. Errors are runtime.ErrFull and runtime.ErrDown.
+// Send queues a request. Errors are runtime.ErrFull and runtime.ErrDown.
 func (c *Connection) Send(e wire.Envelope) error { return c.out.Put(e) }
 
-// Run asks servers until ctx ends.
+// Run sends requests until ctx ends.
 func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 	queue := c.out.Open(port)
 	var working sync.WaitGroup
@@ -86,7 +86,7 @@ func (c *Connection) work(ctx context.Context, queue *runtime.Queue, port *runti
 	}
 }
 
-// exchange asks a server what a skill asks, and answers the skill. An error is about the request, and not about the server.
+// exchange sends a skill's request to a server, and passes the response to the skill. An error concerns the request, not the server.
 func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtime.Port) error {
 	named := e.To // a skill may name another version, and identifies the dialogue by it
 	e.To = ID.String()

@@ -1,14 +1,14 @@
-// Package mailbox is the connection for agents that come over HTTPS and poll for their envelopes: the framework's connection
-// p2p_libp2p_mailbox. An agent registers as with package delegate, and gets a token:
+// Package mailbox is the connection for agents that poll for their envelopes over HTTPS: the framework's connection p2p_libp2p_mailbox.
+// An agent registers as with package delegate, and gets a token:
 //
 //	GET  /ssl_signature   the node's proof that the certificate is its own
 //	POST /register        an acn.Record: 200 and the token, or 400
-//	POST /send_envelope   an envelope: 200, or 503 if there is no room for it now
-//	GET  /get_envelope    200 with an envelope, or with nothing
+//	POST /send_envelope   an envelope: 200, or 503 if there is no space for it now
+//	GET  /get_envelope    200 with an envelope, or with an empty body
 //	GET  /unregister      200
 //
-// The last three need the token in the header Session-Id, and answer 400 without a valid one. An agent connects again after any answer
-// but 200. Its envelopes are kept while it polls, and when it registers again; they are dropped ten minutes after its last poll.
+// The last three need the token in the header Session-Id, and return 400 without a valid one. An agent reconnects after any status but
+// 200. Its envelopes are kept while it polls, and when it registers again; they are dropped ten minutes after its last poll.
 package mailbox
 
 import (
@@ -33,13 +33,13 @@ import (
 var ID = wire.PublicID{Author: "uimgate", Name: "mailbox", Version: "1.0.0"}
 
 const (
-	// patience is how long an envelope waits for room in the InBox.
+	// patience is how long an envelope waits for space in the InBox.
 	patience = 4 * time.Second
-	// maxRecord bounds what an agent registers with: eight texts.
+	// maxRecord bounds a registration, which has eight texts.
 	maxRecord = 8 * (acn.MaxText + 4)
 )
 
-// Bounds are those of connections at once.
+// Bounds are the bounds of concurrent connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -50,7 +50,7 @@ type Connection struct {
 	asking   *socket.RegistrationLimit
 }
 
-// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+// Listen opens the connection at host:port; the default host is the loopback address. Errors are those of the network.
 func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now func() time.Time) (*Connection, error) {
 	l, err := socket.Listen(ctx, address, b)
 	if err != nil {
@@ -62,13 +62,13 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Address is the one that was bound, host:port.
+// Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
 // Close ends a connection that was never run.
 func (c *Connection) Close() error { return c.listener.Close() }
 
-// Confidential is true: TLS, to an agent that has the key of its address.
+// Confidential returns true: TLS, to an agent that has the key of its address.
 func (c *Connection) Confidential() bool { return true }
 
 // Send puts an envelope into the mailbox of its receiver.
@@ -101,7 +101,7 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of strangers, such as those that only fetch the certificate
+		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of unauthenticated clients, such as those that only fetch the certificate
 	}
 	server.Protocols.SetHTTP1(true)
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
@@ -122,7 +122,7 @@ func (c *Connection) routes(port *runtime.Port) http.Handler {
 	return m
 }
 
-// with answers who has a session.
+// with passes the session of a request to a handler.
 func (c *Connection) with(serve func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.sessions.get(r.Header.Get("Session-Id"))
@@ -167,7 +167,7 @@ func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runt
 	w.WriteHeader(http.StatusBadRequest)
 }
 
-// take takes an envelope that an agent sends.
+// take accepts an envelope from an agent.
 func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, port *runtime.Port) {
 	frame, done := port.Reader(r.Context(), http.MaxBytesReader(w, r.Body, wire.MaxEnvelope))
 	defer done()
@@ -194,7 +194,7 @@ func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, po
 	}
 }
 
-// give gives an agent what waits for it.
+// give returns the next envelope to an agent.
 func give(w http.ResponseWriter, s *session, port *runtime.Port) {
 	e, done, ok := s.queue.First()
 	if !ok {

@@ -11,22 +11,22 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// The bounds of sessions. Agents ask every two seconds.
+// The bounds of sessions. Agents poll every two seconds.
 const (
 	maxSessions = 4096
 	idle        = 10 * time.Minute
 )
 
-// sessions are those of agents that have registered, one of each. The one that rests longest is ended for a new one, and any
-// after a while.
+// sessions are the sessions of registered agents, one for each. The one that was idle longest ends when a new one needs its place, and
+// each ends after a while without a poll.
 type sessions struct {
 	now func() time.Time
 
 	mu        sync.Mutex
-	port      *runtime.Port // nil: the connection is not up
+	port      *runtime.Port // nil: the connection is down
 	byToken   map[string]*session
 	byAddress map[string]*session
-	resting   list.List // of *session, the one that rests longest first
+	resting   list.List // of *session, the longest idle first
 }
 
 type session struct {
@@ -56,8 +56,8 @@ func (s *sessions) close() {
 	s.port = nil
 }
 
-// begin returns the token of a new session; what waited in an earlier one of the agent waits in this one. There is none where the
-// connection is not up any more.
+// begin returns the token of a new session; envelopes queued in an earlier session of the agent move to it. It fails if the connection is
+// down.
 func (s *sessions) begin(address string) (token string) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails

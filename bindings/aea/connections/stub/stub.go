@@ -1,13 +1,13 @@
 //go:build unix
 
-// Package stub is the connection for one agent on this machine that uses two files in a directory, as the framework's connection stub
-// does: it reads input_file, which is written here, and writes output_file, which is read here. Both sides lock a file while they change
-// it.
+// Package stub is the connection for one agent on this machine that uses two files in a directory, like the framework's connection stub:
+// the agent reads input_file, which this package writes, and writes output_file, which this package reads. Both sides lock a file while
+// they change it.
 //
-// An agent reads the whole file at once and finds only the first of several records. So a record is written only when the file is empty;
-// until the agent has read the one, the others wait, and an unread one is dropped after a minute. What has been read here is cut off; the
-// agent continues at its old offset, so that zeros precede its next record. The agent makes the files; the connection waits for a missing
-// one. Anyone who can write into the directory can send in the name of any agent.
+// An agent reads the whole file at once and finds only the first of several records. Therefore a record is written only when the file is
+// empty. The others wait until the agent has read it; an unread record is dropped after a minute. Records that were read here are cut
+// off; the agent continues at its old offset, so that zeros precede its next record. The agent creates the files; the connection waits
+// for a missing one. Anyone who can write to the directory can send in the name of any agent.
 package stub
 
 import (
@@ -30,7 +30,7 @@ import (
 // ID names the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "stub", Version: "1.0.0"}
 
-// The names of the files are those that the agent has for them.
+// The file names are those of the agent.
 const (
 	toAgent   = "input_file"
 	fromAgent = "output_file"
@@ -39,7 +39,7 @@ const (
 const (
 	poll     = 20 * time.Millisecond
 	sendTime = time.Minute
-	// maxFile bounds the file of the agent: a longer one is dropped.
+	// maxFile bounds the file of the agent: a longer file is discarded.
 	maxFile = 16 << 20
 )
 
@@ -47,23 +47,23 @@ const (
 type Connection struct {
 	directory string
 
-	// Of output_file, for the one goroutine that reads it.
+	// State of output_file, for the one goroutine that reads it.
 	read  int64 // the bytes before it have been read
 	empty bool  // the file was emptied since
 
 	out runtime.SendQueue
 }
 
-// New returns the connection of a directory. Nothing is opened before Run.
+// New returns a connection in a directory. It opens nothing before Run.
 func New(directory string) *Connection { return &Connection{directory: directory} }
 
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Confidential is true: the owner of this machine decides who may read the files.
+// Confidential returns true: the owner of this machine decides who may read the files.
 func (c *Connection) Confidential() bool { return true }
 
-// State returns the present state of the connection. There is one peer, under any address.
+// State returns the present state of the connection. There is one peer, with any address.
 func (c *Connection) State() runtime.ConnectionState {
 	s := runtime.ConnectionState{Listening: c.directory}
 	if queued, open := c.out.Len(); open {
@@ -72,7 +72,7 @@ func (c *Connection) State() runtime.ConnectionState {
 	return s
 }
 
-// Send puts an envelope behind those that wait to be written. What a record cannot hold is wire.ErrUnsendable.
+// Send queues an envelope. If it does not fit into a record, the error is wire.ErrUnsendable.
 func (c *Connection) Send(e wire.Envelope) error {
 	if _, err := wire.AppendRecord(nil, e); err != nil {
 		return err
@@ -94,9 +94,9 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 // errBusy means that another process has locked a file.
 var errBusy = errors.New("the file is locked")
 
-// locked does something with a file while it is locked. It does not wait for the lock: the error is then errBusy.
+// locked calls a function while a file is locked. It does not wait for the lock: the error is then errBusy.
 func (c *Connection) locked(name string, do func(f *os.File) error) error {
-	// A pipe in the place of the file is not waited for, and a link is not followed.
+	// It does not wait for a pipe in place of the file, and does not follow a link.
 	f, err := os.OpenFile(filepath.Join(c.directory, name), os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -114,12 +114,12 @@ func (c *Connection) locked(name string, do func(f *os.File) error) error {
 	return do(f)
 }
 
-// receive takes the records of the agent, until ctx ends.
+// receive processes the records of the agent until ctx ends.
 func (c *Connection) receive(ctx context.Context, port *runtime.Port) {
 	for missing := false; ctx.Err() == nil; {
 		envelopes, err := c.take(port)
 		if was := missing; err != nil && !errors.Is(err, errBusy) {
-			if missing = true; !was { // once, and not each time
+			if missing = true; !was { // reported once, and not each time
 				port.Failed(err)
 			}
 		} else {
@@ -141,7 +141,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// take returns the records that the agent has written, and empties its file. A record that is not complete stays.
+// take returns the records that the agent has written, and empties its file. It leaves an incomplete record.
 func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err error) {
 	err = c.locked(fromAgent, func(f *os.File) error {
 		data, err := c.unread(f)
@@ -176,20 +176,20 @@ func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err er
 	return envelopes, err
 }
 
-// unread reads the unread bytes, from the first that is not 0, which is then at c.read.
+// unread reads the unread bytes from the first that is not 0, which is then at c.read.
 func (c *Connection) unread(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	var first [1]byte
-	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // the writer began again
+	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // the writer started again
 		c.read = 0
 	}
 	c.empty = c.empty && first[0] == 0
 	r := bufio.NewReaderSize(io.NewSectionReader(f, c.read, info.Size()-c.read), 64<<10)
 	for zeros := 1; zeros > 0; c.read += int64(zeros) {
-		chunk, _ := r.Peek(r.Size()) // what there is of it
+		chunk, _ := r.Peek(r.Size()) // the available bytes
 		zeros = len(chunk) - len(bytes.TrimLeft(chunk, "\x00"))
 		if _, err := r.Discard(zeros); err != nil {
 			return nil, err
@@ -204,7 +204,7 @@ var (
 	errUnread = errors.New("the agent does not read input_file")
 )
 
-// write writes what waits, one record after the other has been read, until ctx ends.
+// write writes queued envelopes, each after the previous record was read, until ctx ends.
 func (c *Connection) write(ctx context.Context, queue *runtime.Queue, port *runtime.Port) {
 	for {
 		e, done, err := queue.Take(ctx)
@@ -221,7 +221,7 @@ func (c *Connection) write(ctx context.Context, queue *runtime.Queue, port *runt
 	}
 }
 
-// put writes a record as soon as the file is there and empty, and returns why it could not within its time.
+// put writes a record as soon as the file exists and is empty, or returns why it could not in time.
 func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 	record, err := wire.AppendRecord(nil, e)
 	if err != nil {

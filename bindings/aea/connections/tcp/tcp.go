@@ -1,10 +1,10 @@
-// Package tcp is the connection for agents that come over plain TCP, as the client side of the framework's connection fetchai/tcp does: a
-// frame with the agent's address, and then a frame for each envelope, both ways.
+// Package tcp is the connection for agents over plain TCP, whose other side is the framework's connection fetchai/tcp: a frame with the
+// agent's address, and then a frame for each envelope, in both directions.
 //
-// Nothing proves the address, and anyone on the network path can read along. An agent on this connection has exactly the address that it
-// announced first: envelopes of other senders are dropped, and answers to its own go to it alone. So it listens on the loopback address
-// unless another one is configured. Agents stop when their connection is closed, so it stays open after bad frames; only a frame that
-// takes too long, or announces more than 64 MiB, closes it.
+// Nothing proves the address, and anyone on the network path can read the traffic. An agent on this connection has exactly the address
+// that it announced first: envelopes of other senders are dropped, and replies to its envelopes go only to it. Therefore it listens on
+// the loopback address unless another one is configured. Agents stop when their connection is closed, so it stays open after malformed
+// frames. It is closed only if a frame takes too long or announces more than 64 MiB.
 package tcp
 
 import (
@@ -21,7 +21,7 @@ import (
 // ID names the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "tcp", Version: "1.0.0"}
 
-// Bounds are those of connections at once.
+// Bounds are the bounds of concurrent connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -30,7 +30,7 @@ type Connection struct {
 	peers    socket.Peers
 }
 
-// Listen opens the connection at host:port; without a host it is that of this machine alone. An error is one of the network.
+// Listen opens the connection at host:port; the default host is the loopback address. Errors are those of the network.
 func Listen(ctx context.Context, address string, b Bounds) (*Connection, error) {
 	l, err := socket.Listen(ctx, address, b)
 	if err != nil {
@@ -42,7 +42,7 @@ func Listen(ctx context.Context, address string, b Bounds) (*Connection, error) 
 // ID is the package's ID.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Address is the one that was bound, host:port.
+// Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
 // Close ends a connection that was never run.
@@ -51,7 +51,7 @@ func (c *Connection) Close() error { return c.listener.Close() }
 // Confidential reports whether only this machine can connect.
 func (c *Connection) Confidential() bool { return c.listener.Local() }
 
-// Send puts an envelope into the queue of the agent that announced its receiver's address last.
+// Send queues an envelope for the agent that announced its receiver's address last.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
 // State returns the present state of the connection.
@@ -98,7 +98,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	<-written
 }
 
-// write sends what waits, until ctx ends or the agent takes nothing any more.
+// write sends queued envelopes until ctx ends or the agent stops reading.
 func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *runtime.Port) {
 	for {
 		e, done, err := queue.Take(ctx)
@@ -118,7 +118,7 @@ func write(ctx context.Context, conn *socket.Conn, queue *runtime.Queue, port *r
 	}
 }
 
-// read takes what an agent sends, until the connection is closed.
+// read reads the agent's frames until the connection is closed.
 func read(ctx context.Context, conn *socket.Conn, address string, queue *runtime.Queue, port *runtime.Port) {
 	for {
 		frame, done, skipped, err := conn.Read(ctx)
@@ -138,7 +138,7 @@ func read(ctx context.Context, conn *socket.Conn, address string, queue *runtime
 	}
 }
 
-// take takes one frame.
+// take processes one frame.
 func take(ctx context.Context, conn *socket.Conn, address string, queue *runtime.Queue, port *runtime.Port, frame []byte) {
 	e, err := wire.DecodeEnvelope(frame)
 	if err == nil && e.Sender != address {
@@ -149,5 +149,5 @@ func take(ctx context.Context, conn *socket.Conn, address string, queue *runtime
 		return
 	}
 	conn.Keep()
-	_ = port.ReceiveFrom(ctx, e, queue) // the connection ends, or the runtime
+	_ = port.ReceiveFrom(ctx, e, queue) // the connection or the runtime ends
 }

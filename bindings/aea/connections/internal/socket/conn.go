@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A Conn is a connection on which frames go. One goroutine reads; any may write.
+// A Conn is a connection that carries frames. One goroutine reads; any may write.
 type Conn struct {
 	net.Conn
 	framing wire.FrameFormat
@@ -25,13 +25,13 @@ type Conn struct {
 	writing sync.Mutex
 }
 
-// NewConn makes a Conn of one that the listener has accepted. The time for its greeting begins.
+// NewConn makes a Conn from an accepted connection. The time for its greeting starts.
 func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.FrameFormat, port *runtime.Port) *Conn {
 	_ = c.SetDeadline(until(ctx, l.Bounds.Greeting))
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
 }
 
-// Keep notes that the agent at the other end proved its address or sent an envelope, now. See connlimit.Conn.Keep.
+// Keep records that the agent has just proved its address or sent an envelope. See connlimit.Conn.Keep.
 func (c *Conn) Keep() {
 	raw := c.Conn
 	if secure, ok := raw.(interface{ NetConn() net.Conn }); ok { // TLS
@@ -42,10 +42,10 @@ func (c *Conn) Keep() {
 	}
 }
 
-// Greeted ends the greeting: from now on the connection may rest.
+// Greeted ends the greeting: from now on the connection may be idle.
 func (c *Conn) Greeted() { _ = c.SetDeadline(time.Time{}) }
 
-// until is the time in d.
+// until returns the time after d.
 func until(ctx context.Context, d time.Duration) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -58,12 +58,12 @@ func (c *Conn) Greet(most int) ([]byte, error) {
 	return c.framing.Read(io.LimitReader(c.r, int64(most)+4))
 }
 
-// maxSkipped bounds a frame that is too long, but whose end is waited for.
+// maxSkipped bounds a frame that is too long and is read to its end.
 const maxSkipped = 64 << 20
 
-// Read waits for a frame as long as none begins, and then reads it. done is called when nothing holds the frame any more, after an
-// error as well. After wire.ErrEmptyFrame, and after wire.ErrLongFrame where the frame was not much too long, the next one can be
-// read: skipped reports that.
+// Read waits without a deadline for a frame to begin, and then reads it. done is called when nothing holds the frame any more, also after
+// an error. skipped reports whether the next frame can be read: after wire.ErrEmptyFrame, and after wire.ErrLongFrame if the frame was
+// not much too long.
 func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped bool, err error) {
 	if _, err := c.r.Peek(1); err != nil {
 		return nil, func() {}, false, err
@@ -87,7 +87,7 @@ func IsEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// Write writes one frame, at once, within the time for writing. After an error nothing more can be written.
+// Write writes one frame immediately, within the time for writing. After an error the connection cannot be written to.
 func (c *Conn) Write(ctx context.Context, content []byte) error {
 	frame, err := c.framing.Append(nil, content)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package socket holds the common parts of connections that agents open: accepting within bounds, frames within a time, and the connected
-// peers by address.
+// Package socket holds the common parts of connections that agents open: it accepts connections within bounds, reads and writes frames
+// within deadlines, and keeps the connected peers by address.
 package socket
 
 import (
@@ -15,19 +15,20 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// Bounds are those of one listener. Zero means the default given with each.
+// Bounds are the bounds of one listener. Zero means the default stated with each.
 type Bounds struct {
-	Connections int // at once, of all: 4096. The oldest without an agent makes room, then the one that is silent for longest.
-	PerAddress  int // at once, of one IP address: 64
-	// Greeting is the time for all that comes before the first envelope: 10s.
+	Connections int // concurrent connections: 4096. The oldest without an agent is closed for a new one, then the one that was idle longest.
+	PerAddress  int // concurrent connections of one IP address: 64
+	// Greeting is the time for everything before the first envelope: 10s.
 	Greeting time.Duration
-	// Frame is the time for a frame that comes, from its first byte to its last: 30s.
+	// Frame is the time for a frame, from its first byte to its last: 30s.
 	Frame time.Duration
-	// Write is the time for a peer to take, and where it has to, acknowledge what is sent: 60s. Then its connection is closed.
+	// Write is the time for a peer to read an envelope and, where the protocol requires it, acknowledge it: 60s. Then its connection is
+	// closed.
 	Write time.Duration
 }
 
-// orDefault fills in what is zero.
+// orDefault replaces zero values by the defaults.
 func (b Bounds) orDefault() Bounds {
 	return Bounds{
 		cmp.Or(b.Connections, 4096), cmp.Or(b.PerAddress, 64),
@@ -35,18 +36,18 @@ func (b Bounds) orDefault() Bounds {
 	}
 }
 
-// A Listener accepts the connections of agents. What it was opened with stays its address when it is served again.
+// A Listener accepts the connections of agents. It keeps its address when it is served again.
 type Listener struct {
-	Bounds  Bounds // as they are
+	Bounds  Bounds // as configured
 	accept  connlimit.Bounds
 	address net.Addr
 
 	mu   sync.Mutex
-	next net.Listener // nil: to be opened anew
+	next net.Listener // nil: must be opened again
 	port *runtime.Port
 }
 
-// Listen opens a listener at host:port. Without a host it is that of this machine alone, 127.0.0.1.
+// Listen opens a listener at host:port. The default host is the loopback address, 127.0.0.1.
 func Listen(ctx context.Context, address string, b Bounds) (*Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -74,7 +75,7 @@ func (l *Listener) open(ctx context.Context, address string) (net.Listener, erro
 	return connlimit.New(ln, l.accept), nil
 }
 
-// errShed means that a connection was refused, or closed to make room for another one.
+// errShed means that a connection was refused, or closed in favour of another one.
 var errShed = errors.New("more connections than there may be")
 
 func (l *Listener) shed(connlimit.Cause) {
@@ -85,7 +86,7 @@ func (l *Listener) shed(connlimit.Cause) {
 	}
 }
 
-// Address is the one that was bound.
+// Address returns the bound address.
 func (l *Listener) Address() string { return l.address.String() }
 
 // Local reports whether only this machine can connect.
@@ -94,7 +95,7 @@ func (l *Listener) Local() bool {
 	return ok && at.IP.IsLoopback()
 }
 
-// Close ends a listener that is not served, or not any more.
+// Close ends a listener that is not being served.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +107,7 @@ func (l *Listener) Close() error {
 	return ln.Close()
 }
 
-// Take returns the listener, for one that serves it and closes it then.
+// Take returns the listener to a server that closes it.
 func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,8 +120,8 @@ func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, 
 	return l.open(ctx, l.address.String())
 }
 
-// Serve calls serve for each connection, until ctx ends; ctx of serve ends with the connection as well. When Serve returns, all
-// connections are closed, and all calls have returned.
+// Serve calls serve for each connection until ctx ends; the ctx of serve also ends with the connection. When Serve returns, all
+// connections are closed and all calls have returned.
 func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx context.Context, c net.Conn)) error {
 	ln, err := l.Take(ctx, port)
 	if err != nil {
@@ -146,7 +147,7 @@ func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		default: // such as too many open files
+		default: // for example because of too many open files
 			port.Failed(err)
 			pause(ctx, 100*time.Millisecond)
 		}

@@ -7,14 +7,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// Peers are the connected peers: the queue of each, by address. The zero Peers is empty.
+// Peers are the connected peers with the queue of each, by address. The zero Peers is empty.
 type Peers struct {
 	mu     sync.Mutex
 	queues map[string]*runtime.Queue
 }
 
-// Enter makes a queue for who has connected. Where somebody has the address already, what is sent goes to the new one from now
-// on. leave ends it.
+// Enter makes a queue for a connected peer. If the address is already in use, envelopes go to the new peer from now on. leave ends the
+// queue.
 func (p *Peers) Enter(address string, port *runtime.Port) (queue *runtime.Queue, leave func()) {
 	queue = port.Queue()
 	p.mu.Lock()
@@ -33,7 +33,7 @@ func (p *Peers) Enter(address string, port *runtime.Port) (queue *runtime.Queue,
 	}
 }
 
-// Send puts an envelope into the queue of its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+// Send queues an envelope for its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
 func (p *Peers) Send(e wire.Envelope) error {
 	p.mu.Lock()
 	queue := p.queues[e.To]
@@ -44,7 +44,7 @@ func (p *Peers) Send(e wire.Envelope) error {
 	return queue.Put(e)
 }
 
-// Count returns how many there are, and how many envelopes wait for them.
+// Count returns the number of peers and of queued envelopes.
 func (p *Peers) Count() (peers, queued int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,7 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 )
 
-// registrations is how often agents of one client address may register by one connection: checking a registration costs two signatures.
+// registrations is how often agents of one client address may register over one connection type: checking a registration costs two
+// signatures.
 var registrations = limit.Rate{Max: 30, Period: limit.Minute}
 
 // RegistrationLimit limits the registrations of client addresses. It is safe for concurrent use.
@@ -22,13 +23,13 @@ func NewRegistering(now func() time.Time) *RegistrationLimit {
 	return &RegistrationLimit{now: now, from: ratelimit.NewSet(registrations)}
 }
 
-// Admit reports whether one more may register from an address with its port.
+// Admit reports whether another agent may register from an address (host:port).
 func (r *RegistrationLimit) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
 
-// Close ends at once what goes on in the background, which else ends some time later.
+// Close stops the background work, which would otherwise stop later.
 func (r *RegistrationLimit) Close() { r.from.Close() }
 
-// network is what a client is counted as: its IPv4 address, or the /64 of its IPv6 address.
+// network returns the unit that clients are counted by: the IPv4 address, or the /64 of the IPv6 address.
 func network(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -38,6 +39,6 @@ func network(remote string) string {
 	if address.Is4() {
 		return address.String()
 	}
-	prefix, _ := address.Prefix(64) // which every IPv6 address has
+	prefix, _ := address.Prefix(64) // every IPv6 address has one
 	return prefix.String()
 }

@@ -9,26 +9,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// How long, and of how many peers that have left, what waits for them is kept.
+// How long, and for how many disconnected peers, queued envelopes are kept.
 const (
 	away    = 5 * time.Minute
 	maxAway = 4096
 )
 
-// ReturningPeers holds peers that have proved their address, by address. One that connects again replaces its earlier connection, which is
-// closed, and receives what waits, even if it was away in between. The zero Returning is empty.
+// ReturningPeers holds peers that have proved their address, by address. A peer that connects again replaces its earlier connection,
+// which is closed, and receives the queued envelopes, even after an absence. The zero value is empty.
 type ReturningPeers struct {
 	mu    sync.Mutex
 	port  *runtime.Port
 	peers map[string]*returningPeer
-	left  list.List // of *returning, the one that left first in front
+	left  list.List // of *returning, the earliest disconnected first
 }
 
 type returningPeer struct {
 	address string
 	queue   *runtime.Queue
-	session *session      // nil: it has left
-	at      time.Time     // when it left
+	session *session      // nil: disconnected
+	at      time.Time     // when it disconnected
 	place   *list.Element // in left
 }
 
@@ -37,8 +37,8 @@ type session struct {
 	gone chan struct{} // closed when it has ended
 }
 
-// Enter returns the queue of who has connected. end is called when another connection takes its place; leave is called when
-// nothing is taken out of the queue for this one any more.
+// Enter returns the queue of a connected peer. end is called when another connection replaces this one; the caller calls leave when it
+// takes no more envelopes.
 func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
 	me := &session{end, make(chan struct{})}
 	r.mu.Lock()
@@ -72,7 +72,7 @@ func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (
 	}
 }
 
-// stay records that a peer has not left.
+// stay records that a peer is connected.
 func (r *ReturningPeers) stay(one *returningPeer) {
 	if one.place != nil {
 		r.left.Remove(one.place)
@@ -80,7 +80,7 @@ func (r *ReturningPeers) stay(one *returningPeer) {
 	}
 }
 
-// expire removes those that left too long ago, and the first ones if there are too many.
+// expire removes peers that disconnected too long ago, and the earliest ones if there are too many.
 func (r *ReturningPeers) expire() {
 	for e := r.left.Front(); e != nil; e = r.left.Front() {
 		one, _ := e.Value.(*returningPeer)
@@ -106,7 +106,7 @@ func (r *ReturningPeers) Close() {
 	}
 }
 
-// Send puts an envelope into the queue of its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+// Send queues an envelope for its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
 func (r *ReturningPeers) Send(e wire.Envelope) error {
 	r.mu.Lock()
 	if r.port != nil {
