@@ -24,20 +24,20 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// How long a call under the same key is waited for, that another process of the gateway makes, or one before this made.
+// How long the door waits for a call under the same key that another process of the gateway, or an earlier one, is making.
 const (
 	runningTries = 30
 	runningPause = 2 * time.Second
 )
 
-// A call is what a request asks an intent for.
+// A call is a request for an intent.
 type call struct {
 	uid               string
-	parameters        []byte // an object, as it was written; nil: none
+	parameters        []byte // an object, as encoded by the sender; nil: none
 	token, proof, key string
 }
 
-// execute answers the action of every intent.
+// execute handles the action of every intent.
 func (x *exchange) execute(ctx context.Context, r request) answer {
 	var c call
 	if err := x.params(ctx, r, "parameters", func(m *apiwire.Members) error {
@@ -56,9 +56,9 @@ func (x *exchange) execute(ctx context.Context, r request) answer {
 	return x.call(ctx, c)
 }
 
-// call makes a call. One without an idempotency key has that of its message, so that a repeated message has the same result and is not
-// executed again; while it is under way elsewhere, call waits for its end. An encrypted message is known by its ciphertext: the relay
-// chooses the id, and could deliver it again under another.
+// call makes a call. A call without an idempotency key has that of its message, so that a repeated message has the same result and is not
+// executed again; while another process executes it, call waits for its end. An encrypted message is identified by its ciphertext: the
+// relay chooses the id, and could deliver the message again under another.
 func (x *exchange) call(ctx context.Context, c call) answer {
 	w := strictjson.NewWriter(nil)
 	w.Text("intent_uid", c.uid)
@@ -99,11 +99,11 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	return result(w)
 }
 
-// provesFor is how long the signed request that brought a message proves who has the key. Its signature is kept as long as used.
+// provesFor is how long the signed request of a message proves who has the key. Its signature is kept as used for as long.
 const provesFor = 15 * time.Minute
 
-// proved is the message as a proof of key: its sender signed the request that brought it to the relay of this process, which is for this
-// service, and has all of the call. nil: the relay is elsewhere, and brings no such signature.
+// proved returns the message as a proof of key: its sender signed the request that brought it to the relay of this process, addressed to
+// this service and with the whole call. nil: the relay is remote, and brings no such signature.
 func (x *exchange) proved() *pat.Proof {
 	e := x.received.Evidence
 	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {
@@ -120,7 +120,7 @@ func (x *exchange) proved() *pat.Proof {
 	return &pat.Proof{Nonce: hex.EncodeToString(sum[:]), Until: a.Time.Add(provesFor + pat.ProofWindow), Key: x.key}
 }
 
-// sends reports whether the target of a request is where messages are sent, below whatever the relay is mounted at.
+// sends reports whether the target of a request is the messages endpoint, below any prefix of the relay.
 func sends(target string) bool {
 	u, err := url.ParseRequestURI(target)
 	return err == nil && strings.HasSuffix(u.Path, "/v1/messages")

@@ -11,8 +11,8 @@ import (
 // Form implements door.FormSource: an agent's id is its Ed25519 key. It signs a JWS like every other agent.
 func (d *Door) Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
 
-// isAddress reports whether an id has the form of an address: a key of Ed25519 in base64url. A reader that is not strict takes several
-// spellings of one key, so each of them counts.
+// isAddress reports whether an id has the form of an address: an Ed25519 key in base64url. A lenient decoder accepts several spellings of
+// one key, so all of them count.
 func isAddress(id string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(id)
 	return err == nil && len(b) == ed25519.PublicKeySize && len(id) == base64.RawURLEncoding.EncodedLen(len(b))

@@ -19,13 +19,14 @@ type Keys struct {
 	keys map[wire.Key]ed25519.PrivateKey
 }
 
-// NewKeys makes Keys. made returns the seed of a service that the operator gave none, as hexadecimal digits, the same each time.
+// NewKeys makes Keys. made returns the seed of a service without a configured one, as hexadecimal digits; repeated calls return the same
+// seed.
 func NewKeys(made func(service string) (digits string, err error)) *Keys {
 	return &Keys{made: made, keys: map[wire.Key]ed25519.PrivateKey{}}
 }
 
-// Identity returns the public key of a service whose seed has these hexadecimal digits, as it is written; empty: the seed that is
-// made once. The key is remembered, so that the Door can use it. The error may be ErrSeed.
+// Identity returns the public key of a service whose seed has these hexadecimal digits, in its text form; empty: use the made seed. The
+// Door can use the key from then on. The error may be ErrSeed.
 func (k *Keys) Identity(service, digits string) (public string, err error) {
 	if digits == "" {
 		if digits, err = k.made(service); err != nil {
@@ -44,7 +45,7 @@ func (k *Keys) Identity(service, digits string) (public string, err error) {
 	return own.String(), nil
 }
 
-// of returns the private half of a key. It returns nil if the key is not one of ours.
+// of returns the private half of a key. It returns nil if the key does not belong to this process.
 func (k *Keys) of(public string) ed25519.PrivateKey {
 	own, err := wire.ParseKey(public)
 	if err != nil {

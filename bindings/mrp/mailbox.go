@@ -12,14 +12,14 @@ import (
 type mailbox interface {
 	// Update changes the agent's profile.
 	Update(ctx context.Context, c wire.Change) error
-	// Next waits for messages, and returns at most limit, oldest first. None comes twice, unless Again is called for it, or the
-	// process starts anew before Done was.
+	// Next waits for messages, and returns at most limit, oldest first. It returns no message twice, unless Again is called for it, or
+	// the process restarts before Done was called.
 	Next(ctx context.Context, limit int) ([]relay.Arrival, error)
 	// Send sends a message. The error may be a *wire.Error: what the relay refuses.
 	Send(ctx context.Context, s wire.Send) (wire.Receipt, error)
-	// Done notes that a message has been dealt with.
+	// Done records that a message has been processed.
 	Done(ctx context.Context, id string) error
-	// Again has a message come once more.
+	// Again makes Next return a message once more.
 	Again(id string)
 }
 

@@ -1,8 +1,7 @@
-// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, of this process or elsewhere,
-// whose capabilities are its intents. Requests come in messages and are answered in messages, so that agents need neither an address nor
-// a port.
+// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, in this process or elsewhere,
+// whose capabilities are its intents. Requests and responses are messages, so agents need neither an address nor a port.
 //
-// The packages below it are the relay and its listener. The door contains no rule of its own: a door.Host executes the requests.
+// The packages below it are the relay and its listener. The door contains no rules of its own: a door.Host executes the requests.
 package mrp
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// Name is how the door is called in logs, metrics and audit records.
+// Name is the door's name in logs, metrics and audit records.
 const Name = "mrp"
 
 // A Door runs the agents of all services that open it, and the relay of this process. It is safe for concurrent use.
@@ -79,7 +78,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Open implements door.Opener. Agents of services with the same key at the same relay stay, and send the relay their new profile.
+// Open implements door.Opener. Agents of services with the same key at the same relay continue, and send the relay their new profile.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.OpenRequest[*agent]{
 		New: d.open, Update: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
@@ -112,10 +111,10 @@ func (d *Door) Run(ctx context.Context) error {
 // Drain implements door.Runner.
 func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
 
-// ErrNoRelay means that a service uses the relay of this process, which runs none.
+// ErrNoRelay means that a service uses the relay of this process, but the process has none.
 var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add a block mrp_relay, and restart")
 
-// open makes the agent of a service. It runs nothing yet.
+// open makes the agent of a service but does not run it.
 func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
 	set := SettingsOf(s.Definition)
 	private := d.keys.of(set.Key)

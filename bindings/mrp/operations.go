@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search answers with a page of whole intents. A cursor is valid for the query that it was given for.
+// search replies with a page of whole intents. A cursor is valid only for its query.
 func (x *exchange) search(ctx context.Context, r request) answer {
 	query := url.Values{"view": {"full"}}
 	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
@@ -46,7 +46,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 	return result(w)
 }
 
-// policy answers with the policy that is offered, to the byte.
+// policy replies with the offered policy, byte for byte.
 func (x *exchange) policy(ctx context.Context, r request) answer {
 	if err := x.params(ctx, r, "", func(*apiwire.Members) error { return nil }); err != nil {
 		return x.refuse(err)
@@ -64,7 +64,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	return result(w)
 }
 
-// agree answers with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
+// agree replies with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
 func (x *exchange) agree(ctx context.Context, query request) answer {
 	r := pat.IssueRequest{AgentID: x.received.Sender.String()}
 	if err := x.params(ctx, query, "", func(m *apiwire.Members) error {
@@ -85,7 +85,7 @@ func (x *exchange) agree(ctx context.Context, query request) answer {
 	return x.agreed(issued)
 }
 
-// renew answers with the successor of a PAT of the sender.
+// renew replies with the successor of a PAT of the sender.
 func (x *exchange) renew(ctx context.Context, r request) answer {
 	var token, proof string
 	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
@@ -101,7 +101,7 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 	return x.agreed(issued)
 }
 
-// agreed answers with a PAT, or that the operator has to approve the agent first.
+// agreed replies with a PAT, or that the operator must first approve the agent.
 func (x *exchange) agreed(issued pat.Issuance) answer {
 	if issued.State == pat.AgreementPending {
 		return x.refuse(reason.InsufficientPermissions.Refusal(

@@ -12,7 +12,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The actions of the door itself. The uid of an intent is one as well.
+// The actions of the door itself. The uid of an intent is also an action.
 const (
 	actionSearch  = "uim:search"
 	actionPolicy  = "uim:policy"
@@ -21,7 +21,7 @@ const (
 	actionExecute = "uim:execute"
 )
 
-// tagForm is what a relay takes as a tag.
+// tagForm is the form of the tags that relays accept.
 var tagForm = regexp.MustCompile(`^[A-Za-z0-9_:.-]{1,64}$`)
 
 // profileOf returns the profile of a service at a relay.
@@ -43,7 +43,7 @@ func profileOf(s *service.Service) wire.Change {
 	return c
 }
 
-// own are the capabilities that every service has.
+// own are the capabilities of every service.
 var own = []wire.Capability{
 	ability(actionSearch, "Search what this service offers. The result has intents, with their parameters, and a cursor where there are more.",
 		`{"query":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"cursor":{"type":"string"}}`, `[]`),
@@ -57,7 +57,7 @@ var own = []wire.Capability{
 			`"idempotency_key":{"type":"string"}}`, `["intent_uid","pat"]`),
 }
 
-// ability is an action of the door, with the JSON Schemas of its parameters, and the names of those that are required.
+// ability returns an action of the door with the JSON Schemas of its parameters and the names of the required ones.
 func ability(name, description, properties, required string) wire.Capability {
 	return wire.Capability{
 		Name: name, Description: description, Tags: []string{"uim", name}, Version: "1",
@@ -65,7 +65,7 @@ func ability(name, description, properties, required string) wire.Capability {
 	}
 }
 
-// capabilities are what the profile of a service lists: the actions of the door, then intents as long as there is room.
+// capabilities returns those that the profile of a service lists: the actions of the door, then intents as long as there is space.
 func capabilities(s *service.Service) []wire.Capability {
 	list := slices.Clone(own)
 	for _, in := range s.Offered() {

@@ -12,22 +12,22 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A remote is the mailbox of an agent at a relay elsewhere. Messages come by a WebSocket, or by polls where the relay has none. Nothing
-// proves who sent them but the word of that relay.
+// A remote is the mailbox of an agent at a remote relay. Messages arrive over a WebSocket, or by polling if the relay has none. Only the
+// relay vouches for their senders.
 type remote struct {
 	client *client.Client
 	come   chan wire.Message
 
 	mu     sync.Mutex
-	dealt  map[string]chan error // what is in hand, by id: nil once it is done
-	broken error                 // why no messages come; nil: they do
+	dealt  map[string]chan error // messages in progress, by id: nil once done
+	broken error                 // why no messages arrive; nil: they do
 	change chan struct{}         // closed when broken changes
 }
 
-// errAgain has a message come once more.
+// errAgain makes a message arrive once more.
 var errAgain = errors.New("the message was not dealt with")
 
-// newRemote opens a mailbox. Nothing comes before Run.
+// newRemote opens a mailbox. No messages arrive before Run.
 func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*remote, error) {
 	c, err := client.New(client.Options{
 		Relay: at, Key: private, Now: now, UserAgent: "uimgate",
@@ -39,7 +39,7 @@ func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*re
 	return &remote{client: c, come: make(chan wire.Message), dealt: map[string]chan error{}, change: make(chan struct{})}, nil
 }
 
-// Run brings messages until ctx ends.
+// Run receives messages until ctx ends.
 func (r *remote) Run(ctx context.Context) {
 	defer r.client.Close()
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, longPause) {
@@ -47,14 +47,14 @@ func (r *remote) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.state(err) // the relay refuses the agent; perhaps not for ever
+		r.state(err) // the relay refuses the agent; perhaps not permanently
 		if sleep(ctx, pause) != nil {
 			return
 		}
 	}
 }
 
-// state notes whether messages come.
+// state records whether messages arrive.
 func (r *remote) state(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *remote) state(err error) {
 	r.change = make(chan struct{})
 }
 
-// hand hands a message to who calls Next, and waits until it is dealt with.
+// hand passes a message to a caller of Next, and waits until it is processed.
 func (r *remote) hand(ctx context.Context, m wire.Message) error {
 	dealt := make(chan error, 1)
 	r.mu.Lock()
@@ -87,7 +87,7 @@ func (r *remote) hand(ctx context.Context, m wire.Message) error {
 	}
 }
 
-// Next returns one message. The error is why none come.
+// Next returns one message. The error is why none arrive.
 func (r *remote) Next(ctx context.Context, _ int) ([]relay.Arrival, error) {
 	r.mu.Lock()
 	change := r.change
@@ -110,7 +110,7 @@ func (r *remote) Next(ctx context.Context, _ int) ([]relay.Arrival, error) {
 	}
 }
 
-// Send sends a message, as often as it takes within about a minute.
+// Send sends a message, with retries for about a minute.
 func (r *remote) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	return r.client.Send(ctx, s)
 }
@@ -127,7 +127,7 @@ func (r *remote) Done(_ context.Context, id string) error {
 	return nil
 }
 
-// Again has a message handed on once more.
+// Again makes Next return a message once more.
 func (r *remote) Again(id string) { r.deal(id, errAgain) }
 
 func (r *remote) deal(id string, err error) {

@@ -11,18 +11,18 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// longMember bounds each member of a request but for its parameters, in bytes: an agreement is the longest.
+// longMember bounds each member of a request except its parameters, in bytes: an agreement is the longest.
 const longMember = 64 << 10
 
-// A request is what a message asks for.
+// A request is the request in a message.
 type request struct {
 	action string
-	params []byte // an object, as it was written
+	params []byte // an object, as encoded by the sender
 	// token and proof are members beside the parameters of an intent.
 	token, proof string
 }
 
-// operations answer the actions of the door itself.
+// operations handle the actions of the door itself.
 var operations = map[string]func(x *exchange, ctx context.Context, r request) answer{
 	actionSearch:  (*exchange).search,
 	actionPolicy:  (*exchange).policy,
@@ -31,7 +31,7 @@ var operations = map[string]func(x *exchange, ctx context.Context, r request) an
 	actionExecute: (*exchange).execute,
 }
 
-// request answers a request.
+// request handles a request.
 func (x *exchange) request(ctx context.Context) answer {
 	if int64(len(x.says.Body)) > x.service.MaxBody {
 		return x.refuse(reason.BodyTooLarge.Refusal(""))
@@ -51,8 +51,8 @@ func (x *exchange) request(ctx context.Context) answer {
 	return x.unsupported()
 }
 
-// readRequest reads the body of a request. Members that it does not know are ignored, as the protocol has it: a version may gain some.
-// The error is a *reason.Refusal.
+// readRequest reads the body of a request. It ignores unknown members, as the protocol requires: a later version may add some. The error
+// is a *reason.Refusal.
 func readRequest(ctx context.Context, body []byte) (request, error) {
 	tree, err := objectOf(ctx, body, "params")
 	if err != nil {
@@ -76,14 +76,15 @@ func readRequest(ctx context.Context, body []byte) (request, error) {
 	return r, nil
 }
 
-// memory returns a context for reading: the results take memory from the share of requests, as a stranger's, until free is called.
+// memory returns a context for reading: the results take memory from the share of requests, like those of an unauthenticated sender,
+// until free is called.
 func (x *exchange) memory(ctx context.Context) (held context.Context, free func()) {
 	share := x.a.d.Memory.Open()
 	return membudget.With(ctx, share), share.Close
 }
 
-// params reads the parameters of an action of the door. read takes members, and may return what is wrong with one. asItIs is a member
-// that is left as it was written. The error is a *reason.Refusal.
+// params reads the parameters of an action of the door. read takes members, and may return an error for one. asItIs names a member that
+// stays encoded. The error is a *reason.Refusal.
 func (x *exchange) params(ctx context.Context, r request, asItIs string, read func(m *apiwire.Members) error) error {
 	held, free := x.memory(ctx)
 	defer free()
@@ -98,8 +99,8 @@ func (x *exchange) params(ctx context.Context, r request, asItIs string, read fu
 	return m.Done()
 }
 
-// objectOf reads an object strictly, in memory of the share that ctx carries. The member that is named is left as it was written, a
-// json.RawMessage; null is as if it were not there. The error is a *reason.Refusal.
+// objectOf reads an object strictly, in memory of the share that ctx carries. The named member stays encoded, as a json.RawMessage; null
+// counts as absent. The error is a *reason.Refusal.
 func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.Object, error) {
 	tree := strictjson.Object{}
 	c := strictjson.Begin(document)
@@ -135,7 +136,7 @@ func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.O
 	return nil, reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
 }
 
-// unsupported answers an action that there is not, with those that there are.
+// unsupported replies to an unknown action, with the known ones.
 func (x *exchange) unsupported() answer {
 	var actions []string
 	for _, c := range capabilities(x.service) {
@@ -149,7 +150,7 @@ func (x *exchange) unsupported() answer {
 	})
 }
 
-// talk answers words: what this is, and how to ask.
+// talk replies to words: it describes the service and its requests.
 func (x *exchange) talk(ctx context.Context) answer {
 	text, form := "", mediaType(x.says.ContentType)
 	if form == wire.TypeText {
@@ -168,7 +169,7 @@ func (x *exchange) talk(ctx context.Context) answer {
 		}
 	}
 	if !x.a.chatLimit.Admit(x.received.Sender.String(), x.a.d.Now()) {
-		return answer{} // two that talk would go on for ever
+		return answer{} // two agents that talk would go on for ever
 	}
 	message := help(x.service)
 	if form == wire.TypeText {

@@ -31,7 +31,7 @@ type Settings struct {
 	seed config.Secret // of KeyFile, as hexadecimal digits; empty: the door makes one
 }
 
-// A Visibility is who finds an agent.
+// A Visibility decides who can find an agent.
 type Visibility string
 
 // The visibilities.
@@ -43,7 +43,7 @@ const (
 // LocalRelay is the Relay of a service that is an agent on the relay of this process.
 const LocalRelay = "local"
 
-// SettingsOf returns the settings of a service; nil: it does not open the door.
+// SettingsOf returns the settings of a service; nil: the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
@@ -83,7 +83,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	b.Identity("key_file", s.seed)
 }
 
-// checkRelay checks where the relay is.
+// checkRelay checks the setting of the relay.
 func (s *Settings) checkRelay(b *config.BlockCheck) {
 	if s.Relay == LocalRelay {
 		if own, ok := b.Config.Module(relayhost.Key).(*relayhost.Settings); ok && own.PublicURL != nil {

@@ -6,14 +6,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// Activity is what the operator sees of an agent at a relay.
+// Activity is the operator's view of an agent at a relay.
 type Activity struct {
-	Connected bool  `json:"connected"` // the last time that messages were asked for, the relay answered
-	Working   int   `json:"working"`   // messages that are being answered
-	Waiting   int   `json:"waiting"`   // that wait for that
-	Answered  int64 `json:"answered"`  // since the agent began
-	Lost      int64 `json:"lost"`      // answers that the relay or their recipient did not take
-	// LastError is what went wrong last, and is gone once all is well.
+	Connected bool  `json:"connected"` // the relay's last response to a request for messages
+	Working   int   `json:"working"`   // messages in progress
+	Waiting   int   `json:"waiting"`   // messages that wait
+	Answered  int64 `json:"answered"`  // since the agent started
+	Lost      int64 `json:"lost"`      // replies that the relay or their recipient did not accept
+	// LastError is the last error; it is cleared once the relay responds.
 	LastError string `json:"last_error,omitempty"`
 }
 
@@ -26,7 +26,7 @@ func (a *agent) activity() Activity {
 	}
 }
 
-// failed notes an error of the relay, and logs it where it is another one than the last. After the end nothing is one.
+// failed records an error of the relay, and logs it if it differs from the last. It ignores errors after the end.
 func (a *agent) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -42,7 +42,7 @@ func (a *agent) failed(ctx context.Context, what string, err error) {
 	a.d.Log.Warn("the relay of MRP", zap.String("door", Name), zap.String("service", a.service), zap.String("problem", text))
 }
 
-// well notes that the relay has answered.
+// well records that the relay has responded.
 func (a *agent) well() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

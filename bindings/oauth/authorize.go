@@ -18,9 +18,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Members of the form beside those of the authorization request.
+// Members of the form in addition to those of the authorization request.
 const (
-	memberRequested  = "requested" // scope of the authorization request; scope is what the person leaves of it
+	memberRequested  = "requested" // scope of the authorization request; scope is the part that the person permits
 	memberTicket     = "ticket"
 	memberDecision   = "decision"
 	memberInvitation = "invitation"
@@ -34,7 +34,7 @@ func queryOf(v url.Values, scope string) consent.Query {
 	}
 }
 
-// fieldsOf are the hidden members of the form: the authorization request as it came.
+// fieldsOf returns the hidden members of the form: the authorization request as received.
 func fieldsOf(q consent.Query) []page.Field {
 	return []page.Field{
 		{Name: "response_type", Value: q.ResponseType},
@@ -48,7 +48,7 @@ func fieldsOf(q consent.Query) []page.Field {
 	}
 }
 
-// A question is one authorization request on the way to a person.
+// A question is one authorization request that a person must decide.
 type question struct {
 	*request
 	query         consent.Query
@@ -58,7 +58,7 @@ type question struct {
 	browser       string // value of the cookie: a secret
 }
 
-// question reads an authorization request. Where it returns nil it has answered already.
+// question reads an authorization request. If it returns nil, it has already responded.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
@@ -84,7 +84,7 @@ func (x *question) errorURL(err error) string {
 	return x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
-// refuse answers an error after a person has answered: to the client if it may receive the error, otherwise only to the person.
+// refuse responds with an error after a person has decided: to the client if it may receive the error, otherwise only to the person.
 func (x *question) refuse(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -95,8 +95,8 @@ func (x *question) refuse(err error) {
 	x.send(to)
 }
 
-// reject answers an error before a person was asked. Anybody can register a client with any redirect URI, so that no browser is
-// sent to another site by itself: a link leads there. RFC 9700 4.11.2.
+// reject responds with an error before a person has decided. Anyone can register a client with any redirect URI, so the browser is not
+// redirected by itself: the page has a link. RFC 9700 4.11.2.
 func (x *question) reject(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -112,7 +112,7 @@ func (x *question) reject(err error) {
 	x.failPage(x.page, err)
 }
 
-// ask answers GET /oauth/authorize: the page that asks the person. RFC 6749 4.1.1.
+// ask handles GET /oauth/authorize: the page for the person. RFC 6749 4.1.1.
 func (d *Door) ask(q *request) {
 	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err == nil {
@@ -130,7 +130,7 @@ func (d *Door) ask(q *request) {
 	}
 }
 
-// show answers with the page that asks.
+// show responds with that page.
 func (x *question) show(changed bool, wrong string) {
 	if !validCookie(x.browser) {
 		x.browser = newCookie()
@@ -145,8 +145,8 @@ func (x *question) show(changed bool, wrong string) {
 	x.writePage(http.StatusOK, body, x.authorization.RedirectURI)
 }
 
-// ticket ties the form to this browser, this request, what was shown, and one time it was shown, which nonce names: no other
-// site can make one, since it does not have the cookie.
+// ticket binds the form to this browser, this request, the shown content, and one display of it, which nonce names. Other sites cannot
+// make one, because they do not have the cookie.
 func (x *question) ticket(nonce string) string {
 	mac := hmac.New(sha256.New, []byte(x.browser))
 	for _, f := range append(fieldsOf(x.query), page.Field{Name: "shown", Value: x.shown.Digest}, page.Field{Name: "nonce", Value: nonce}) {
@@ -155,7 +155,7 @@ func (x *question) ticket(nonce string) string {
 	return nonce + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// seed returns the secret of a decision: of a form, and of what the person left of the scope in it.
+// seed returns the secret of a decision: of a form, and of the scope that the person permits in it.
 func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 	mac := hmac.New(sha512.New, []byte(x.browser))
 	for _, text := range append([]string{"decision", ticket}, scope...) {
@@ -165,7 +165,7 @@ func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 	return s
 }
 
-// decide answers POST /oauth/authorize: what the person decided.
+// decide handles POST /oauth/authorize: the person's decision.
 func (d *Door) decide(q *request) {
 	p := d.page(q.Service.Definition)
 	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
@@ -191,7 +191,7 @@ func (d *Door) decide(q *request) {
 		x.show(true, "")
 		return
 	}
-	chosen, err := x.shown.Leaving(form["scope"]) // in case the page has to come back
+	chosen, err := x.shown.Leaving(form["scope"]) // in case the page must be shown again
 	if err != nil {
 		x.failPage(x.page, err)
 		return
@@ -215,7 +215,7 @@ func (d *Door) decide(q *request) {
 	x.agreed(step, err)
 }
 
-// agreed answers with the outcome of a consent.
+// agreed responds with the outcome of a consent.
 func (x *question) agreed(step consent.Step, err error) {
 	own, _ := errors.AsType[*consent.Error](err)
 	switch {
@@ -235,7 +235,7 @@ func (x *question) agreed(step consent.Step, err error) {
 	}
 }
 
-// wait answers GET /oauth/wait: whether the operator has approved.
+// wait handles GET /oauth/wait: whether the operator has approved.
 func (d *Door) wait(q *request) {
 	p := d.page(q.Service.Definition)
 	browser := q.cookie()
@@ -334,7 +334,7 @@ func (q *request) cookieName() string {
 	return "uim-consent"
 }
 
-// cookie returns the value that identifies the browser; empty: it has sent none.
+// cookie returns the value that identifies the browser; empty: it sent none.
 func (q *request) cookie() string {
 	list := q.r.CookiesNamed(q.cookieName())
 	if len(list) != 1 {
@@ -363,7 +363,7 @@ func validCookie(s string) bool {
 
 func digestOf(secret string) string { return pat.DigestOf([]byte(secret)) }
 
-// network is the network of an address, as far as a record needs it: /24 of IPv4, /48 of IPv6.
+// network returns the network of an address at the precision that a record needs: /24 of IPv4, /48 of IPv6.
 func network(a netip.Addr) string {
 	bits := 24
 	if a.Is6() {

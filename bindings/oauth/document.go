@@ -21,7 +21,7 @@ const (
 
 var errDocument = errors.New("the answer is not a document")
 
-// fetcher fetches client-ID metadata documents. The URL comes from a stranger, so it may lead to this machine only where the
+// fetcher fetches client-ID metadata documents. An unauthenticated client chooses the URL, so it may lead to this machine only if the
 // service itself does.
 func (d *Door) fetcher(s *service.Definition) consent.Fetch {
 	return func(ctx context.Context, address string) (consent.Document, error) {
@@ -38,14 +38,14 @@ func (d *Door) fetcher(s *service.Definition) consent.Fetch {
 		if err != nil {
 			return consent.Document{}, err
 		}
-		if answer.Status != http.StatusOK { // a redirect, too
+		if answer.Status != http.StatusOK { // including a redirect
 			return consent.Document{}, errDocument
 		}
 		return consent.Document{Body: answer.Body, MaxAge: maxAge(answer.Header)}, nil
 	}
 }
 
-// maxAge is how long an answer may be kept. RFC 9111 5.2.2.
+// maxAge returns how long a response may be cached. RFC 9111 5.2.2.
 func maxAge(h http.Header) time.Duration {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

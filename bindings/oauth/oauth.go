@@ -1,6 +1,6 @@
-// Package oauth is the door through which clients of OAuth get tokens for the MCP endpoint of a service: its metadata, the
-// consent page, and the endpoints for tokens, registrations and revocations. What they mean is package consent's; this package
-// reads requests and renders answers. MCP 2026-07-28, basic/authorization; OAuth 2.1.
+// Package oauth is the door through which OAuth clients get tokens for the MCP endpoint of a service: its metadata, the consent page, and
+// the endpoints for tokens, registrations and revocations. Package consent decides; this package reads requests and renders responses.
+// MCP 2026-07-28, basic/authorization; OAuth 2.1.
 package oauth
 
 import (
@@ -26,7 +26,7 @@ import (
 
 const maxForm = 64 << 10 // bytes of a body
 
-// A Door answers at the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
+// A Door serves the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
 type Door struct {
 	consents  *consent.Service
 	documents *fetch.Client
@@ -56,7 +56,7 @@ const (
 	revokeRoute    = "/oauth/revoke"
 )
 
-// Route returns the path, or that of the document for paths that end with the one of the endpoint.
+// Route returns the path, or that of the document for paths that end with the path of the endpoint.
 func (d *Door) Route(s *service.Definition, path string) string {
 	if !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
 		return ""
@@ -70,7 +70,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return path
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
-		// With the path of the endpoint, or (RFC 8414 3.1) that of public_url, behind it.
+		// Followed by the path of the endpoint, or (RFC 8414 3.1) that of public_url.
 		if rest, ok := strings.CutPrefix(path, route); ok && (rest == "" || rest == endpoint.Path ||
 			rest == s.PublicURL.Path || rest == strings.TrimRight(s.PublicURL.Path, "/")+endpoint.Path) {
 			return route
@@ -79,7 +79,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// A request is one request, with what it is answered by.
+// A request is one request with its response writer.
 type request struct {
 	*door.Request
 	r    *http.Request
@@ -87,7 +87,7 @@ type request struct {
 	back page.Link // for the error page; zero: no link
 }
 
-// Serve answers one request.
+// Serve responds to one request.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	q := &request{Request: v, r: r, w: w}
 	h := w.Header()
@@ -97,7 +97,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET",
 		tokenRoute: "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
 	}[route], ", ")
-	if slices.Contains(methods, http.MethodOptions) { // no cookie counts there, so any page may ask
+	if slices.Contains(methods, http.MethodOptions) { // no cookie is used there, so pages of any origin may send requests
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	switch {
@@ -128,7 +128,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 }
 
-// page returns the maker of pages of a service.
+// page returns the page renderer of a service.
 func (d *Door) page(s *service.Definition) *page.Consent {
 	p, _ := d.pages.Get(s, nil, func() (*page.Consent, error) { return page.NewConsent(s), nil })
 	return p
@@ -137,7 +137,7 @@ func (d *Door) page(s *service.Definition) *page.Consent {
 // answer writes JSON.
 func (q *request) answer(status int, v any) {
 	body, err := json.Marshal(v)
-	if err != nil { // texts can always be written
+	if err != nil { // strings can always be encoded
 		status, body = http.StatusInternalServerError, nil
 	}
 	q.w.Header().Set("Content-Type", "application/json")
@@ -158,7 +158,7 @@ func (q *request) fail(err error) {
 	q.answer(status, map[string]string{"error": code, "error_description": description})
 }
 
-// errorCode is an error in terms of OAuth, with the status it is answered with.
+// errorCode returns the OAuth code and the status of an error.
 func errorCode(err error) (code, description string, status int) {
 	if own, ok := errors.AsType[*consent.Error](err); ok {
 		status = http.StatusBadRequest
@@ -183,7 +183,7 @@ func errorCode(err error) (code, description string, status int) {
 	return code, ascii(string(f.Reason) + ": " + f.Message + " " + f.Suggestion()), status
 }
 
-// ascii makes a text one that an error_description can hold. RFC 6749 5.2.
+// ascii reduces a text to the characters that an error_description can hold. RFC 6749 5.2.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -213,7 +213,7 @@ func readForm(q *request) (url.Values, error) {
 	return form, nil
 }
 
-// once refuses parameters that come more than once, but for those of a form of ours. RFC 6749 3.1 and 3.2.
+// once rejects repeated parameters, except those of our own forms. RFC 6749 3.1 and 3.2.
 func once(values url.Values, but ...string) error {
 	for name, list := range values {
 		if len(list) > 1 && (len(but) == 0 || name != but[0]) {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// token answers POST /oauth/token. RFC 6749 4.1.3 and 6, RFC 7523 2.1.
+// token handles POST /oauth/token. RFC 6749 4.1.3 and 6, RFC 7523 2.1.
 func (d *Door) token(q *request) {
 	q.w.Header().Set("Pragma", "no-cache")
 	grant, err := q.parameters()
@@ -58,7 +58,7 @@ func (d *Door) token(q *request) {
 	q.answer(http.StatusOK, answer)
 }
 
-// parameters reads a form that has every parameter once.
+// parameters reads a form without repeated parameters.
 func (q *request) parameters() (url.Values, error) {
 	if _, sent := q.r.Header["Authorization"]; sent {
 		return nil, &consent.Error{Code: consent.InvalidClient, Description: "Clients are public here: send no Authorization."}
@@ -70,7 +70,7 @@ func (q *request) parameters() (url.Values, error) {
 	return form, err
 }
 
-// issue takes an agreement that an agent has signed with its own key.
+// issue accepts an agreement that an agent has signed with its own key.
 func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
 		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
@@ -84,7 +84,7 @@ func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	})
 }
 
-// register answers POST /oauth/register. RFC 7591 3.
+// register handles POST /oauth/register. RFC 7591 3.
 func (d *Door) register(q *request) {
 	tree, err := wire.ReadObject(q.r, min(maxForm, q.Service.MaxBody))
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *Door) register(q *request) {
 	q.answer(http.StatusCreated, answer)
 }
 
-// revoke answers POST /oauth/revoke: possession is enough, and the answer is 200 whatever the token was. RFC 7009 2.
+// revoke handles POST /oauth/revoke: possession of the token suffices, and the response is 200 for every token. RFC 7009 2.
 func (d *Door) revoke(q *request) {
 	form, err := q.parameters()
 	if err == nil && form.Get("token") == "" {

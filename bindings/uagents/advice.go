@@ -2,7 +2,7 @@ package uagents
 
 import "github.com/uimgate/uimgate/internal/reason"
 
-// advice is what to do about refusals, in the messages of this protocol where what the reason suggests speaks of HTTP.
+// advice has suggestions for refusals, in terms of this protocol's messages, where the general suggestion concerns HTTP.
 var advice = map[reason.Reason]string{
 	reason.MissingToken:               agreeFirst,
 	reason.ExpiredToken:               agreeFirst,

@@ -15,18 +15,18 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A fault is what is wrong with a request that brings no envelope to be answered.
+// A fault is an error in a request without a valid envelope.
 type fault struct {
-	refusal *reason.Refusal // for the status, and what the listener writes down
+	refusal *reason.Refusal // for the status and the listener's log
 	text    string          // of the member error: programs of these agents distinguish faults by it; may be empty
-	detail  string          // what to do about it; empty: nothing beyond text
+	detail  string          // the suggestion; empty: none beyond text
 }
 
 func malformed(text, detail string) *fault {
 	return &fault{reason.MalformedRequest.Refusal(text), text, detail}
 }
 
-// fail answers a fault: an object with the member error, and perhaps detail.
+// fail responds with a fault: an object with the member error, and possibly detail.
 func (x *submission) fail(f *fault) {
 	x.Refusal = f.refusal
 	status := f.refusal.Status()
@@ -41,7 +41,7 @@ func (x *submission) fail(f *fault) {
 	w := strictjson.NewWriter(nil)
 	w.Optional("error", f.text)
 	w.Optional("detail", f.detail)
-	body, _ := w.End() // texts of ours can always be written
+	body, _ := w.End() // our own strings can always be encoded
 	x.write(status, body)
 }
 
@@ -49,7 +49,7 @@ func unwritable(err error) *fault {
 	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
 }
 
-// holds takes memory for an answer until it is written. An answer that is given only once waits for it.
+// holds reserves memory for a response until it is written. A response that exists only once waits for the memory.
 func (x *submission) holds(body []byte) error {
 	return wire.Holds(x.r.Context(), body, x.Event != nil || x.Agreement != nil)
 }
@@ -60,10 +60,10 @@ func (x *submission) write(status int, body []byte) {
 	_, _ = x.w.Write(body) //nolint:gosec // it is JSON, and says so
 }
 
-// goodFor is how long an answer in the response is good after it was signed.
+// goodFor is how long a response is valid after it was signed.
 const goodFor = 30 * time.Second
 
-// reply is a message of a standard model, in an envelope that the service signed, in the session of what is answered.
+// reply returns a message of a standard model, in an envelope that the service signed, in the session of the request.
 func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) envelope.Envelope {
 	until := uint64(x.d.now().Add(x.goodFor).Unix())
 	return envelope.Envelope{
@@ -72,7 +72,7 @@ func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byt
 	}.Sign(x.d.keys.of(x.settings().Address))
 }
 
-// respond answers with a message of UIMProtocol.
+// respond replies with a message of UIMProtocol.
 func (x *exchange) respond(model string, message any) (envelope.Envelope, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
@@ -81,7 +81,7 @@ func (x *exchange) respond(model string, message any) (envelope.Envelope, error)
 	return x.reply(model, protocol.UIM().Digest, text), nil
 }
 
-// refused takes down a refusal, with what to do about it in the words of a protocol.
+// refused records a refusal, with its suggestion in the terms of a protocol.
 func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.Refusal {
 	f := refusal.For(err)
 	if text, ok := advice[f.Reason]; ok && f.Details["suggestion"] == nil {
@@ -92,7 +92,7 @@ func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.R
 	return f
 }
 
-// refuse answers with the refusal as every door has it: code, reason, message and details.
+// refuse replies with the refusal in the form of all doors: code, reason, message and details.
 func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	f := x.refused(err, advice)
 	got, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
@@ -108,7 +108,7 @@ func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
-// explain answers with ErrorMessage, which every agent of the protocol accepts: the service does not answer the request.
+// explain replies with ErrorMessage, which every agent of the protocol accepts: the service does not handle the request.
 func (x *exchange) explain(f *reason.Refusal, text string) (envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)

@@ -15,23 +15,23 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// An exchange is an envelope that was accepted, and what answering it needs: nothing of how it came, nor of how its answers go.
+// An exchange is an accepted envelope and what a reply needs. It does not know the transport of either.
 type exchange struct {
 	*door.Request
 	d      *Door
-	r      *http.Request // for its context and its header alone
-	header http.Header   // beside the answer
-	raw    []byte        // the envelope as it came
+	r      *http.Request // only for its context and its header
+	header http.Header   // beside the reply
+	raw    []byte        // the envelope as received
 	envelope.Envelope
-	goodFor time.Duration // how long an answer is good after it was signed
-	// ahead sends an envelope to the sender before the answer; nil: there is room for one alone.
+	goodFor time.Duration // how long a reply is valid after it was signed
+	// ahead sends an envelope to the sender before the reply; nil: the transport carries only one.
 	ahead func(envelope.Envelope)
 }
 
-// An operation answers one kind of message. Its error is answered with UIMFault.
+// An operation handles one kind of message. Its error is sent as UIMFault.
 type operation func(x *exchange, message strictjson.Object) (envelope.Envelope, error)
 
-// operations are those that are answered, by the name of the request's model.
+// operations are the supported operations, by the name of the request's model.
 var operations = map[string]operation{
 	"UIMSearch":        (*exchange).search,
 	"UIMPolicyRequest": (*exchange).policy,
@@ -43,17 +43,17 @@ var operations = map[string]operation{
 	"ChatMessage":      (*exchange).chat,
 }
 
-// answered reports whether messages of a kind are answered. Errors and acknowledgements never are, so that two agents do not answer each
+// answered reports whether messages of a kind get a reply. Errors and acknowledgements never do, so that two agents do not reply to each
 // other for ever.
 func answered(kind envelope.ModelDigest) bool {
 	name, _ := protocol.NameOf(kind)
 	return name != "ErrorMessage" && name != "ChatAcknowledgement"
 }
 
-// answer answers the envelope, by the kind of its message.
+// answer replies to the envelope, by the kind of its message.
 func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
-	// An agreement has an end of its validity, which agree.Service checks.
+	// An agreement has its own expiry, which agree.Service checks.
 	if text := x.untimely(); text != "" && name != "UIMAgree" {
 		return x.written(x.explain(reason.MalformedRequest.Refusal(text), text))
 	}
@@ -87,7 +87,7 @@ func (x *exchange) untimely() string {
 	}
 }
 
-// operated is what an operation answers, once its message was read.
+// operated returns the reply of an operation, once its message was read.
 func (x *exchange) operated(do operation, message []byte) (envelope.Envelope, error) {
 	if err := wire.Affords(x.r.Context(), message); err != nil {
 		return envelope.Envelope{}, err
@@ -99,7 +99,7 @@ func (x *exchange) operated(do operation, message []byte) (envelope.Envelope, er
 	return do(x, tree)
 }
 
-// written is an answer, if it could be written.
+// written returns a reply, if it could be encoded.
 func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelope, *fault) {
 	if err != nil {
 		return envelope.Envelope{}, unwritable(err)
@@ -107,7 +107,7 @@ func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelo
 	return answer, nil
 }
 
-// unknown is the answer to a type of message that the service does not support.
+// unknown is the reply to a type of message that the service does not support.
 const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
 	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. " +
 	"The digest of its schema identifies a type; the schema must be the same to the last letter."
@@ -124,7 +124,7 @@ func (x *exchange) healthy() (envelope.Envelope, error) {
 	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }
 
-// messageKey is the idempotency key of a message without one: the same envelope has the same key, even with another signature.
+// messageKey returns the idempotency key of a message without one: the same envelope has the same key, even with another signature.
 func (x *exchange) messageKey() string {
 	digest := x.Digest()
 	return strings.Join([]string{Name, hex.EncodeToString(digest[:])}, ":")

@@ -16,7 +16,7 @@ const (
 	manifestPath = "/uagents/manifest"
 )
 
-// informed answers at these paths.
+// informed handles these paths.
 func (x *submission) informed(path string) {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		x.header.Set("Allow", "GET, HEAD, OPTIONS")
@@ -71,7 +71,7 @@ func (x *submission) info() any {
 	}
 }
 
-// manifests are those of all protocols that are spoken, or the one of a digest; nil: there is none.
+// manifests returns the manifests of all supported protocols, or the one with a digest; nil: there is none.
 func manifests(digest string) any {
 	all := serviceProtocols()
 	if digest == "" {

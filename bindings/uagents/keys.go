@@ -13,13 +13,13 @@ type Keys struct {
 	keys map[string]identity.Key // by address
 }
 
-// NewKeys makes Keys. made returns the seed of a service that the operator gave none, the same each time.
+// NewKeys makes Keys. made returns the seed of a service without a configured one; repeated calls return the same seed.
 func NewKeys(made func(service string) (seed string, err error)) *Keys {
 	return &Keys{made: made, keys: map[string]identity.Key{}}
 }
 
-// Address returns the address of a service whose identity has that seed; empty: the seed that is made once. The key is
-// remembered, so that the Door can sign with it.
+// Address returns the address of a service whose identity has that seed; empty: use the made seed. The Door can sign with the key from
+// then on.
 func (k *Keys) Address(service, seed string) (string, error) {
 	if seed == "" {
 		var err error
@@ -38,7 +38,8 @@ func (k *Keys) Address(service, seed string) (string, error) {
 	return address, nil
 }
 
-// of returns the key of an address. It returns the zero Key, whose signatures do not verify, if the address is not one of ours.
+// of returns the key of an address. It returns the zero Key, whose signatures do not verify, if the address does not belong to this
+// process.
 func (k *Keys) of(address string) identity.Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

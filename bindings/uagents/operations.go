@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search answers UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP has them with view=full, because no other
-// message has their parameters. A cursor is valid for the query that it was given for.
+// search replies to UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP with view=full returns them, because no
+// other message has their parameters. A cursor is valid only for its query.
 func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	values := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
@@ -52,7 +52,7 @@ func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) 
 	}{list, cursor})
 }
 
-// policy answers UIMPolicyRequest with the policy that is offered, to the byte.
+// policy replies to UIMPolicyRequest with the offered policy, byte for byte.
 func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) {
 	if err := wire.NewMembers(message).Done(); err != nil {
 		return envelope.Envelope{}, err
@@ -66,8 +66,8 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
 }
 
-// agree answers UIMAgree: the envelope that carries it is the agreement. The code that keeps the evidence checks it and reads the
-// envelope itself.
+// agree handles UIMAgree: the envelope that carries it is the agreement. The code that stores the evidence reads and checks the envelope
+// itself.
 func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	issued, err := x.issue()
 	if err != nil {
@@ -76,7 +76,7 @@ func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	return x.agreed(issued)
 }
 
-// issue takes the envelope as an agreement.
+// issue uses the envelope as an agreement.
 func (x *exchange) issue() (pat.Issuance, error) {
 	if err := x.known(); err != nil {
 		return pat.Issuance{}, err
@@ -96,7 +96,7 @@ func (x *exchange) issue() (pat.Issuance, error) {
 	return issued, nil
 }
 
-// agreed answers with UIMAgreed.
+// agreed replies with UIMAgreed.
 func (x *exchange) agreed(issued pat.Issuance) (envelope.Envelope, error) {
 	return x.respond("UIMAgreed", struct {
 		AgreementID pat.AgreementID `json:"agreement_id"`
@@ -106,7 +106,7 @@ func (x *exchange) agreed(issued pat.Issuance) (envelope.Envelope, error) {
 	}{issued.AgreementID, issued.Token, issued.Claims.ExpiresAt.Unix(), append([]string{}, issued.Claims.Scope...)})
 }
 
-// execute answers UIMExecute: a call under a PAT of the sender's own. The same envelope again is the same call, and done once.
+// execute handles UIMExecute: a call under one of the sender's PATs. A repeated envelope is the same call, and executed once.
 func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
@@ -119,7 +119,7 @@ func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error)
 	return answer, err
 }
 
-// call makes a call under the PAT that a message names, or else the sender's newest. malformed is what is wrong with the message.
+// call makes a call under the PAT that a message names, or otherwise the sender's newest. malformed is the error in the message.
 func (x *exchange) call(named, key string, request execute.Request, malformed error) (execute.Result, error) {
 	if err := x.known(); err != nil {
 		return execute.Result{}, err
@@ -142,7 +142,7 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	return x.Execute(x.r.Context(), call)
 }
 
-// executed answers with UIMResult. An output that is not an object becomes the member output of one, because the model requires an
+// executed replies with UIMResult. An output that is not an object becomes the member output of one, because the model requires an
 // object.
 func (x *exchange) executed(intent string, result *execute.Result) (envelope.Envelope, error) {
 	output, err := x.output(result)
@@ -166,7 +166,7 @@ func (x *exchange) executed(intent string, result *execute.Result) (envelope.Env
 	return x.reply("UIMResult", protocol.UIM().Digest, message), nil
 }
 
-// output returns the output of a call as text, and collects what accompanies it.
+// output returns the output of a call as text, and collects the accompanying values.
 func (x *exchange) output(result *execute.Result) (json.RawMessage, error) {
 	if !utf8.Valid(result.Output) {
 		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)

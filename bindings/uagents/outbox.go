@@ -20,27 +20,27 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of what is answered later. Senders share the places: each holds fewer than are free, and senders that the operator has not
-// approved leave a quarter to the others.
+// Bounds of postponed replies. Senders share the places: each holds fewer than are free, and unapproved senders leave a quarter to the
+// others.
 var (
-	// postponing bounds the accepted envelopes, until their answers are delivered. A sender that finds no place is refused at once.
+	// postponing bounds the accepted envelopes, until their replies are delivered. A sender without a free place is refused at once.
 	postponing = fairqueue.Bounds{Places: 1024}
-	// answering bounds those that are being answered.
+	// answering bounds those that are being processed.
 	answering = fairqueue.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
 )
 
 const (
-	// answerFor is how long a delivered answer is good after it was signed: longer than it, and what was sent ahead of it, are tried
-	// to be delivered.
+	// answerFor is how long a delivered reply is valid after it was signed: longer than its delivery, and that of envelopes sent ahead of
+	// it, is attempted.
 	answerFor = 2*delivery.Patience + time.Minute
-	fullWait  = 5 * time.Second // that a refused sender waits before it tries again
+	fullWait  = 5 * time.Second // the wait of a refused sender before it tries again
 
 	delivered = "delivered"
-	noMemory  = "memory"   // the answer was too large for what requests may hold
-	unwritten = "internal" // there was no answer to send
+	noMemory  = "memory"   // the reply exceeded the memory for requests
+	unwritten = "internal" // there was no reply to send
 )
 
-// An outbox answers envelopes after their requests, at the endpoints of their senders.
+// An outbox replies to envelopes after their requests have ended, at the endpoints of their senders.
 type outbox struct {
 	courier      *delivery.Courier
 	almanac      *almanac.Client
@@ -49,7 +49,7 @@ type outbox struct {
 	queue        chan *laterReply
 	pending      sync.WaitGroup // of postponed
 	closing      chan struct{}  // closed when the process begins to end
-	cut          chan struct{}  // closed when it does not wait any more
+	cut          chan struct{}  // closed when it no longer waits
 	tallies      tallies
 }
 
@@ -61,7 +61,7 @@ func newOutbox(now func() time.Time) *outbox {
 	}
 }
 
-// A laterReply is an exchange that is answered later. It holds its place until leave.
+// A laterReply is an exchange that is replied to later. It holds its place until leave.
 type laterReply struct {
 	exchange
 	share *membudget.Share
@@ -70,7 +70,7 @@ type laterReply struct {
 	early chan error // of the envelope that was sent ahead, once; nil: there is none
 }
 
-// postpone accepts an envelope whose sender does not wait for the answer, and acknowledges it before it is processed.
+// postpone accepts an envelope whose sender does not wait for the reply, and acknowledges it before it is processed.
 func (x *submission) postpone() {
 	o := x.d.outbox
 	if f := x.postponable(); f != nil {
@@ -92,7 +92,7 @@ func (x *submission) postpone() {
 		x.fail(full(err))
 		return
 	}
-	if f := o.unreachable(&x.exchange); f != nil { // nothing is executed or charged whose answer could not be delivered
+	if f := o.unreachable(&x.exchange); f != nil { // a call whose reply cannot be delivered is neither executed nor charged
 		m.leave()
 		m.share.Close()
 		x.fail(f)
@@ -103,11 +103,11 @@ func (x *submission) postpone() {
 	m.exchange = exchange{Request: &request, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}
 	o.tallies.queued(x.Service.ID, 1)
 	o.pending.Add(1)
-	o.queue <- m // there is room, since it has a place
+	o.queue <- m // there is space, because it has a place
 	x.write(http.StatusOK, []byte("{}"))
 }
 
-// full is the fault of a valid envelope that there is no room for.
+// full is the fault of a valid envelope for which there is no space.
 func full(err error) *fault {
 	f := &fault{refusal.For(err), "too many envelopes are waiting", "There is no memory for it now. Send it again."}
 	if errors.Is(err, fairqueue.ErrFull) {
@@ -117,7 +117,7 @@ func full(err error) *fault {
 	return f
 }
 
-// postponable is what keeps an envelope from being answered later; nil: nothing.
+// postponable returns the fault that prevents a later reply to an envelope; nil: none.
 func (x *submission) postponable() *fault {
 	if !x.d.outbox.reaches(&x.exchange) {
 		return malformed("asynchronous envelopes are not answered here",
@@ -133,7 +133,7 @@ func (x *submission) postponable() *fault {
 	return nil
 }
 
-// Run answers the envelopes that were postponed, and keeps services registered, until ctx ends.
+// Run replies to the postponed envelopes, and keeps services registered, until ctx ends.
 func (d *Door) Run(ctx context.Context) error {
 	o := d.outbox
 	defer o.courier.Close()
@@ -160,7 +160,7 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// Drain implements door.Runner. What is being delivered is not tried again.
+// Drain implements door.Runner. Deliveries in progress are not repeated.
 func (d *Door) Drain(ctx context.Context) (left int) {
 	o := d.outbox
 	close(o.closing)
@@ -181,7 +181,7 @@ func (d *Door) Drain(ctx context.Context) (left int) {
 	return left
 }
 
-// answer answers one envelope and delivers the answer.
+// answer processes one envelope and delivers the reply.
 func (o *outbox) answer(ctx context.Context, m *laterReply) {
 	defer o.pending.Done()
 	defer m.leave()
@@ -190,7 +190,7 @@ func (o *outbox) answer(ctx context.Context, m *laterReply) {
 	m.Later(door.Delivery{Outcome: m.Outcome, Door: Name, Became: became})
 }
 
-// answered returns the outcome of the answer to an envelope, and the error if it was not delivered.
+// answered returns the outcome of the reply to an envelope, and the error if it was not delivered.
 func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, err error) {
 	body := o.body(ctx, m)
 	m.share.Close()
@@ -200,11 +200,11 @@ func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, er
 	switch {
 	case len(body) == 0:
 		return unwritten, nil
-	case err != nil: // who was not reached then is not reached now
+	case err != nil: // a sender that was unreachable then is not reachable now
 		return m.lost(err)
 	}
 	m.raw, m.Payload = nil, ""
-	held := m.share.Beside() // for the answer alone, as long as it is delivered
+	held := m.share.Beside() // for the reply alone, as long as it is delivered
 	defer held.Close()
 	if held.Take(int64(len(body))) != nil {
 		return noMemory, membudget.ErrExhausted
@@ -228,7 +228,7 @@ func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	return err
 }
 
-// lost returns the outcome of an answer that was not delivered.
+// lost returns the outcome of a reply that was not delivered.
 func (m *laterReply) lost(err error) (became string, _ error) {
 	if failed, ok := errors.AsType[*delivery.Error](err); ok {
 		return string(failed.Cause), err
@@ -236,7 +236,7 @@ func (m *laterReply) lost(err error) (became string, _ error) {
 	return string(delivery.NoEndpoint), err
 }
 
-// sendAhead delivers an envelope while the exchange goes on. What comes after it waits for that.
+// sendAhead delivers an envelope while the exchange continues. Later envelopes wait for it.
 func (o *outbox) sendAhead(ctx context.Context, m *laterReply, e envelope.Envelope) {
 	m.early = make(chan error, 1)
 	go func() {
@@ -248,7 +248,7 @@ func (o *outbox) sendAhead(ctx context.Context, m *laterReply, e envelope.Envelo
 	}()
 }
 
-// body is the answer to an envelope as it is posted; empty: there is none that could be.
+// body returns the reply to an envelope as posted; empty: none could be made.
 func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	defer func() {
 		if p := recover(); p != nil {

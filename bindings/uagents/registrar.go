@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	// registerEvery is how long a registration is left as it is.
+	// registerEvery is the interval between registrations.
 	registerEvery = time.Hour
-	// lookEvery is how often it is looked whether one is due: after a reload, an hour, or a failure.
+	// lookEvery is the interval between checks whether one is due: after a reload, an hour, or a failure.
 	lookEvery    = 10 * time.Second
 	firstRetry   = 20 * time.Second // after a failure; it doubles with each, up to
 	longestRetry = 10 * time.Minute
-	// asking is how many Almanacs are asked at once.
+	// asking bounds how many Almanacs are contacted concurrently.
 	requestsAtOnce = 8
 )
 
-// serviceProtocols are the protocols of services, which agents search by.
+// serviceProtocols are the protocols of services, by which agents search.
 func serviceProtocols() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }
 
-// protocols are the digests of those.
+// protocols are their digests.
 func protocols() (digests []string) {
 	for _, m := range serviceProtocols() {
 		digests = append(digests, string(m.Digest))
@@ -41,7 +41,7 @@ func protocols() (digests []string) {
 	return digests
 }
 
-// A place is an Almanac for a service to be registered in, in its present state.
+// A place is an Almanac in which a service must be registered, in its present state.
 type place struct {
 	service, address string
 	almanac          string // base URL; empty: the service's own
@@ -50,10 +50,10 @@ type place struct {
 
 // A registration is the state of a place.
 type registration struct {
-	at       time.Time // when it was registered last; zero: never
+	at       time.Time // time of the last registration; zero: never
 	due      time.Time
 	failures int
-	err      error // why it could not be registered the last time; nil: it was
+	err      error // why the last registration failed; nil: it succeeded
 }
 
 // A registrar keeps services registered. It is safe for concurrent use.
@@ -63,14 +63,14 @@ type registrar struct {
 	keys     *Keys
 	now      func() time.Time
 	log      *zap.Logger
-	sole     bool       // no other process speaks for the same services
+	sole     bool       // no other process registers the same services
 	turn     sync.Mutex // of a round, or of leaving
 	gone     bool       // guarded by turn
 	mu       sync.Mutex
 	places   map[place]registration
 }
 
-// run registers services as long as ctx lasts.
+// run registers services until ctx ends.
 func (r *registrar) run(ctx context.Context, services func() []*service.Service) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -84,7 +84,7 @@ func (r *registrar) run(ctx context.Context, services func() []*service.Service)
 	}
 }
 
-// round registers these services where it is due, and declares services inactive that are not served any more.
+// round registers these services where it is due, and declares services inactive that are no longer served.
 func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -127,7 +127,7 @@ func placesOf(s *service.Service) (list []place) {
 	return list
 }
 
-// known are the places that there are, with those that are wanted.
+// known returns the existing places and the wanted ones.
 func (r *registrar) known(wanted map[place]bool) map[place]registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,7 @@ func (r *registrar) register(ctx context.Context, p place, was registration) {
 	r.places[p] = next
 }
 
-// changed logs that a place could not be registered in, and that it could again, once each; the status has each try.
+// changed logs once that registration in a place failed, and once that it succeeded again; the status has each attempt.
 func (r *registrar) changed(p place, before, now error) {
 	log := r.log.With(zap.String("door", Name), zap.String("service", p.service), zap.String("almanac", cmp.Or(p.almanac, own)))
 	switch {
@@ -177,10 +177,10 @@ func (r *registrar) changed(p place, before, now error) {
 	}
 }
 
-// own is how the Almanac of the service itself is called.
+// own is the name of the service's own Almanac.
 const own = "own"
 
-// leave declares the service inactive in a place, unless it is still there by another registration, or in another process.
+// leave declares the service inactive in a place, unless another registration or another process still serves it there.
 func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	still := slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(other place) bool {
 		return other.service == p.service && other.address == p.address && other.almanac == p.almanac
@@ -198,7 +198,7 @@ func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	}
 }
 
-// end declares the services inactive everywhere, as long as ctx lasts. No round follows it.
+// end declares the services inactive everywhere, until ctx ends. No round follows it.
 func (r *registrar) end(ctx context.Context) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -214,12 +214,12 @@ func (r *registrar) end(ctx context.Context) {
 // A Registration is an Almanac of a service, with its state.
 type Registration struct {
 	Almanac string    `json:"almanac"`           // base URL; own: that of the service itself
-	At      time.Time `json:"at,omitzero"`       // when it was registered last; zero: never
-	Error   string    `json:"error,omitempty"`   // why it was not registered the last time
-	Retry   time.Time `json:"retry_at,omitzero"` // when it is tried again
+	At      time.Time `json:"at,omitzero"`       // time of the last registration; zero: never
+	Error   string    `json:"error,omitempty"`   // why the last registration failed
+	Retry   time.Time `json:"retry_at,omitzero"` // time of the next attempt
 }
 
-// of returns where a service is registered.
+// of returns the registrations of a service.
 func (r *registrar) of(service string) []Registration {
 	list := []Registration{}
 	for p, now := range r.known(nil) {

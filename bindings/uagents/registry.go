@@ -15,10 +15,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// inAlmanac returns the part of a path below that of the Almanac. It returns false for other paths.
+// inAlmanac returns the part of a path below the Almanac's. It returns false for other paths.
 func inAlmanac(path string) (rest string, ok bool) { return strings.CutPrefix(path, almanac.Path+"/") }
 
-// looked answers a request to the Almanac, with the paths and forms that its clients know.
+// looked responds to a request to the Almanac, with the paths and formats that its clients expect.
 func (x *submission) looked(path string) {
 	body, err := x.lookedUp(path)
 	if err == nil {
@@ -31,7 +31,7 @@ func (x *submission) looked(path string) {
 	x.write(http.StatusOK, body)
 }
 
-// done is the answer to what was registered.
+// done responds to a registration.
 var done = []byte("{}")
 
 func (x *submission) lookedUp(path string) ([]byte, error) {
@@ -105,7 +105,7 @@ func (x *submission) object(most int64) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// unfound answers what the Almanac refuses: an object with the member detail.
+// unfound responds with a refusal of the Almanac: an object with the member detail.
 func (x *submission) unfound(err error) {
 	f := &fault{detail: err.Error()}
 	switch {

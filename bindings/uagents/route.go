@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// reaches reports whether an endpoint of the sender may be known to somebody.
+// reaches reports whether any endpoint of the sender may be known.
 func (o *outbox) reaches(x *exchange) bool {
 	door := x.settings()
 	if !x.Sender.Agent() { // users have no endpoint
@@ -20,7 +20,7 @@ func (o *outbox) reaches(x *exchange) bool {
 	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil
 }
 
-// route finds the endpoints of the sender of an envelope: in the configuration, in its own registration here, or in the Almanac.
+// route finds the endpoints of the sender of an envelope: in the configuration, in its registration here, or in the Almanac.
 func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
 	door := x.settings()
 	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
@@ -45,7 +45,7 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	return to, err
 }
 
-// unreachable is the fault of an envelope whose sender has no endpoint to which the answer may be posted; nil: it has one.
+// unreachable returns the fault of an envelope whose sender has no endpoint to which the reply may be posted; nil: it has one.
 func (o *outbox) unreachable(x *exchange) *fault {
 	const text = "asynchronous envelopes of this sender cannot be answered"
 	const instead = " Or send the envelope with the header x-uagents-connection: sync; the answer is in the response."
@@ -72,7 +72,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 const private = "It must be an http or https URL with an address of the public internet, unless the operator of the service sets " +
 	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
 
-// registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post an answer.
+// registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post a reply.
 func (d *Door) registrable(door *Settings, agent identity.Address, e delivery.Endpoint) error {
 	if door.PrivateEndpoints || len(door.Rules[string(agent)]) > 0 || d.outbox.courier.Allows(e) == nil {
 		return nil
@@ -87,11 +87,11 @@ func (o *outbox) lost(x *exchange) {
 	}
 }
 
-// moved is the answer to a waiting envelope whose target is no longer served.
+// moved is the reply to a waiting envelope whose target is no longer served.
 const moved = "The service is not here any more."
 
-// current has the exchange answered by the service as it is served now: its policy and its rules may be others than those with which
-// the envelope came. false: it is not this service to which envelopes to the target are.
+// current makes the service as it is served now handle the exchange: its policy and rules may have changed since the envelope arrived.
+// false: envelopes to the target are no longer for this service.
 func (m *laterReply) current() bool {
 	now := m.Serving()
 	if now == nil {

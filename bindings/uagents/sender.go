@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// proved is the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does not
-// expire, so the gateway would have to remember it for ever.
+// proved returns the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does
+// not expire, so the gateway would have to remember it for ever.
 func (x *exchange) proved() *pat.Proof {
 	key, ok := x.key()
 	if !ok || x.Expires == nil {
@@ -24,11 +24,11 @@ func (x *exchange) proved() *pat.Proof {
 	return &pat.Proof{Nonce: hex.EncodeToString(digest[:]), Until: x.Until(x.d.now()).Add(pat.ProofWindow), Key: key}
 }
 
-// key is the one that signed, which is the sender's address.
+// key returns the signing key, which the sender's address encodes.
 func (x *exchange) key() (keys.Key, bool) { return agreement.Key(string(x.Sender)) }
 
-// token is the PAT that a message names or, where it names none, the newest one of the sender that is good. What names none has
-// to expire: who caught it could have it done again under every PAT to come. The error is a *reason.Refusal.
+// token returns the PAT that a message names or, if it names none, the newest valid one of the sender. An envelope that names none must
+// expire: otherwise anyone who intercepts it could repeat it under every future PAT. The error is a *reason.Refusal.
 func (x *exchange) token(named string) (string, error) {
 	key, ok := x.key()
 	switch {
@@ -44,7 +44,7 @@ func (x *exchange) token(named string) (string, error) {
 	return token, nil
 }
 
-// known refuses a user: nothing proves who it is, so it neither agrees nor calls.
+// known rejects a user: a user is not authenticated, so it can neither agree nor call.
 func (x *exchange) known() error {
 	if x.Sender.Agent() {
 		return nil
@@ -53,7 +53,7 @@ func (x *exchange) known() error {
 		With("suggestion", "Send from an agent, whose address is its key.")
 }
 
-// renew answers UIMRenew: the envelope proves the key of the PAT, so it has to expire, and is good once.
+// renew handles UIMRenew: the envelope proves the key of the PAT, so it must expire, and is accepted once.
 func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
 	if err := x.known(); err != nil {
 		return envelope.Envelope{}, err

@@ -26,17 +26,17 @@ type Settings struct {
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is an Almanac itself: agents register at /v1/almanac, and anyone may ask there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
 
-	// Unsigned is about envelopes of users, which are not signed.
+	// Unsigned concerns envelopes of users, which are not signed.
 	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whom nothing proves, may ask for what is public, and wait for the answer: health, search, policy, tools and chat. They neither agree nor call."`
 
-	// Address is that of the service among these agents, agent1…, once the door has its key.
+	// Address is the address of the service among these agents, agent1…, once the door has its key.
 	Address string `yaml:"-"`
 
 	open bool
 	seed config.Secret // of KeyFile; empty: the door makes one
 }
 
-// SettingsOf returns the settings of a service; nil: it does not open the door.
+// SettingsOf returns the settings of a service; nil: the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
@@ -54,7 +54,7 @@ type Endpoints []*url.URL
 // maxEndpoints bounds the Endpoints of one agent.
 const maxEndpoints = 10
 
-// SetTree takes the value as YAML has it.
+// SetTree takes the value in its YAML form.
 func (e *Endpoints) SetTree(tree any) error {
 	list, isList := tree.([]any)
 	if !isList {
@@ -76,7 +76,7 @@ func (e *Endpoints) SetTree(tree any) error {
 
 var (
 	errEndpoints = fmt.Errorf("want an http:// or https:// URL without user, query and fragment, or a list of 1 to %d", maxEndpoints)
-	// agentAddress is the form of an address; its checksum is not looked at.
+	// agentAddress is the form of an address; it does not check the checksum.
 	agentAddress = regex.Lazy(`^agent1[02-9ac-hj-np-z]{59}$`)
 )
 

@@ -32,7 +32,7 @@ const (
 	mostParameters = 50
 )
 
-// sayings answer the commands of a chat with a text. None of them guesses: a text that is not a command is a search.
+// sayings handle the commands of a chat with a text. None of them guesses: a text that is not a command is a search.
 var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (string, error){
 	"help":   (*exchange).sayHelp,
 	"list":   (*exchange).sayList,
@@ -43,7 +43,7 @@ var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (stri
 	"":       (*exchange).sayFound,
 }
 
-// talkAdvice is what to do about refusals in a chat.
+// talkAdvice has suggestions for refusals in a chat.
 var talkAdvice = map[reason.Reason]string{
 	reason.MissingToken:               sayAgree,
 	reason.ExpiredToken:               sayAgree,
@@ -60,7 +60,7 @@ var talkAdvice = map[reason.Reason]string{
 
 const sayAgree = "Send policy, read it, and agree with the words in it."
 
-// chat answers ChatMessage: with an acknowledgement, if that can be sent ahead, and then with the answer. It only acknowledges a message
+// chat handles ChatMessage: it sends an acknowledgement, if that can be sent ahead, and then the reply. It only acknowledges a message
 // that just ends a session.
 func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	raw, err := x.Message()
@@ -89,7 +89,7 @@ func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	return x.reply("ChatMessage", protocol.Chat().Digest, text), nil
 }
 
-// say is an answer to a message.
+// say returns the reply to a message.
 func (x *exchange) say(m chat.Message) string {
 	c := chat.Read(m.Text)
 	text, err := sayings[c.Name](x, m, c)
@@ -125,7 +125,7 @@ func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 	return text + "\nSay show and a uid for how to call it.", nil
 }
 
-// sayFound answers a text that is not a command with intents that match it.
+// sayFound replies to a text that is not a command with intents that match it.
 func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	if c.Rest == "" {
 		if m.Others > 0 {
@@ -145,7 +145,7 @@ func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	return b.String(), nil
 }
 
-// find are the intents on offer that have to do with some words, the best first, and how many more there are.
+// find returns the offered intents that match some words, the best first, and how many more there are.
 func (x *exchange) find(words string, most int) (found []*service.Intent, more int) {
 	if len(words) > chatQuery {
 		words = strings.ToValidUTF8(words[:chatQuery], "")
@@ -168,7 +168,7 @@ func (x *exchange) lines(list []*service.Intent) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// runOf is a message that calls an intent with the parameters that it requires.
+// runOf returns a message that calls an intent with its required parameters.
 func runOf(in *service.Intent) string {
 	_, values, _ := page.Example(in.Intent)
 	text, err := json.Marshal(values)
@@ -211,7 +211,7 @@ func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 		"\n\nTo agree to it, send exactly this; your agent's key signs it:\nagree " + offer.Digest, nil
 }
 
-// sayAgreed takes an agreement: the envelope is the evidence, as that of UIMAgree is.
+// sayAgreed accepts an agreement: the envelope is the evidence, like that of UIMAgree.
 func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
 	if _, exactly := m.Agrees(); !exactly {
 		return "", reason.MalformedRequest.Refusal("To agree, send agree and the digest of the policy in one item of text, without other words.").
@@ -225,8 +225,8 @@ func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
 		issued.Claims.Subject, issued.Claims.ExpiresAt.UTC().Format("2006-01-02 15:04 MST"), strings.Join(issued.Claims.Scope, "\n- ")), nil
 }
 
-// sayResult makes a call under the sender's newest PAT. The id of the message is its idempotency key, so that it is done once,
-// however often and in however many envelopes it comes.
+// sayResult makes a call under the sender's newest PAT. The message id is its idempotency key, so that it is executed once, however often
+// and in however many envelopes it arrives.
 func (x *exchange) sayResult(m chat.Message, c chat.Command) (string, error) {
 	uid, text := c.Cut()
 	request, malformed := execute.Request{IntentUID: uid, At: "", Parameters: strictjson.Object{}}, error(nil)

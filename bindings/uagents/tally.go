@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// An Activity is what the door does for one service beside its requests.
+// An Activity is the door's background work for one service.
 type Activity struct {
-	Queued        int       `json:"queued"`    // envelopes that were taken, and whose answers are not delivered yet
-	Delivered     int64     `json:"delivered"` // since the start of the process, as all of these
+	Queued        int       `json:"queued"`    // accepted envelopes whose replies are not yet delivered
+	Delivered     int64     `json:"delivered"` // since the start of the process, like all of these
 	Undeliverable int64     `json:"undeliverable"`
-	LastError     string    `json:"last_error,omitempty"` // why an answer was not delivered; names no path
+	LastError     string    `json:"last_error,omitempty"` // why a reply was not delivered; names no path
 	LastErrorAt   time.Time `json:"last_error_at,omitzero"`
 	// Registered has the Almanacs of the service, with their state.
 	Registered []Registration `json:"registered"`
@@ -41,7 +41,7 @@ func (t *tallies) queued(service string, n int) {
 	t.change(service, func(a *Activity) { a.Queued += n })
 }
 
-// ended counts an envelope whose answers were delivered, or were not.
+// ended counts an envelope by whether its replies were delivered.
 func (t *tallies) ended(service, became string, err error) {
 	t.change(service, func(a *Activity) {
 		a.Queued--
@@ -57,7 +57,7 @@ func (t *tallies) ended(service, became string, err error) {
 	})
 }
 
-// Activity returns what the door does for a service.
+// Activity returns the door's background work for a service.
 func (d *Door) Activity(service string) (now Activity) {
 	d.outbox.tallies.change(service, func(a *Activity) { now = *a })
 	now.Registered = d.registrar.of(service)

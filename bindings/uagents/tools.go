@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// maxTools bounds the list of tools in one answer, in bytes. No message asks for more: the search has all.
+// maxTools bounds the list of tools in one reply, in bytes. No message requests more: the search has all.
 const maxTools = 1 << 20
 
-// listTools answers ListTools with the tools that the endpoint of MCP lists.
+// listTools replies to ListTools with the tools that the MCP endpoint lists.
 func (x *exchange) listTools(message strictjson.Object) (envelope.Envelope, error) {
 	if err := wire.NewMembers(message).Done(); err != nil {
 		return x.toolFailed("ListToolsResponse", err)
@@ -36,7 +36,7 @@ func (x *exchange) listTools(message strictjson.Object) (envelope.Envelope, erro
 	return x.tool("ListToolsResponse", w)
 }
 
-// callTool answers CallTool with the output as text: a call under the newest PAT of the sender.
+// callTool replies to CallTool with the output as text: a call under the newest PAT of the sender.
 func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("tool", true)
@@ -57,7 +57,7 @@ func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error
 	return answer, err
 }
 
-// toolFailed answers with the error in words, because models read only those.
+// toolFailed replies with the error in words, because models read only those.
 func (x *exchange) toolFailed(model string, err error) (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("error", refusal.Sentence(x.refused(err, advice)))

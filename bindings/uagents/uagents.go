@@ -1,5 +1,5 @@
-// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address, and answers signed
-// envelopes at its path: in the response to the request that brought them, or later, at an endpoint of the sender. It supports
+// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address. It handles signed
+// envelopes at its path, and replies in the response to the request that brought them, or later at an endpoint of the sender. It supports
 // UIMProtocol, with which an agent finds intents, agrees and executes with signed messages only, and the usual protocol for health.
 package uagents
 
@@ -26,7 +26,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Name is how the door is called in logs, metrics and audit records.
+// Name is the door's name in logs, metrics and audit records.
 const Name = "uagents"
 
 // The header fields of the protocol, as net/http keeps them.
@@ -40,7 +40,7 @@ const (
 	jsonType    = "application/json"
 )
 
-// A Door answers envelopes at the path of each service that opens it. It is safe for concurrent use.
+// A Door handles envelopes at the path of each service that opens it. It is safe for concurrent use.
 type Door struct {
 	keys     *Keys
 	now      func() time.Time
@@ -114,13 +114,13 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	}
 }
 
-// A submission is one request at the path of the door: the exchange that it brings, and its answer over HTTP.
+// A submission is one request at the path of the door: its exchange, and its response over HTTP.
 type submission struct {
 	exchange
 	w http.ResponseWriter
 }
 
-// Serve answers one request, with its checks in the order of the reference implementation.
+// Serve handles one request, with its checks in the order of the reference implementation.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	x := &submission{exchange{Request: v, d: d, r: r, header: h, goodFor: goodFor}, w}
@@ -152,7 +152,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 }
 
-// status reports whether an agent is here, without a body.
+// status responds without a body whether an agent is here.
 func (x *submission) status() {
 	h := x.w.Header()
 	switch address := x.r.Header.Get(addressKey); address {
@@ -167,11 +167,11 @@ func (x *submission) status() {
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// submitted answers what may be an envelope.
+// submitted handles a possible envelope.
 func (x *submission) submitted() {
 	mediaType := x.r.Header.Get("Content-Type")
 	switch {
-	case mediaType == "" && x.r.Header.Get("User-Agent") != "": // somebody looks with a browser
+	case mediaType == "" && x.r.Header.Get("User-Agent") != "": // a person opened the URL in a browser
 		x.write(http.StatusOK, []byte(`{"status": "OK - Agent is running"}`))
 		return
 	case mediaType == "":
@@ -188,7 +188,7 @@ func (x *submission) submitted() {
 	x.dispatch()
 }
 
-// dispatch writes what the envelope is answered with, or that it is answered later.
+// dispatch writes the reply to the envelope, or that the reply comes later.
 func (x *submission) dispatch() {
 	if !answered(x.SchemaDigest) {
 		x.write(http.StatusOK, []byte("{}"))
@@ -215,7 +215,7 @@ func (x *submission) dispatch() {
 	x.write(http.StatusOK, body)
 }
 
-// read reads the envelope, and accepts it where its sender's key signed it, and it is for this service.
+// read reads the envelope, and accepts it if its sender's key signed it and it is for this service.
 func (x *submission) read() *fault {
 	var err error
 	if x.raw, err = wire.ReadBody(x.r, min(envelope.MaxBytes, x.Service.MaxBody)); err == nil {

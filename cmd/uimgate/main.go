@@ -1,5 +1,5 @@
-// Command uimgate makes the API of a web service usable by AI agents: it publishes what the service offers, takes signed agreement to its
-// terms, and lets each call through exactly as far as the terms allow.
+// Command uimgate makes the API of a web service usable by AI agents: it publishes what the service offers, accepts signed agreement to
+// its terms, and permits each call exactly within those terms.
 package main
 
 import (
@@ -30,8 +30,8 @@ import (
 // The exit codes of every command.
 const (
 	exitDone  = 0
-	exitWrong = 1 // it went wrong
-	exitUsage = 2 // the command line is wrong
+	exitWrong = 1 // the command failed
+	exitUsage = 2 // the command line is invalid
 )
 
 func main() {
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 }
 
-// dashed is an argument like an identifier that begins with "-": a key's thumbprint or a jti in base64url.
+// dashed matches an argument that looks like an identifier beginning with "-": a key's thumbprint or a jti in base64url.
 var dashed = regexp.MustCompile(`^-[A-Za-z0-9_-]{21,42}$`)
 
 // dashHint explains how to give an identifier that begins with "-" and was read as a flag. It is empty if there is none.
@@ -124,7 +124,7 @@ validated, limited, metered and accounted for.`,
 	return root
 }
 
-// mrpCommands returns those of the Machine Relay Protocol: for agents and operators of a relay, and to serve one.
+// mrpCommands returns the commands of the Machine Relay Protocol: for agents and operators of a relay, and to serve one.
 func mrpCommands() (mrp, relay *cobra.Command) {
 	mrp = mrpcmd.Command()
 	mrp.AddCommand(relaycmd.Operator()...)

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An entryMark is a place in an access list, in a cursor.
+// An entryMark is a position in an access list, in a cursor.
 type entryMark struct {
 	ID int64 `json:"i"`
 }

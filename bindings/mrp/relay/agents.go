@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// profile answers with the profile of an agent. Anyone who has its key can read a private one.
+// profile responds with the profile of an agent. Anyone who has its key can read a private one.
 func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
 	a, refused := r.agentOf(c)
 	if refused != nil {
@@ -64,7 +64,7 @@ func capabilitiesOf(a mail.Agent) []wire.Capability {
 	return list
 }
 
-// lineEnds takes from a text what only a text of several lines has.
+// lineEnds removes from a text the characters that only multi-line texts have.
 var lineEnds = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 
 // change changes the caller's profile.
@@ -98,8 +98,8 @@ func (r *Relay) changes(c *call, change wire.Change) (mail.Agent, *wire.Error) {
 	return a, r.refusal(err, wire.AgentNotFound)
 }
 
-// update changes an agent's record. Where another change came in between, the words that the agent is found by are written anew: they
-// are made of what both have changed.
+// update changes an agent's record. If another change came in between, it recomputes the search words, because they depend on both
+// changes.
 func (r *Relay) update(ctx context.Context, key wire.Key, p mail.Profile) (mail.Agent, error) {
 	a, err := r.store.Update(ctx, key, p)
 	for written := p.Words; err == nil && written != nil; {
@@ -113,7 +113,7 @@ func (r *Relay) update(ctx context.Context, key wire.Key, p mail.Profile) (mail.
 	return a, err
 }
 
-// recordOf is what a change means for an agent's record.
+// recordOf returns the change of an agent's record for a change of its profile.
 func recordOf(a mail.Agent, change wire.Change) (mail.Profile, *wire.Error) {
 	p := mail.Profile{Name: change.DisplayName, Metadata: change.Metadata}
 	if change.Visibility != "" {
@@ -152,7 +152,7 @@ func tagsOf(list []wire.Capability) []string {
 	return slices.Compact(tags)
 }
 
-// wordsOf is what an agent is found by. A line feed keeps what is searched from going over two of them.
+// wordsOf returns the text that searches for the agent match. Line feeds between its parts keep a match from spanning two of them.
 func wordsOf(name string, list []wire.Capability) string {
 	texts := []string{name}
 	for _, c := range list {
@@ -161,10 +161,10 @@ func wordsOf(name string, list []wire.Capability) string {
 	return fold(strings.Join(texts, "\n"))
 }
 
-// fold is how texts are compared: without regard to case.
+// fold returns a text for comparison without case.
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
-// deleteAgent deletes the caller with everything that is its own. A later signed request makes it anew.
+// deleteAgent deletes the caller with all of its data. A later signed request creates it again.
 func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused

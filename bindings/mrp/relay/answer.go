@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// refusals are what the errors of the store mean to agents.
+// refusals maps errors of the store to errors for agents.
 var refusals = []struct {
 	err     error
 	code    wire.Code
@@ -52,14 +52,14 @@ func (r *Relay) refusal(err error, missing wire.Code) *wire.Error {
 	return unavailable("the relay cannot do this at present: try again in some seconds")
 }
 
-// unavailable is a refusal of what may succeed in a moment.
+// unavailable returns an error for a request that may succeed a moment later.
 func unavailable(message string) *wire.Error {
 	e := wire.Refuse(wire.Internal, message)
 	e.Status, e.RetryAfter = http.StatusServiceUnavailable, time.Second
 	return e
 }
 
-// refuse answers with an error.
+// refuse responds with an error.
 func (r *Relay) refuse(w http.ResponseWriter, e *wire.Error) {
 	shown := *e
 	shown.RequestID = w.Header().Get("X-Request-ID")
@@ -70,7 +70,7 @@ func (r *Relay) refuse(w http.ResponseWriter, e *wire.Error) {
 	r.json(w, e.HTTPStatus(), wire.ErrorAnswer{Error: &shown})
 }
 
-// json answers with a value.
+// json responds with a value.
 func (r *Relay) json(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -80,8 +80,8 @@ func (r *Relay) json(w http.ResponseWriter, status int, v any) {
 	_ = r.text(w, status, text)
 }
 
-// large answers with what may take much memory, until it is written. The error is a refusal, where there is none left, or that of the
-// connection. One client has a bounded part of it, and so have all that read slowly.
+// large responds with a body that may take much memory until it is written. The error is a refusal if no memory is left, or that of the
+// connection. One client has a bounded part of the memory, and so have all slow readers.
 func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
 	client, n := r.options.Client(c.Request), int64(len(text))
 	if !r.answers.add(client, n) {
@@ -97,24 +97,24 @@ func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// refusedIn is the refusal that an error of large is, if it is one.
+// refusedIn returns the refusal in an error of large, if it is one.
 func refusedIn(err error) *wire.Error {
 	refused, _ := errors.AsType[*wire.Error](err)
 	return refused
 }
 
-// nothing answers that it is done.
+// nothing responds with success.
 func (r *Relay) nothing(w http.ResponseWriter) {
 	hurry(w, r.times.write)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// hurry bounds how long an answer may take to go, from now on. Some writers have no deadlines.
+// hurry bounds how long sending a response may take from now on. Some writers have no deadlines.
 func hurry(w http.ResponseWriter, within time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) //nolint:forbidigo // a deadline of the network
 }
 
-// text answers with JSON. The error is that of the connection.
+// text responds with JSON. The error is that of the connection.
 func (r *Relay) text(w http.ResponseWriter, status int, text []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

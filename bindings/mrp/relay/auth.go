@@ -18,24 +18,24 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A call is one request whose sender is known.
+// A call is one request of an authenticated sender.
 type call struct {
 	*http.Request
 	auth  wire.Auth
-	agent mail.Agent // not where the operation takes the signature itself
+	agent mail.Agent // nil if the operation records the signature itself
 	body  []byte
 	share *membudget.Share
-	file  *upload // the body of an upload, in place of body
+	file  *upload // the body of an upload, instead of body
 	// target is what the signature covers.
 	target string
 }
 
 func (c *call) key() wire.Key { return c.auth.Key }
 
-// touch is the maximum age of the stored time of an agent's last activity: not every request writes it.
+// touch is the maximum age of an agent's stored last activity, so that not every request writes it.
 const touch = 10 * time.Second
 
-// signed answers requests that are signed: headers, time, body, signature, rate, replay, and then the operation.
+// signed handles signed requests: headers, time, body, signature, rate, replay, and then the operation.
 func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		op, ok := methods[req.Method]
@@ -66,7 +66,7 @@ func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 	}
 }
 
-// admit finds out who sent a request, and counts it.
+// admit authenticates the sender of a request, and counts the request.
 func (r *Relay) admit(
 	ctx context.Context, w http.ResponseWriter, c *call, op signedOperation, share *membudget.Share,
 ) (refused *wire.Error) {
@@ -96,7 +96,7 @@ func (r *Relay) admit(
 	return refused
 }
 
-// receive reads the body. That of an upload goes to a file while it comes.
+// receive reads the body. An upload is written to a file while it arrives.
 func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) (wire.Digest, *wire.Error) {
 	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
 	most, within := int64(wire.MaxRequest), r.times.body
@@ -131,7 +131,7 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) 
 	case err != nil:
 		return wire.Digest{}, wire.Refuse(wire.BadRequest, "the body did not come whole")
 	}
-	_ = connection.SetReadDeadline(time.Time{}) // or a poll that waits would end with it
+	_ = connection.SetReadDeadline(time.Time{}) // otherwise a waiting poll would end with it
 	c.body = raw
 	return wire.Sum(raw), nil
 }
@@ -141,7 +141,7 @@ func isTooLarge(err error) bool {
 	return is
 }
 
-// verify holds the signature against the target as it was sent; below a prefix, against what follows it too.
+// verify checks the signature over the target as sent; below a prefix, it also tries the target without the prefix.
 func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	c.target = c.RequestURI
 	refused := c.auth.Verify(c.Method, c.target, sum)
@@ -154,7 +154,7 @@ func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	return refused
 }
 
-// known takes the signature and returns its agent.
+// known records the signature and returns its agent.
 func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
 	counted, refused := r.comes(ctx, a.Key, client)
 	if refused != nil {
@@ -170,8 +170,8 @@ func (r *Relay) guard(a wire.Auth) mail.Guard {
 	return mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
 }
 
-// comes counts an agent that will be new: an address may make only so many. Its place is taken before the agent is made, so that those
-// which come at once do not all find one that is free.
+// comes counts an agent that will be new: an address may create only so many. It reserves the place before the agent is created, so that
+// concurrent requests do not all find the same free place.
 func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted bool, refused *wire.Error) {
 	if r.rates.met(key) {
 		return false, nil
@@ -185,13 +185,13 @@ func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted
 	return counted, nil
 }
 
-// received records the result of a signature whose agent comes has counted; it counts a new agent even if its request is refused.
+// received records the result for the signature of an agent that comes has counted; it counts a new agent even if its request is refused.
 func (r *Relay) received(key wire.Key, client string, counted, isNew bool, err error) {
 	if err == nil || isNew {
 		r.rates.meet(key, true)
 	}
 	if isNew {
-		if !counted { // it was deleted since it was met
+		if !counted { // it was deleted since the last request
 			r.newcomer.Admit(client, r.now())
 		}
 		r.meter.agents.Inc()

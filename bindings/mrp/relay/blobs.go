@@ -17,7 +17,7 @@ func blobOf(b mail.Blob) wire.Blob {
 	}
 }
 
-// upload keeps a blob. Its bytes are in a file already, and their digest was signed.
+// upload stores a blob. Its bytes are already in a file, and the signature covers their digest.
 func (r *Relay) upload(w http.ResponseWriter, c *call) *wire.Error {
 	kind := c.Header.Get("Content-Type")
 	if kind == "" {
@@ -55,7 +55,7 @@ func (r *Relay) showUse(w http.ResponseWriter, used int64) {
 	w.Header().Set(wire.HeaderLimit, strconv.FormatInt(r.limits.BlobBytes, 10))
 }
 
-// download answers with a blob, or a part of it, to its owner and to whom a message brought it. RFC 9110 14.
+// download responds with a blob, or a part of it, to its owner and to recipients of messages that refer to it. RFC 9110 14.
 func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
 	b, err := r.store.ReadableBlob(c.Context(), c.PathValue("id"), c.key())
 	if err != nil {

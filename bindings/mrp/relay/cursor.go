@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A cursor is where a page ends, as the caller gets it: opaque, and good for nothing but to go on there.
+// A cursor is the end of a page in the form for callers: opaque, and useful only to continue there.
 
 func writeCursor(place any, more bool) *string {
 	if !more {
@@ -20,7 +20,7 @@ func writeCursor(place any, more bool) *string {
 	}
 	text, err := json.Marshal(place)
 	if err != nil {
-		return nil // places have numbers and texts
+		return nil // positions have numbers and strings
 	}
 	cursor := base64.RawURLEncoding.EncodeToString(text)
 	return &cursor
@@ -29,7 +29,7 @@ func writeCursor(place any, more bool) *string {
 // maxCursor bounds a cursor, in characters.
 const maxCursor = 512
 
-// readCursor reads a cursor of a query into place; false where there is none.
+// readCursor reads a cursor of a query into place; false if there is none.
 func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	text := q.Get("cursor")
 	if text == "" {
@@ -44,7 +44,7 @@ func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	return true, nil
 }
 
-// A mark is a place among messages, in a cursor.
+// A mark is a position among messages, in a cursor.
 type mark struct {
 	At int64  `json:"t"` // nanoseconds since 1970
 	ID string `json:"i"`
@@ -72,7 +72,7 @@ func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
 	return n, nil
 }
 
-// readQuery reads the query of a target strictly: what cannot be read is refused, and not ignored.
+// readQuery reads the query of a target strictly: it rejects what it cannot read instead of ignoring it.
 func readQuery(raw string) (url.Values, *wire.Error) {
 	q, err := url.ParseQuery(raw)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// maxFilters bounds how many tags, and how many words, a search may have.
+// maxFilters bounds the number of tags, and of words, in a search.
 const maxFilters = 20
 
-// An agentMark is a place among agents, in a cursor.
+// An agentMark is a position among agents, in a cursor.
 type agentMark struct {
 	At  int64    `json:"t"`
 	Key wire.Key `json:"k"`
@@ -50,7 +50,7 @@ func (r *Relay) discover(w http.ResponseWriter, c *call) *wire.Error {
 	return refusedIn(r.large(w, c, text))
 }
 
-// readSearch reads the filters. capability and capability_prefix are those of older agents.
+// readSearch reads the filters. Older agents send capability and capability_prefix.
 func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
 	if s.Limit, refused = readLimit(q, wire.DefaultAgents); refused != nil {
 		return s, refused
@@ -77,13 +77,13 @@ func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
 	return s, refused
 }
 
-// A tagMark is a place among tags, in a cursor.
+// A tagMark is a position among tags, in a cursor.
 type tagMark struct {
 	Count int64  `json:"n"`
 	Tag   string `json:"t"`
 }
 
-// tags answers with the tags of all public agents, the most frequent first.
+// tags responds with the tags of all public agents, the most frequent first.
 func (r *Relay) tags(w http.ResponseWriter, c *call) *wire.Error {
 	q, refused := readQuery(c.URL.RawQuery)
 	if refused != nil {

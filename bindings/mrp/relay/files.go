@@ -11,26 +11,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// blobs are the bytes of blobs, a file each, by id. What is being received has a name of its own until it is kept.
+// blobs stores the bytes of blobs, one file for each, by id. A file that is being received has another name until it is complete.
 type blobs struct {
 	dir    string
 	intake intake
 }
 
-// incoming begins the names of files that are being received.
+// incoming is the prefix of files that are being received.
 const incoming = "incoming-"
 
-// An upload is a blob that was received and is not kept yet.
+// An upload is a blob that was received but not yet stored.
 type upload struct {
 	sum  wire.Digest
 	size int64
 	path string
 	dir  string
-	free func() // gives back what the intake counts; nil once it has
+	free func() // releases the bytes counted by the intake; nil once released
 }
 
-// receive writes a body to a file while it comes. It is durable when it returns.
-// Whose it is, is known only when all of it has come: until then each client has a bounded part of the disk.
+// receive writes a body to a file while it arrives. It is durable when receive returns. The owner is known only when all of it has
+// arrived: until then each client may use a bounded part of the disk.
 func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
 	f, err := os.CreateTemp(b.dir, incoming)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ 
 	return u, nil
 }
 
-// keep gives the file its name.
+// keep renames the file to its final name.
 func (u *upload) keep(id string) error {
 	if err := os.Rename(u.path, filepath.Join(u.dir, id)); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (u *upload) keep(id string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// drop deletes what was not kept. The nil upload has nothing.
+// drop deletes an upload that was not stored. A nil upload has nothing to delete.
 func (u *upload) drop() {
 	if u != nil && u.path != "" {
 		_ = os.Remove(u.path)
@@ -90,7 +90,7 @@ func (u *upload) release() {
 	}
 }
 
-// id is the only form a name on disk has.
+// id is the only permitted form of a file name.
 var id = regexp.MustCompile(`^blob_[0-9a-f]{24}$`)
 
 var errNoID = errors.New("this is not an id of a blob")
@@ -102,7 +102,7 @@ func (b *blobs) open(name string) (*os.File, error) {
 	return os.Open(filepath.Join(b.dir, name))
 }
 
-// remove deletes files whose records are gone. A file that cannot be deleted stays, without an owner.
+// remove deletes files without records. A file that cannot be deleted stays, without an owner.
 func (b *blobs) remove(ids []string) {
 	for _, name := range ids {
 		if id.MatchString(name) {

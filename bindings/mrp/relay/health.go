@@ -10,13 +10,13 @@ import (
 // healthWithin bounds the time for a part of the relay to report its health.
 const healthWithin = 2 * time.Second
 
-// A part is how one part of the relay is.
+// A part is the health of one part of the relay.
 type part struct {
 	Status  string `json:"status"` // ok or unavailable
 	Latency int64  `json:"latency_ms"`
 }
 
-// health is how the relay is, for people and load balancers. It has no paths and no secrets.
+// health reports the state of the relay to people and load balancers. It has neither paths nor secrets.
 type health struct {
 	Status     string          `json:"status"` // ok or degraded
 	Version    string          `json:"version"`
@@ -25,7 +25,7 @@ type health struct {
 	Components map[string]part `json:"components,omitempty"`
 }
 
-// look looks at most once a second: everybody may ask.
+// look checks at most once a second, because anyone may request it.
 func (r *Relay) look(ctx context.Context) health {
 	r.looking.Lock()
 	defer r.looking.Unlock()

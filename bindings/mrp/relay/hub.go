@@ -7,13 +7,13 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A hub wakes those who wait for messages of an agent.
+// A hub wakes the requests that wait for messages of an agent.
 type hub struct {
 	mu      sync.Mutex
 	waiting map[wire.Key]map[chan struct{}]bool
 }
 
-// join returns a channel that has something in it once a message has come since the last time it was read, or join was called.
+// join returns a channel that receives once a message has arrived since the last receive, or since join was called.
 func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -34,7 +34,7 @@ func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
 	}
 }
 
-// wake wakes all who wait for an agent's messages.
+// wake wakes all waiters of an agent.
 func (h *hub) wake(key wire.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -53,7 +53,7 @@ func (h *hub) anybody() bool {
 	return len(h.waiting) > 0
 }
 
-// inTurn has what agents do in turn done one after another, each agent by itself.
+// inTurn serializes operations, separately for each agent.
 type inTurn struct {
 	mu   sync.Mutex
 	line map[wire.Key]*turn
@@ -61,10 +61,10 @@ type inTurn struct {
 
 type turn struct {
 	free    chan struct{} // holds a value while the turn is free
-	waiting int           // and has it
+	waiting int           // and the agent with the turn has it
 }
 
-// take waits for the turn of an agent. end gives it back, and is never nil. The error is that of ctx.
+// take waits for the turn of an agent. end releases it, and is never nil. The error is that of ctx.
 func (t *inTurn) take(ctx context.Context, key wire.Key) (end func(), err error) {
 	t.mu.Lock()
 	if t.line == nil {

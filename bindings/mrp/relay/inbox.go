@@ -16,15 +16,15 @@ import (
 type inbox struct {
 	key wire.Key
 
-	claiming sync.Mutex // one claim at a time; unlike mu, it is held while the store is read
+	claiming sync.Mutex // one claim at a time; unlike mu, it is held during reads of the store
 
 	mu      sync.Mutex
-	sockets map[*socket]int // how many messages are in flight on each
+	sockets map[*socket]int // number of messages in flight on each
 	flying  map[string]*flight
 }
 
-// A flight is a message for a socket that is not acknowledged yet. It does not hold the message itself: an agent that reads nothing would
-// fill the memory.
+// A flight is an unacknowledged message on a socket. It does not hold the message itself, because agents that do not read would fill the
+// memory.
 type flight struct {
 	mail.WaitingMessage
 	on *socket
@@ -84,11 +84,11 @@ func (r *Relay) hangUp(key wire.Key, why string) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	for s := range box.sockets {
-		go func() { _ = s.Close(websocket.StatusPolicyViolation, why) }() // Close waits for the other side
+		go func() { _ = s.Close(websocket.StatusPolicyViolation, why) }() // Close waits for the peer
 	}
 }
 
-// claim takes messages that are in flight on no socket.
+// claim claims messages that are in flight on no socket.
 func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight, _ error) {
 	b.claiming.Lock()
 	defer b.claiming.Unlock()
@@ -126,7 +126,7 @@ func (b *inbox) flight(id string) *flight {
 	return b.flying[id]
 }
 
-// land ends flights once their messages are marked as delivered. Until then they must not be claimed again.
+// land ends flights once their messages are stored as delivered. Until then they must not be claimed again.
 func (b *inbox) land(ended ...*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,7 +168,7 @@ func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
 	}
 	r.delivered(ctx, b.key, "socket", ids)
 	b.land(flights...)
-	r.hub.wake(b.key) // there is room on the socket
+	r.hub.wake(b.key) // there is space on the socket
 }
 
 // push writes messages to a socket, oldest first, until the socket ends. It pings the agent from time to time; messages written half a
@@ -194,7 +194,7 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 		case err == nil && len(list) > 0:
 			continue
 		}
-		select { // after an error it is tried again when the next second begins
+		select { // after an error it tries again when the next second begins
 		case <-woken:
 		case <-look.C:
 			if old := box.old(s, r.now()); len(old) > 0 {
@@ -210,11 +210,11 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	}
 }
 
-// errUnwritten means that a socket cannot be written any more.
+// errUnwritten means that a socket can no longer be written.
 var errUnwritten = errors.New("the message could not be written")
 
-// bring writes the message of a flight, unless it was delivered meanwhile. The message takes its share of the memory for bodies while it
-// is written, and waits if there is none.
+// bring writes the message of a flight, unless it was delivered meanwhile. While it is written, the message takes a share of the memory
+// for bodies, and waits if there is none.
 func (r *Relay) bring(ctx context.Context, box *inbox, s *socket, f *flight) error {
 	share := r.budget.Open()
 	defer share.Close()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// An intake counts bytes of running uploads, of each client and of all. Uploads have no owner until they end: a signature is verified
-// after everything that it covers has arrived, and until then anyone could fill the disk.
+// An intake counts the bytes of running uploads, for each client and in total. Uploads have no owner until they end: a signature is
+// verified after all that it covers has arrived, and until then anyone could fill the disk.
 type intake struct {
 	most, each int64 // bytes, of all clients and of one
 
@@ -34,7 +34,7 @@ func (i *intake) add(client string, n int64) bool {
 	return true
 }
 
-// A countedReader counts what it reads. The error is errIntake where that is too much.
+// A countedReader counts the bytes that it reads. The error is errIntake if there are too many.
 type countedReader struct {
 	io.Reader
 	to     *intake

@@ -12,18 +12,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// A process that is killed leaves files: an unfinished upload, a blob whose record was not made yet, and one whose record was gone
-// already. They have no owner, and are deleted.
+// A killed process leaves files: an unfinished upload, a blob whose record was not yet made, or one whose record was already deleted.
+// They have no owner, and are deleted.
 const (
-	// abandoned is the age at which a file without an owner is deleted: an upload takes far less, and its record follows at once.
+	// abandoned is the age at which a file without an owner is deleted: an upload takes much less time, and its record follows
+	// immediately.
 	abandoned = time.Hour
-	// cleanAfter is when it is looked for them first. A relay that was started with another database by mistake has deleted nothing yet.
+	// cleanAfter is the delay of the first cleaning, so that a relay that was started with the wrong database has not yet deleted
+	// anything.
 	cleanAfter = 10 * time.Minute
 	cleanEvery = time.Hour
 	cleanStep  = 256 // files at a time: a directory may have millions
 )
 
-// clean deletes what is left over, until ctx ends.
+// clean deletes files without owners from time to time, until ctx ends.
 func (r *Relay) clean(ctx context.Context) {
 	next := time.NewTimer(cleanAfter)
 	defer next.Stop()
@@ -48,8 +50,8 @@ func (r *Relay) cleanOnce(ctx context.Context) {
 	}
 }
 
-// clean deletes files without an owner that were last written before a time: unfinished uploads, and files of unknown ids. It returns how
-// many.
+// clean deletes files without an owner that were last written before a time: unfinished uploads, and files of unknown ids. It returns
+// their number.
 func (b *blobs) clean(before time.Time, unknown func(ids []string) ([]string, error)) (deleted int, err error) {
 	d, err := os.Open(b.dir)
 	if err != nil {

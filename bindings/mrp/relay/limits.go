@@ -7,16 +7,16 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Limits are how much agents may do. Those of one agent are what the protocol's pages state, but for Others and Waiters.
+// Limits bound the use of a relay. Those of one agent are stated in the protocol's pages, except Others and Waiters.
 type Limits struct {
-	Sends  int // messages in a minute
-	Polls  int // polls in a minute
-	Others int // all else that is signed, in a minute
+	Sends  int // messages per minute
+	Polls  int // polls per minute
+	Others int // all other signed requests, per minute
 
-	Sockets int // of one agent at once
-	Waiters int // long polls of one agent at once
-	// Frames bounds the frames on the sockets of one agent in a minute that are neither messages within Sends nor acknowledgements. A
-	// large one counts as many.
+	Sockets int // of one agent concurrently
+	Waiters int // long polls of one agent concurrently
+	// Frames bounds the frames on the sockets of one agent per minute that are neither messages within Sends nor acknowledgements. A
+	// large frame counts as several.
 	Frames int
 
 	Blob      int64 // bytes of one blob
@@ -31,17 +31,17 @@ type Limits struct {
 	AnswersEach int64 // to one address
 
 	Waiting  int64 // messages that wait for one agent
-	Unknown  int64 // messages that wait for a key that has never come
-	Messages int64 // kept in all
-	Bytes    int64 // of their bodies, in all
+	Unknown  int64 // messages that wait for a key without an agent
+	Messages int64 // stored in total
+	Bytes    int64 // of their bodies, in total
 
-	AllSockets int // of all agents at once
+	AllSockets int // of all agents concurrently
 
-	// UnknownSenders is how often one address may ask before it is known who does; Newcomers how many agents it may make.
+	// UnknownSenders is how many unauthenticated requests one address may send; Newcomers how many agents it may create.
 	UnknownSenders, Newcomers limit.Rate
 }
 
-// DefaultLimits are those of a relay whose operator sets none.
+// DefaultLimits are the limits of a relay whose operator sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4, Frames: 3_000,

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Evidence is a request as its sender signed it: what proves, to an agent in this process, that the sender's key asked for it.
+// Evidence is a request as its sender signed it: it proves to an agent in this process that the sender's key signed the request.
 type Evidence struct {
 	Method    string `json:"method"`
 	Target    string `json:"target"`
@@ -20,7 +20,7 @@ type Evidence struct {
 	Body      []byte `json:"body"`
 }
 
-// evidence is kept with messages to agents in this process alone.
+// evidence is kept only with messages to agents in this process.
 func (r *Relay) evidence(c *call, recipient wire.Key) []byte {
 	r.mu.Lock()
 	local := r.locals[recipient]
@@ -35,7 +35,7 @@ func (r *Relay) evidence(c *call, recipient wire.Key) []byte {
 	return text
 }
 
-// Verify returns the message that a sender signed, if it did: its request, and what that sends.
+// Verify returns the message in a signed request, if the signature is valid.
 func (e Evidence) Verify(sender wire.Key) (wire.Auth, wire.Send, error) {
 	a, refused := wire.NewAuth(sender.String(), e.Timestamp, e.Signature)
 	if refused == nil {
@@ -60,7 +60,7 @@ type Local struct {
 	taken map[string]bool // messages that Next has returned, until Done or Again
 }
 
-// Local makes an agent of this process, or takes it up again.
+// Local creates an agent of this process, or resumes it.
 func (r *Relay) Local(ctx context.Context, key wire.Key) (*Local, error) {
 	r.mu.Lock()
 	r.locals[key] = true
@@ -103,14 +103,14 @@ func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	return receipt, nil
 }
 
-// An Arrival is a message that has come, and the request of its sender where this relay took it.
+// An Arrival is a received message, with its sender's request if this relay received it.
 type Arrival struct {
 	wire.Message
 	Evidence *Evidence
 }
 
-// Next waits for messages that have not been delivered, oldest first, and returns at most limit that it has not returned before.
-// Those that Done is not called for come again when the process starts anew.
+// Next waits for messages that have not been delivered, oldest first, and returns at most limit that it has not returned before. If Done
+// is not called for one, it arrives again when the process restarts.
 func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	woken, leave := l.relay.hub.join(l.key)
 	defer leave()
@@ -129,7 +129,7 @@ func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	}
 }
 
-// take returns what waits and was not taken yet, and takes it.
+// take returns waiting messages that were not yet taken, and takes them.
 func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ err
 	var bytes int64
 	for _, w := range fresh {
 		if bytes += w.Size; bytes > maxTaken && len(list) > 0 {
-			break // the rest is for the next time
+			break // the others wait for the next call
 		}
 		m, err := l.relay.store.Message(ctx, w.ID)
 		switch {
@@ -157,7 +157,7 @@ func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ err
 	return list, nil
 }
 
-// maxTaken bounds what Next returns at once, in bytes, but for one message.
+// maxTaken bounds what Next returns in one call, in bytes; a single message may exceed it.
 const maxTaken = 8 << 20
 
 func arrivals(list []mail.Message) []Arrival {
@@ -174,7 +174,7 @@ func arrivals(list []mail.Message) []Arrival {
 	return out
 }
 
-// Done notes that a message has been dealt with: it does not come again.
+// Done records that a message has been processed: Next does not return it again.
 func (l *Local) Done(ctx context.Context, id string) error {
 	if err := l.relay.store.Delivered(ctx, l.key, []string{id}); err != nil {
 		return err
@@ -184,14 +184,14 @@ func (l *Local) Done(ctx context.Context, id string) error {
 	return nil
 }
 
-// Again has Next return a message once more, unless it is done.
+// Again makes Next return a message once more, unless it is done.
 func (l *Local) Again(id string) {
 	l.mu.Lock()
 	delete(l.taken, id)
 	l.mu.Unlock()
 }
 
-// Suspend has an agent refused, with what it has open, or taken again.
+// Suspend blocks or unblocks an agent, and closes its connections when it blocks it.
 func (r *Relay) Suspend(ctx context.Context, key wire.Key, suspended bool) error {
 	if err := r.store.Suspend(ctx, key, suspended); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// send takes a message, and the signature of its request in the same transaction.
+// send accepts a message, and records the signature of its request in the same transaction.
 func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
 	s, malformed := wire.ReadSend(c.body)
 	if malformed != nil {
@@ -34,7 +34,8 @@ func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// take keeps a message of a sender who is known, or is once the signature of a call is taken with the message; durable when it returns.
+// take stores a message. Its sender is known already, or becomes known when the signature of the call is recorded with the message. The
+// message is durable when take returns.
 func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte, c *call) (
 	_ wire.Receipt, repeated bool, _ *wire.Error,
 ) {
@@ -70,7 +71,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	return receiptOf(kept), repeated, nil
 }
 
-// keep stores a message, together with the signature of its call, if that must be recorded.
+// keep stores a message, together with the signature of its call if that must be recorded.
 func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
 	var err error
 	if c == nil {
@@ -88,14 +89,14 @@ func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail
 	return kept, repeated, r.refusal(err, wire.NotFound)
 }
 
-// digestOf is what two sends under one idempotency key have in common.
+// digestOf returns the digest that two sends under one idempotency key must share.
 func digestOf(s wire.Send) [32]byte {
 	h := sha256.New()
 	part := func(b []byte) {
 		h.Write([]byte(strconv.Itoa(len(b)) + ":"))
 		h.Write(b)
 	}
-	attachments, _ := json.Marshal(s.Attachments) // it has texts and numbers
+	attachments, _ := json.Marshal(s.Attachments) // it has strings and numbers
 	for _, b := range [][]byte{
 		s.Recipient[:], []byte(s.ContentType), s.Body, attachments, []byte(s.ThreadID), []byte(s.InReplyTo), s.Metadata,
 		[]byte(strconv.FormatInt(s.ExpiresIn, 10)),
@@ -125,7 +126,7 @@ func messageOf(m mail.Message) wire.Message {
 		InReplyTo: m.InReplyTo, Status: wire.MessageStatus(m.Status), CreatedAt: m.CreatedAt.UTC(), ExpiresAt: m.ExpiresAt.UTC(),
 		DeliveredAt: utc(m.DeliveredAt), Attachments: []wire.Attachment{},
 	}
-	_ = json.Unmarshal(m.Attachments, &out.Attachments) // this relay wrote them
+	_ = json.Unmarshal(m.Attachments, &out.Attachments) // this relay encoded them
 	return out
 }
 
@@ -153,7 +154,7 @@ func (r *Relay) ofBoth(c *call) (mail.Message, *wire.Error) {
 	}
 }
 
-// ofMessages answers at /v1/messages/threads/{id} and /v1/messages/{id}/status: no message has the id threads.
+// ofMessages handles /v1/messages/threads/{id} and /v1/messages/{id}/status: no message has the id threads.
 func (r *Relay) ofMessages(w http.ResponseWriter, c *call) *wire.Error {
 	switch {
 	case c.PathValue("id") == "threads":
@@ -187,7 +188,7 @@ func (r *Relay) status(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// thread lists what the caller sent or was sent in a thread, oldest first.
+// thread lists the messages that the caller sent or received in a thread, oldest first.
 func (r *Relay) thread(w http.ResponseWriter, c *call, thread string) *wire.Error {
 	q, refused := readQuery(c.URL.RawQuery)
 	if refused != nil {

@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A meter counts what an operator watches. No key, id or other value from outside is a label.
+// A meter holds the metrics. No key, id or other external value is a label.
 type meter struct {
 	messages  *prometheus.CounterVec
 	delivered *prometheus.CounterVec

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// pendingBodies are requests of unknown senders whose bodies are being received. They hold memory for as long as their senders like, within
-// bounds: when it runs out, the oldest make room, because slow senders are among them.
+// pendingBodies are bodies of unauthenticated requests that are being received. Senders decide how long they take, so their memory is
+// bounded: when it runs out, the oldest are cut off, because slow senders are among them.
 type pendingBodies struct {
 	mu   sync.Mutex
 	list list.List // of *arrival
@@ -18,12 +18,12 @@ type pendingBodies struct {
 // A pendingBody is a body that is being received.
 type pendingBody struct {
 	share *membudget.Share
-	cut   func() error // ends the reading of the body; it does not wait
+	cut   func() error // ends the reading of the body; it does not block
 	place *list.Element
 	ended chan struct{} // closed once it holds nothing
 }
 
-// join has a body come.
+// join registers a body.
 func (c *pendingBodies) join(share *membudget.Share, cut func() error) *pendingBody {
 	a := &pendingBody{share: share, cut: cut, ended: make(chan struct{})}
 	c.mu.Lock()
@@ -32,7 +32,7 @@ func (c *pendingBodies) join(share *membudget.Share, cut func() error) *pendingB
 	return a
 }
 
-// leave ends the coming of a body; where it was in vain, what it took is given back.
+// leave removes a body; if the request failed, it releases the memory.
 func (c *pendingBodies) leave(a *pendingBody, whole bool) {
 	c.mu.Lock()
 	c.list.Remove(a.place)
@@ -43,7 +43,8 @@ func (c *pendingBodies) leave(a *pendingBody, whole bool) {
 	close(a.ended)
 }
 
-// take is membudget.Share.Take; older bodies make room, one after another. Each waits for older ones alone, so that none waits for long.
+// take is membudget.Share.Take, but cuts off older bodies one after another to make space. Each waits only for older ones, so that none
+// waits for long.
 func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	for {
 		err := a.share.Take(n)
@@ -58,7 +59,7 @@ func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	}
 }
 
-// first cuts off the body that came first, and returns it; nil where that is this one, or cannot be cut off.
+// first cuts off the oldest body and returns it; nil if that is this one, or cannot be cut off.
 func (c *pendingBodies) first(but *pendingBody) *pendingBody {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// poll answers with messages of the caller, oldest first. Those that wait are delivered once the page was written.
+// poll responds with messages of the caller, oldest first. Waiting ones count as delivered once the page was written.
 func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	q, refused := readQuery(c.URL.RawQuery)
 	if refused != nil {
@@ -43,8 +43,8 @@ func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// fresh returns messages that wait for a recipient, oldest first, at most limit that are not taken. It always begins with the oldest:
-// of several processes that take messages, one may be late with a message that is older than others.
+// fresh returns messages that wait for a recipient, oldest first, at most limit that were not taken. It always begins with the oldest,
+// because one of several processes may store a message that is older than others late.
 func (r *Relay) fresh(
 	ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int,
 ) (fresh []mail.WaitingMessage, _ error) {
@@ -68,7 +68,7 @@ func (r *Relay) fresh(
 	}
 }
 
-// delivered notes that a recipient has messages. Where that fails they come again.
+// delivered records that a recipient has messages. If that fails, they arrive again.
 func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, ids []string) {
 	if len(ids) == 0 {
 		return
@@ -82,10 +82,10 @@ func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, i
 	r.meter.delivered.WithLabelValues(way).Add(float64(len(ids)))
 }
 
-// noteWithin bounds the time to record the outcome of messages, when their recipient may have gone.
+// noteWithin bounds the time to record delivery, because the recipient may have disconnected.
 const noteWithin = 5 * time.Second
 
-// readPoll reads the query of a poll. What is unknown in it is ignored.
+// readPoll reads the query of a poll. It ignores unknown parameters.
 func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Duration, refused *wire.Error) {
 	query = mail.Query{Recipient: recipient, Status: string(wire.Sent), InReplyTo: q.Get("in_reply_to"), ThreadID: q.Get("thread_id")}
 	if query.Limit, refused = readLimit(q, wire.DefaultPage); refused != nil {
@@ -118,8 +118,8 @@ func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Dur
 	return query, wait, nil
 }
 
-// wait returns what there is, as soon as there is something, or nothing when the time is over or the relay ends. Until end is called
-// no other poll of the agent looks: it would find the same messages again, before it is noted that they were delivered.
+// wait returns messages as soon as there are some, or none when the time is over or the relay ends. Until end is called no other poll of
+// the agent looks: it would find the same messages again, before their delivery is recorded.
 func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
 	list []mail.Message, more bool, end func(), refused *wire.Error,
 ) {
@@ -179,7 +179,7 @@ func (r *Relay) leavePolls(key wire.Key) {
 	}
 }
 
-// listen wakes those who wait for messages that other processes have taken.
+// listen wakes the waiters of messages that other processes have stored.
 func (r *Relay) listen(ctx context.Context) {
 	const every = 500 * time.Millisecond
 	tick := time.NewTicker(every)

@@ -18,26 +18,26 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// The posting of messages to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last one
-// repeats until the message expires.
+// Parameters of posting messages to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last
+// one repeats until the message expires.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 const (
-	disableAt = 20 // attempts in a row that failed
+	disableAt = 20 // consecutive failed attempts
 	postEvery = time.Second
 	postLease = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
-	// postClaims are claimed at once, and postEach of one agent; they share the places of postSharing by whose they are, so that an agent
-	// whose webhook hangs holds up no other. Waiting and posting take less than the lease.
+	// postClaims are claimed together, and postEach of one agent. Agents share the places of postSharing, so that an agent whose webhook
+	// hangs delays no other. Waiting and posting take less time than the lease.
 	postClaims = 96
 	postEach   = 16
-	// maxDrained is the body of an answer that is read, so that the connection can be used again; in bytes.
+	// maxDrained bounds how much of a response body is read so that the connection can be reused; in bytes.
 	maxDrained = 4 << 10
 )
 
-// postSharing bounds the attempts under way.
+// postSharing bounds the attempts in progress.
 var postSharing = fairqueue.Bounds{Places: 32, Waiting: postClaims - 32, Wait: 20 * time.Second}
 
-// post posts what is due, until ctx ends.
+// post posts due messages until ctx ends.
 func (r *Relay) post(ctx context.Context) {
 	tick := time.NewTicker(postEvery)
 	defer tick.Stop()
@@ -51,11 +51,11 @@ func (r *Relay) post(ctx context.Context) {
 	}
 }
 
-// postings are the attempts under way, by whose they are.
+// postings are the attempts in progress, by agent.
 type postings struct {
 	mu   sync.Mutex
 	of   map[mail.Key]int
-	room chan struct{} // has something in it once there is room that was wanted
+	room chan struct{} // receives once requested space is available
 }
 
 func (p *postings) busy() map[mail.Key]int {
@@ -64,7 +64,7 @@ func (p *postings) busy() map[mail.Key]int {
 	return maps.Clone(p.of)
 }
 
-// underWay is how many attempts to the webhook of an agent are under way.
+// underWay returns the number of attempts in progress to the webhook of an agent.
 func (p *postings) underWay(owner mail.Key) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *postings) end(owner mail.Key, full bool) {
 	}
 }
 
-// postDue begins attempts for what is due, as far as there is room. It is false once the relay ends.
+// postDue starts attempts for due messages, as far as there is space. It returns false once the relay ends.
 func (r *Relay) postDue(ctx context.Context) bool {
 	for room := cap(r.posting) - len(r.posting); room > 0; room = cap(r.posting) - len(r.posting) {
 		due, err := r.store.Postings(ctx, mail.Claim{
@@ -125,7 +125,7 @@ func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	}
 	leave, err := r.places.Take(ctx, fairqueue.Party{Name: string(p.Recipient[:]), Unapproved: !proved})
 	if err != nil {
-		return proved // others are first; it is due again once the claim has ended
+		return proved // others go first; it is due again once the claim has ended
 	}
 	ok := r.postOnce(ctx, p)
 	leave()
@@ -149,8 +149,8 @@ func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	return proved
 }
 
-// postOnce reports whether the webhook answered 200, in time. It follows no redirect, and does not read or wait for the body of the
-// answer.
+// postOnce reports whether the webhook responded with 200 in time. It follows no redirect, and does not wait for the body of the
+// response.
 func (r *Relay) postOnce(ctx context.Context, p mail.WebhookPost) bool {
 	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
 	if err != nil {

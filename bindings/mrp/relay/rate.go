@@ -10,10 +10,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A use is what a request counts as.
+// A use is the limit that a request counts against.
 type use int
 
-// The uses, each with a limit of its own.
+// The uses, each with a separate limit.
 const (
 	useOther use = iota
 	useSend
@@ -22,10 +22,10 @@ const (
 	uses
 )
 
-// window is that of every limit of an agent. It slides: of the minute before, the part that is still within it counts.
+// window is the period of every limit of an agent. It slides: the part of the previous minute that is still within it counts.
 const window = time.Minute
 
-// rates count what each agent does, in this process.
+// rates count the requests of each agent in this process.
 type rates struct {
 	limits Limits
 	now    func() time.Time
@@ -34,13 +34,13 @@ type rates struct {
 	agents map[wire.Key]*account
 }
 
-// An account is what an agent has done lately; met, that it is known to the store.
+// An account is an agent's recent use; met: the store knows the agent.
 type account struct {
 	counts [uses]count
 	met    bool
 }
 
-// A count is that of one minute and of the one before.
+// A count has the counts of the present minute and the previous one.
 type count struct {
 	minute      int64
 	now, before int
@@ -66,10 +66,10 @@ type limitState struct {
 	retry            time.Duration
 }
 
-// take counts a request of an agent; ok is false where it has done as much as it may.
+// take counts a request of an agent; ok is false if the agent has reached its limit.
 func (r *rates) take(key wire.Key, u use) (s limitState, ok bool) { return r.takeSome(key, u, 1) }
 
-// takeSome is take for what counts as several; the last of them may go beyond.
+// takeSome is take for a request that counts as several; the last of them may exceed the limit.
 func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	passed := now.Sub(minute)
 	before := (c.before*int(window-passed) + int(window) - 1) / int(window) // rounded up
 	if c.now+before >= most {
-		if c.now >= most { // then a part of the minute before has to pass
+		if c.now >= most { // then a part of the previous minute must pass
 			s.retry = minute.Add(window).Sub(now) + window/time.Duration(c.now) + time.Second
 		} else {
 			s.retry = time.Duration((int64(before)-int64(most-c.now)+1)*int64(window)/int64(c.before)) + time.Second
@@ -111,7 +111,7 @@ func (c *count) turn(now time.Time) {
 	}
 }
 
-// giveBack takes back one request that turned out not to be of the agent.
+// giveBack removes the count of a request that turned out not to be the agent's.
 func (r *rates) giveBack(key wire.Key, u use) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *rates) giveBack(key wire.Key, u use) {
 	}
 }
 
-// met reports whether the store knew an agent a while ago.
+// met reports whether the store knew an agent recently.
 func (r *rates) met(key wire.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,14 +162,14 @@ func (r *rates) forget(ctx context.Context) {
 	}
 }
 
-// show sets the headers of a standing.
+// show sets the headers of a limit's state.
 func (s limitState) show(h http.Header) {
 	h.Set("X-RateLimit-Limit", strconv.Itoa(s.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, s.remaining)))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(s.reset.Unix(), 10))
 }
 
-// refused is the answer to one request too many.
+// refused responds to a request beyond the limit.
 func (s limitState) refused() *wire.Error {
 	e := wire.Refuse(wire.RateLimited, "the agent has done as much as it may in a minute")
 	e.RetryAfter = max(time.Second, (s.retry + time.Second - 1).Truncate(time.Second))

@@ -1,13 +1,13 @@
-// Package relay is a relay of the Machine Relay Protocol, version 1: it stores messages and blobs for agents that only their keys
-// identify, and delivers them to their recipients at least once. It does not interpret them.
+// Package relay is a relay of the Machine Relay Protocol, version 1. It stores messages and blobs for agents, which are identified only
+// by their keys, and delivers them to their recipients at least once. It does not interpret them.
 //
 //	r, err := relay.New(relay.Options{Store: state, Blobs: dir, Now: time.Now})
 //	go r.Run(ctx)
 //	http.Serve(listener, r)
 //
-// A message is durable before its sender is answered. It stays "sent" until the recipient has it: a page of a poll after it was written,
-// a frame of a WebSocket after it was acknowledged or half a minute later, a posting of a webhook after it was answered with 200. After
-// any failure in between it comes again.
+// A message is durable before its sender gets the response. It stays "sent" until the recipient has it: in a poll, after the page was
+// written; over a WebSocket, after its acknowledgement or half a minute later; by a webhook, after the response 200. If delivery fails
+// before that, the message arrives again.
 package relay
 
 import (
@@ -32,13 +32,13 @@ import (
 
 // Options of New.
 type Options struct {
-	// Store keeps everything but the bytes of blobs. Required.
+	// Store keeps everything except the bytes of blobs. Required.
 	Store Store
-	// Blobs is the directory of the bytes of blobs, which is made if it is missing. Replicas share it. Required.
+	// Blobs is the directory for the bytes of blobs, which is created if it is missing. Replicas share it. Required.
 	Blobs string
 	// Now is the clock of the store. Required.
 	Now func() time.Time
-	// Limits are how much agents may do; what is zero has its default.
+	// Limits bound the use; a zero field has its default.
 	Limits Limits
 	// Tolerance is how far the timestamp of a request may be from the clock. 0: wire.Tolerance.
 	Tolerance time.Duration
@@ -46,23 +46,24 @@ type Options struct {
 	Shared bool
 	// PrivateWebhooks permits webhooks in closed networks, and http.
 	PrivateWebhooks bool
-	// Client returns the address or network of a caller, which bounds on strangers use. nil: the address of the connection.
+	// Client returns the address or network of a caller, which bounds on unauthenticated requests use. nil: the address of the
+	// connection.
 	Client func(*http.Request) string
-	// Budget bounds the memory of requests. nil: a quarter of what the process may use.
+	// Budget bounds the memory of requests. nil: a quarter of the memory that the process may use.
 	Budget *membudget.Budget
 	// Prefix precedes the paths of the protocol if the relay is mounted below another path; it does not end in a slash.
 	Prefix string
-	// Version is shown by health and the API's description.
+	// Version is shown in the health report and the API's description.
 	Version string
-	// Log receives errors of the relay, never the content of requests. nil: there is no log.
+	// Log receives errors of the relay, never the content of requests. nil: no log.
 	Log *zap.Logger
-	// Metrics takes the relay's metrics. nil: there are none.
+	// Metrics registers the relay's metrics. nil: none.
 	Metrics prometheus.Registerer
 
-	times times // usual; tests have shorter ones
+	times times // usual; tests have shorter times
 }
 
-// A Relay is an http.Handler of all routes. Run has to run beside it.
+// A Relay is an http.Handler of all routes. Run must run beside it.
 type Relay struct {
 	options        Options
 	store          Store
@@ -74,16 +75,16 @@ type Relay struct {
 	hub            hub
 	pollOrder      inTurn // of polls
 	rates          rates
-	unknownSenders *ratelimit.Set // requests, before it is known who sent them
-	newcomer       *ratelimit.Set // agents made
+	unknownSenders *ratelimit.Set // requests before authentication
+	newcomer       *ratelimit.Set // created agents
 	postman        *fetch.Client
-	posting        chan struct{} // has as much in it as messages are claimed
+	posting        chan struct{} // holds one element for each claimed message
 	postings       postings
 	places         *fairqueue.Places // of attempts
 	probes         *probes
 	budget         *membudget.Budget
 	bodies         pendingBodies
-	answers        intake // bytes of large answers that are being written
+	answers        intake // bytes of large responses that are being written
 	meter          *meter
 	times          times
 	socketLimit    socketLimit
@@ -101,7 +102,7 @@ type Relay struct {
 	stop     chan struct{} // closed when draining begins
 }
 
-// New makes a relay. The error is about the directory of blobs, or the metrics.
+// New makes a relay. The error concerns the directory of blobs, or the metrics.
 func New(o Options) (*Relay, error) {
 	if o.Store == nil || o.Now == nil || o.Blobs == "" {
 		return nil, errors.New("a relay needs a store, a clock and a directory for blobs")
@@ -141,8 +142,8 @@ func New(o Options) (*Relay, error) {
 	return r, nil
 }
 
-// Run posts to webhooks, wakes those who wait for messages that other processes took, and deletes what is past its time, until ctx
-// ends. Then it closes the WebSockets, and waits for what is under way.
+// Run posts to webhooks, wakes waiters of messages that other processes stored, and deletes expired records, until ctx ends. Then it
+// closes the WebSockets, and waits for work in progress.
 func (r *Relay) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { r.post(ctx) })
@@ -161,7 +162,7 @@ func (r *Relay) Run(ctx context.Context) {
 	r.postman.Close()
 }
 
-// drain refuses what is new, and ends what waits.
+// drain rejects new requests, and ends waiting ones.
 func (r *Relay) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,7 +172,7 @@ func (r *Relay) drain() {
 	}
 }
 
-// ending reports whether the relay takes nothing new.
+// ending reports whether the relay rejects new requests.
 func (r *Relay) ending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,7 +181,7 @@ func (r *Relay) ending() bool {
 
 var errDraining = errors.New("the relay is ending")
 
-// during runs work that the end of the relay waits for; false where it has begun to end.
+// during runs work that the end of the relay waits for; it returns false if the relay is ending.
 func (r *Relay) during(work func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,18 +10,18 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// An operation answers a request whose sender is known.
+// An operation handles a request whose sender is known.
 type operation func(w http.ResponseWriter, c *call) *wire.Error
 
-// A signedOperation is an operation with what it counts as.
+// A signedOperation is an operation with the limit that it counts against.
 type signedOperation struct {
 	do  operation
 	use use
-	// guards means that the operation records the signature itself, with its changes.
+	// guards: the operation records the signature itself, together with its changes.
 	guards bool
 }
 
-// routes are those of the protocol. What is signed is found by path and method; the rest is open to everybody.
+// routes are the routes of the protocol. Signed ones are found by path and method; the others are public.
 func (r *Relay) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range map[string]map[string]signedOperation{
@@ -52,12 +52,12 @@ func (r *Relay) routes() http.Handler {
 	return mux
 }
 
-// ServeHTTP answers everything below the prefix.
+// ServeHTTP handles all paths below the prefix.
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Request-ID", wire.NewRequestID())
 	connection := http.NewResponseController(w)
-	_ = connection.SetWriteDeadline(time.Time{}) // or that of the answer before, on a connection that was kept, would cut this one off
-	// A request that is refused at once may have a body, too, and the server waits for it before it answers. Some writers have no
+	_ = connection.SetWriteDeadline(time.Time{}) // otherwise the deadline of an earlier response on the same connection would cut this one off
+	// A request that is rejected at once may also have a body, and the server waits for it before it responds. Some writers have no
 	// deadlines.
 	_ = connection.SetReadDeadline(time.Now().Add(r.times.body)) //nolint:forbidigo // a deadline of the network
 	if r.options.Prefix != "" {
@@ -67,7 +67,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mux.ServeHTTP(w, req)
 }
 
-// open bounds how often an address asks for what is not signed.
+// open bounds how often an address may send unsigned requests.
 func (r *Relay) open(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		switch {

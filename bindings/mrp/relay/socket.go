@@ -16,13 +16,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// How WebSockets are kept, which the pages of the protocol leave open but for the number of sockets and the time for the first frame.
+// Parameters of WebSockets, which the pages of the protocol leave open except for the number of sockets and the time for the first frame.
 const (
-	inFlight = 100              // messages on a socket that have not been acknowledged
-	assumed  = 30 * time.Second // then a message on a socket that is open counts as delivered
+	inFlight = 100              // unacknowledged messages on a socket
+	assumed  = 30 * time.Second // then a message on an open socket counts as delivered
 	maxFirst = 4 << 10          // bytes of the first frame, whose sender is unknown
 	largeAt  = 64 << 10         // bytes of a frame that counts as one
-	// earlyPings are how many may come before the first frame.
+	// earlyPings bounds the pings before the first frame.
 	earlyPings = 10
 )
 
@@ -37,7 +37,7 @@ type socket struct {
 
 var errNoise = errors.New("too many frames that are not messages")
 
-// socket accepts a WebSocket. The agent identifies itself in the first frame, within ten seconds.
+// socket accepts a WebSocket. The agent authenticates itself in the first frame, within ten seconds.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	ctx, end := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer end()
@@ -50,12 +50,12 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	}
 	defer r.leavePlace(place)
 	s := &socket{client: r.options.Client(req), times: r.times}
-	// Programs in browsers are welcome from everywhere: nothing is known of them before they sign.
+	// Web pages of any origin may connect: they must sign like all other clients.
 	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled, OnPingReceived: func(context.Context, []byte) bool {
 			quiet := r.quiet(s, 1)
 			if !quiet {
-				end() // this is in the midst of reading: there is no better way
+				end() // another goroutine is reading: there is no better way
 			}
 			return quiet
 		},
@@ -71,7 +71,7 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	defer close(done)
 	defer func() { _ = conn.CloseNow() }()
 	s.Conn = conn
-	go func() { // the reading of a frame ends with the relay
+	go func() { // reading a frame ends with the relay
 		select {
 		case <-r.stop:
 			_ = conn.Close(websocket.StatusGoingAway, "the relay is ending")
@@ -93,7 +93,7 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	r.serve(ctx, end, s)
 }
 
-// enterPlace counts a socket; nil where there are as many as may be.
+// enterPlace counts a socket; nil if there are too many.
 func (r *Relay) enterPlace(end context.CancelFunc) *openSocket {
 	if r.ending() {
 		return nil
@@ -110,7 +110,7 @@ func (r *Relay) leavePlace(place *openSocket) {
 	r.meter.sockets.Dec()
 }
 
-// quiet counts frames that bring nothing, and is false where there are too many.
+// quiet counts frames without effect, and returns false if there are too many.
 func (r *Relay) quiet(s *socket, n int) bool {
 	if s.key == (wire.Key{}) { // it has no signature yet
 		s.early += n
@@ -175,8 +175,8 @@ func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	}
 }
 
-// frame reads and executes one frame. The agent may take any time before it, and must end it soon after it has begun: the received part
-// takes memory. The error is that of the connection.
+// frame reads and executes one frame. The agent may take any time before a frame, but must complete it soon after its first byte, because
+// the received part takes memory. The error is that of the connection.
 func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	reading, late := context.WithCancel(ctx)
 	defer late()
@@ -234,7 +234,7 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 	}
 }
 
-// unrequested counts a frame that brings nothing. The error ends the socket.
+// unrequested counts a frame without effect. The error ends the socket.
 func (r *Relay) unrequested(s *socket, frame []byte) error {
 	if !r.quiet(s, 1+len(frame)/largeAt) {
 		return errNoise
@@ -242,7 +242,7 @@ func (r *Relay) unrequested(s *socket, frame []byte) error {
 	return nil
 }
 
-// answer answers a frame that brings nothing.
+// answer responds to a frame without effect.
 func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.Reply) error {
 	if err := r.unrequested(s, frame); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.
 	return s.send(ctx, reply)
 }
 
-// sendFrame takes a message of a frame, as one of a request.
+// sendFrame accepts a message in a frame, like one in a request.
 func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused *wire.Error) wire.Reply {
 	var receipt wire.Receipt
 	if refused == nil {
@@ -275,7 +275,7 @@ func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused 
 	}
 }
 
-// active returns an error unless the agent of an open socket may still do something.
+// active returns an error if the agent of an open socket has been blocked or deleted.
 func (r *Relay) active(ctx context.Context, key wire.Key) *wire.Error {
 	a, err := r.store.Agent(ctx, key)
 	switch {
@@ -305,7 +305,7 @@ func (s *socket) write(ctx context.Context, text []byte) error {
 
 var errSilent = errors.New("the agent does not answer")
 
-// alive asks whether the agent is there.
+// alive pings the agent.
 func (s *socket) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.times.pong)
 	defer cancel()

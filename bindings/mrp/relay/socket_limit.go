@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A socketLimit bounds the open WebSockets. Those without a signature make room for others, the oldest first: so silent strangers keep no
-// agent out.
+// A socketLimit bounds the open WebSockets. Unauthenticated ones are closed in favour of new ones, the oldest first, so that silent
+// clients keep no agent out.
 type socketLimit struct {
 	most int
 
@@ -18,12 +18,12 @@ type socketLimit struct {
 // An openSocket is a WebSocket under a socketLimit.
 type openSocket struct {
 	in    *socketLimit
-	evict func()        // ends it; it does not wait
-	place *list.Element // nil once it is known
+	evict func()        // closes it; it does not block
+	place *list.Element // nil once it is authenticated
 	gone  bool
 }
 
-// enter counts a WebSocket; nil where there is no room for it.
+// enter counts a WebSocket; nil if there is no space for it.
 func (e *socketLimit) enter(evict func()) *openSocket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,7 +43,7 @@ func (e *socketLimit) enter(evict func()) *openSocket {
 	return v
 }
 
-// known records the agent of the WebSocket, which then does not make room for others any more. It returns false if it just has.
+// known records the agent of the WebSocket, which is then not closed for others. It returns false if it was just closed.
 func (v *openSocket) known() bool {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()
@@ -55,7 +55,7 @@ func (v *openSocket) known() bool {
 	return true
 }
 
-// leave makes room.
+// leave removes the WebSocket.
 func (v *openSocket) leave() {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()

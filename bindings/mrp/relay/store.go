@@ -7,12 +7,12 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A Store keeps the data of a relay. Its changes are durable when it returns. Its errors are those of package mail; any other means that
-// the store cannot be used at present.
+// A Store keeps the data of a relay. Changes are durable when a method returns. Its errors are those of package mail; any other means
+// that the store is unavailable.
 type Store interface {
 	Ready(ctx context.Context) error
 
-	// Admit records the signature of a request, once, and makes the agent if it is new; touch is the maximum age of the stored time of
+	// Admit records the signature of a request, once, and creates the agent if it is new; touch is the maximum age of the stored time of
 	// its last activity.
 	Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error)
 	Agent(ctx context.Context, key mail.Key) (mail.Agent, error)
@@ -23,7 +23,7 @@ type Store interface {
 	Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error)
 
 	Send(ctx context.Context, s mail.NewMessage) (m mail.Message, repeated bool, err error)
-	// SendSigned is Admit and Send in one. isNew is also returned with an error that refuses only the message.
+	// SendSigned is Admit and Send in one transaction. isNew is also returned with an error that refuses only the message.
 	SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, s mail.NewMessage) (m mail.Message, repeated, isNew bool, err error)
 	Messages(ctx context.Context, q mail.Query) (list []mail.Message, more bool, err error)
 	// Waiting lists messages that wait for a recipient, as Messages does, without their content.
@@ -31,7 +31,7 @@ type Store interface {
 	Message(ctx context.Context, id string) (mail.Message, error)
 	Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error)
 	Delivered(ctx context.Context, recipient mail.Key, ids []string) error
-	// Woken returns recipients of messages that were taken since a moment, by any process, and the moment for the next time.
+	// Woken returns the recipients of messages that any process has stored since a moment, and the moment for the next call.
 	Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error)
 
 	SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (mail.Entry, error)
@@ -49,9 +49,9 @@ type Store interface {
 	SetWebhook(ctx context.Context, w mail.Webhook) (mail.Webhook, error)
 	Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, error)
 	DeleteWebhook(ctx context.Context, owner mail.Key) error
-	// Postings claims messages that are due, first those of owners with the fewest under way.
+	// Postings claims due messages, first those of owners with the fewest in progress.
 	Postings(ctx context.Context, c mail.Claim) ([]mail.WebhookPost, error)
-	// Posted notes how an attempt ended; after one that failed another is made at next.
+	// Posted records the result of an attempt; after a failure the next attempt is at next.
 	Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error
 
 	Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error)

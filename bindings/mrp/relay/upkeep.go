@@ -12,7 +12,7 @@ const (
 	sweepStep  = 1000 // records of each kind
 )
 
-// sweep deletes what is past its time, until ctx ends.
+// sweep deletes expired records until ctx ends.
 func (r *Relay) sweep(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

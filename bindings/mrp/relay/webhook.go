@@ -12,7 +12,7 @@ func webhookOf(w mail.Webhook) wire.Webhook {
 	return wire.Webhook{URL: w.URL, Enabled: w.Enabled, Failures: w.Failures, CreatedAt: w.CreatedAt.UTC()}
 }
 
-// setWebhook sets where the caller's messages are posted, and enables it.
+// setWebhook sets the URL that the caller's messages are posted to, and enables it.
 func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused
@@ -37,7 +37,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// foreign is where the URLs of webhooks come from: not from this machine.
+// foreign is the origin of webhook URLs: they do not come from this machine.
 var foreign = &url.URL{Scheme: "https", Host: "agents.invalid"}
 
 func (r *Relay) webhook(w http.ResponseWriter, c *call) *wire.Error {

@@ -19,7 +19,7 @@ func (c clients) trusts(a netip.Addr) bool {
 	return false
 }
 
-// of is what the client of a request is counted under.
+// of returns the name that the client of a request is counted under.
 func (c clients) of(r *http.Request) string {
 	return connlimit.CountedAs(connlimit.Client(r, c.trusts))
 }

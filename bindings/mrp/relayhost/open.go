@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// blobs is the directory of blobs within the data directory, where the configuration names none.
+// blobs is the directory of blobs below the data directory, unless the configuration names another.
 const blobs = "mrp-blobs"
 
 var errNoState = errors.New("the store keeps no messages")
 
-// Open makes the relay of a gateway, whose configuration has the block, and binds its listener. nil: the block is not there.
+// Open makes the relay of a gateway whose configuration has the block, and binds its listener. nil: the block is missing.
 func Open(ctx context.Context, p door.Process) (*Host, error) {
 	set, ok := p.Config.Module(Key).(*Settings)
 	if !ok || !set.Open() {
@@ -41,5 +41,5 @@ func Open(ctx context.Context, p door.Process) (*Host, error) {
 	return h, nil
 }
 
-// URL returns where agents reach the relay of a gateway.
+// URL returns the URL at which agents reach the relay of a gateway.
 func (h *Host) URL() string { return h.url }

@@ -1,5 +1,5 @@
-// Package relayhost runs a relay of the Machine Relay Protocol on a listener: beside a gateway, or as a process of its own. Both have
-// their state in a database of store/sqlstore.
+// Package relayhost runs a relay of the Machine Relay Protocol on a listener, beside a gateway or as a separate process. Its state is in
+// a database of store/sqlstore.
 //
 //	h, err := relayhost.New(relayhost.Options{Listener: ln, State: state, Settings: settings, Log: log})
 //	err = h.Run(ctx)
@@ -34,14 +34,14 @@ const (
 	maxHeaders = 16 << 10 // bytes
 	// idleAgents is the time after which an agent without any data is deleted: keys are free.
 	idleAgents = 7 * 24 * time.Hour
-	// bodiesPart is the part of the memory of the process that bodies may take together.
+	// bodiesPart is the part of the process's memory that all bodies together may take.
 	bodiesPart = 4
 )
 
-// bounds are those that tests have smaller.
+// bounds are those that tests reduce.
 type bounds struct {
 	header     time.Duration // for the headers of a request
-	all        int           // connections at once
+	all        int           // concurrent connections
 	perAddress int           // of one address
 }
 
@@ -50,21 +50,21 @@ var usual = bounds{header: 10 * time.Second, all: 20_000, perAddress: 1024}
 
 // Options of New.
 type Options struct {
-	// Listener is where agents come, bound already. Required.
+	// Listener is the bound listener for agents. Required.
 	Listener net.Listener
-	// Certificate returns the one to serve https with. nil: http.
+	// Certificate returns the certificate for https. nil: http.
 	Certificate func() *tls.Certificate
-	// State has the relay's records. Required.
+	// State holds the relay's records. Required.
 	State *sqlstore.Store
-	// Blobs is the directory of the bytes of blobs. Required.
+	// Blobs is the directory for the bytes of blobs. Required.
 	Blobs string
-	// Settings are the relay's. BlobsDir and Listen are not read.
+	// Settings are the relay's. BlobsDir and Listen are ignored.
 	Settings Settings
 	// Shared reports that other processes use the same state.
 	Shared bool
 	// Proxies are networks whose X-Forwarded-For is believed.
 	Proxies []netip.Prefix
-	// Drain bounds how long requests under way have to end.
+	// Drain bounds how long requests in progress may take to end.
 	Drain   time.Duration
 	Version string
 	Log     *zap.Logger
@@ -116,10 +116,10 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Relay is the relay, for agents in this process.
+// Relay returns the relay, for agents in this process.
 func (h *Host) Relay() *relay.Relay { return h.relay }
 
-// Run serves until ctx ends, then lets what is under way end, within Options.Drain.
+// Run serves until ctx ends, then waits for work in progress, at most for Options.Drain.
 func (h *Host) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() {
@@ -140,7 +140,7 @@ func (h *Host) Run(ctx context.Context) error {
 		return fmt.Errorf("the relay on %s: %w", h.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	stop() // polls that wait, and WebSockets, end at once
+	stop() // waiting polls and WebSockets end at once
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.options.Drain)
 	defer cancel()
 	err := h.server.Shutdown(drain)

@@ -6,15 +6,15 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// Key is the key of the block beside services.
+// Key is the key of the block, at the level of services.
 const Key = "mrp_relay"
 
-// Settings are the block mrp_relay: a relay beside the gateway, on a listener of its own. It serves all agents, also those that call no
-// intents. It is open if the file has the block, even an empty one.
+// Settings are the block mrp_relay: a relay beside the gateway, on a separate listener. It serves all agents, including those that call
+// no intents. It is open if the file has the block, even an empty one.
 type Settings struct {
 	Listen    string   `yaml:"listen" default:"127.0.0.1:8490" doc:"Address and port, with the certificate of server.tls where there is one. Port 0 takes a free one."`
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the relay under, such as https://relay.shop.example, which agents.json names for services with doors.mrp. Default: none is named."`
-	// BlobsDir is a path of the machine.
+	// BlobsDir is a path on this machine.
 	BlobsDir        string `yaml:"blobs_dir" doc:"Directory of the bytes of blobs, relative to this file. Empty: mrp-blobs in the data directory. Several gateways on one store need one that they share."`
 	Blobs           int64  `yaml:"blobs" default:"10GiB" min:"1MiB" max:"1PiB" doc:"Bytes of all blobs together; one agent may have 1 GiB in 100 blobs."`
 	Agents          int    `yaml:"agents" default:"1000000" min:"1" max:"100000000" doc:"Agents that may be known."`
@@ -46,7 +46,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 }
 
-// Defaults are settings with the default of every key.
+// Defaults returns settings with the default of every key.
 func Defaults() *Settings {
 	s := &Settings{}
 	config.SetDefaults(s)

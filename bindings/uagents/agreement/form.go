@@ -15,7 +15,7 @@ const (
 	formChat = "uagents-chat"
 )
 
-// Form is how agents of the protocol agree. Their ids are addresses.
+// Form is the form of agreement of agents of the protocol. Their ids are addresses.
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
@@ -27,14 +27,14 @@ func Form() pat.Form {
 	}
 }
 
-// InChat reports whether an agreement was made in words, and so names the service by its address alone.
+// InChat reports whether an agreement was made in words, and so names the service only by its address.
 func InChat(a pat.Agreement) bool { return a.Form == formChat }
 
-// Evidence is a signed envelope with an agreement. The agent's id is its address, which is its key as well: such a key signs agreements
-// in this form only, and never a JWS. The nonce is the digest of the envelope, so that an envelope is used once, even with another
+// Evidence is a signed envelope with an agreement. The agent's id is its address, which encodes its key; such a key signs agreements only
+// in this form, and never a JWS. The nonce is the digest of the envelope, so that an envelope can be used only once, even with another
 // signature.
 type Evidence struct {
-	Envelope []byte // as it came
+	Envelope []byte // as received
 	Target   string // address of the service
 }
 
@@ -48,7 +48,7 @@ func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accept
 	})
 }
 
-// kept is an envelope that was kept. Which address the service had then is not known.
+// kept is a stored envelope. The address of the service at that time is unknown.
 type kept []byte
 
 // Verify implements pat.Evidence.

@@ -1,5 +1,5 @@
-// Package agreement is the agreement of agents of the uAgents protocol: an envelope, signed by the key that is the agent's address, whose
-// message is UIMAgree, or words. The envelope as it came is the whole evidence, and can be read again at any time:
+// Package agreement is the agreement of agents of the uAgents protocol: an envelope, signed by the key that the agent's address encodes,
+// whose message is UIMAgree or words. The envelope as received is the whole evidence, and can be verified at any time:
 //
 //	a, err := agreement.Read(evidence)
 //
@@ -27,25 +27,25 @@ const MaxBytes = 16 << 10
 // An Agreement is what an agent's key has signed.
 type Agreement struct {
 	Agent        string    // address of the sender
-	Target       string    // address of whom it is for
-	ID           string    // 64 hex digits: the digest of the envelope, the same under every signature over it
+	Target       string    // address of the recipient
+	ID           string    // 64 hex digits: the digest of the envelope, equal for every signature over it
 	Expires      time.Time // zero: never
 	PolicyDigest string
 	Issuer       string   // of the service; empty in a chat, where only the Target names it
-	Scope        []string // nil: none is named
-	Chat         bool     // the agreement is words: agree, and the digest
+	Scope        []string // nil: none
+	Chat         bool     // the agreement is in words: agree, and the digest
 }
 
-// ErrSignature means that bytes are not an envelope that an agent's key has signed.
+// ErrSignature means that bytes are not an envelope signed by an agent's key.
 var ErrSignature = errors.New("it is not an envelope that the agent's key has signed")
 
-// A MemberError names the member of a signed message that is wrong. It holds no value.
+// A MemberError names the invalid member of a signed message. It holds no value.
 type MemberError struct{ Member, Reason string }
 
 func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
 
-// Read verifies the signature of an envelope, and reads the agreement in it. The error is of kind ErrSignature, or a
-// *MemberError of an envelope that is signed, and no agreement.
+// Read verifies the signature of an envelope, and reads the agreement in it. The error is of kind ErrSignature, or a *MemberError if the
+// envelope is signed but has no valid agreement.
 func Read(raw []byte) (Agreement, error) {
 	if len(raw) > MaxBytes {
 		return Agreement{}, fmt.Errorf("%w: it is longer than %d bytes", ErrSignature, MaxBytes)
@@ -138,7 +138,7 @@ func IsAddress(text string) bool {
 	return err == nil && a.Agent()
 }
 
-// Key returns the key that an agent's address is, and false for a text that is not such an address.
+// Key returns the key that an agent's address encodes, and false for a text that is not an address.
 func Key(address string) (key keys.Key, ok bool) {
 	if !IsAddress(address) {
 		return keys.Key{}, false

@@ -1,5 +1,5 @@
-// Package almanac finds the endpoints of agents of the uAgents protocol: in a directory called an Almanac, where each agent registers its
-// own, signed. A Client asks others, and a Registry is one.
+// Package almanac finds the endpoints of agents of the uAgents protocol, in a directory called an Almanac. Each agent registers its
+// endpoints there, signed. A Client queries other Almanacs; a Registry is one.
 package almanac
 
 import (
@@ -18,24 +18,24 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Path is where an Almanac is, below its base URL.
+// Path is the path of an Almanac, below its base URL.
 const Path = "/v1/almanac"
 
 const (
-	// asking is how long an Almanac has for one answer.
+	// asking bounds the time for one response of an Almanac.
 	asking = 5 * time.Second
-	// remembered is how long an answer is cached, also one that has no endpoint, or that failed.
+	// remembered is how long a response is cached, including one without an endpoint and a failure.
 	remembered    = time.Minute
-	maxRemembered = 4 << 20   // bytes of what was answered; agents choose how long their endpoints are
-	perRecord     = 256       // bytes of an answer beside its endpoints
-	maxRecord     = 256 << 10 // bytes of an answer
+	maxRemembered = 4 << 20   // bytes of cached responses; agents choose how long their endpoints are
+	perRecord     = 256       // bytes of a response beside its endpoints
+	maxRecord     = 256 << 10 // bytes of a response
 	maxValues     = 10_000    // of JSON in it
 )
 
-// ErrAnswer means that an Almanac answered what was not expected.
+// ErrAnswer means that an Almanac gave an unexpected response.
 var ErrAnswer = errors.New("the Almanac answered something else")
 
-// A Client asks Almanacs of the operator's choice, at any address. It is safe for concurrent use.
+// A Client queries Almanacs of the operator's choice, at any address. It is safe for concurrent use.
 type Client struct {
 	fetch *fetch.Client
 	known *cache.Cache[[2]string, record] // by base and address
@@ -54,7 +54,7 @@ func NewClient() *Client {
 	}
 }
 
-// weight is about how many bytes an answer holds.
+// weight returns the approximate size of a response in bytes.
 func weight(key [2]string, r record) uint32 {
 	n := perRecord + len(key[0]) + len(key[1])
 	for _, e := range r.endpoints {
@@ -80,7 +80,7 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 	return r.endpoints, r.err
 }
 
-// Forget drops the cached answer: the agent is not at the endpoint any more.
+// Forget drops the cached response, because the agent is no longer at the endpoint.
 func (c *Client) Forget(base string, of identity.Address) {
 	c.known.Remove([2]string{base, string(of)})
 }
@@ -160,7 +160,7 @@ func (c *Client) ask(ctx context.Context, base string, of identity.Address) ([]d
 	return endpointsIn(tree.List("endpoints")), nil
 }
 
-// endpointsIn are the endpoints in a list of them, as many as an agent may have.
+// endpointsIn returns the endpoints in a list, at most as many as an agent may have.
 func endpointsIn(list []any) []delivery.Endpoint {
 	var endpoints []delivery.Endpoint
 	for _, item := range list[:min(len(list), delivery.MaxEndpoints)] {

@@ -23,7 +23,7 @@ const (
 	maxMetadata  = 8 << 10 // bytes of JSON, compact
 )
 
-// ErrAttestation means that a statement is invalid, or not signed by the agent. Its text is for the agent, and holds nothing that the
+// ErrAttestation means that a statement is invalid, or not signed by the agent. Its text is for the agent, and quotes nothing that the
 // agent sent.
 var ErrAttestation = errors.New("no attestation")
 
@@ -45,7 +45,7 @@ type Attestation struct {
 	Metadata  json.RawMessage // an object; null: none
 }
 
-// ParseAttestation reads an attestation whose agent has signed it, at now give or take MaxAge. The error is ErrAttestation.
+// ParseAttestation reads an attestation signed by its agent within MaxAge of now. The error is ErrAttestation.
 func ParseAttestation(tree strictjson.Object, now time.Time) (Attestation, error) {
 	signed, err := parseSigned(tree, now)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *Attestation) readMetadata(tree strictjson.Object) error {
 	return nil
 }
 
-// ParseStatus reads an agent's signed statement that it is active, or not. The error is ErrAttestation.
+// ParseStatus reads an agent's signed statement about whether it is active. The error is ErrAttestation.
 func ParseStatus(tree strictjson.Object, now time.Time) (s Authorship, active bool, err error) {
 	active, isFlag := tree["is_active"].(bool)
 	if !isFlag {
@@ -149,8 +149,8 @@ func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 	return Authorship{}, wrong("timestamp: want one within 5 minutes of now")
 }
 
-// digestOf is what is signed: SHA-256 over the members but the signature as JSON in ASCII, without spaces, sorted at every level.
-// What is null is signed as null.
+// digestOf returns the signed digest: SHA-256 over the members except the signature, as ASCII JSON without spaces, sorted at every level.
+// null members are included.
 func digestOf(tree strictjson.Object) ([32]byte, error) {
 	statement := maps.Clone(tree)
 	delete(statement, "signature")
@@ -162,7 +162,7 @@ func digestOf(tree strictjson.Object) ([32]byte, error) {
 }
 
 // Attest returns the JSON of a statement of the agent with that key: the members, the author, and the signature. It returns an error for
-// a value that strictjson cannot write.
+// a value that strictjson cannot encode.
 func Attest(key identity.Key, statement strictjson.Object) ([]byte, error) {
 	statement = maps.Clone(statement)
 	statement["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()

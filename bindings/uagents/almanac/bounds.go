@@ -6,16 +6,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// How many agents of a service may be registered at once: in all, and by one client, which is an IPv4 address or an IPv6 /64. A client
-// with a larger network has many /64. So a /56 may register twice as many, and a /48 four times, as with requests and connections: to
-// fill the registry takes 25 networks of the largest size that customers get.
+// How many agents of a service may be registered: in total, and by one client, which is an IPv4 address or an IPv6 /64. A client with a
+// larger network has many /64. Therefore a /56 may register twice as many, and a /48 four times as many, as with requests and
+// connections: filling the registry takes 25 networks of the largest size that customers get.
 const (
 	mostOfAll    = 10_000
 	mostOfSource = 100
 )
 
-// boundsOf returns the bounds for a client, and the name of its registrations in the store: of a /64 with all of its digits, so that
-// those of one network have a common prefix.
+// boundsOf returns the bounds for a client, and the name of its registrations in the store. The name of a /64 has all of its digits, so
+// that those of one network share a prefix.
 func boundsOf(source string) (kept string, b store.RegistrationBounds) {
 	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
 	network, err := netip.ParsePrefix(source)

@@ -19,20 +19,20 @@ import (
 
 // Bounds of a Registry.
 const (
-	// Kept is how long a registration holds after it was signed: agents register again each hour, and may miss one.
+	// Kept is how long a registration is valid after it was signed: agents register again each hour, and may miss one.
 	Kept = 2 * time.Hour
-	// MaxBody and MaxBatch bound one attestation, and many at once, in bytes.
+	// MaxBody and MaxBatch bound one attestation, and a batch, in bytes.
 	MaxBody  = 64 << 10
 	MaxBatch = 1 << 20
 
 	maxInBatch = 100
-	maxFound   = 100 // in one answer
+	maxFound   = 100 // in one response
 )
 
 // perSource bounds the registrations of one client, under any addresses.
 var perSource = limit.Rate{Max: 60, Period: "minute"}
 
-// Errors of a Registry, beside ErrAttestation and those of its Store.
+// Errors of a Registry, in addition to ErrAttestation and those of its Store.
 var (
 	ErrUnknown = errors.New("agent not found")
 	ErrSearch  = errors.New("no search") // its text describes the problem
@@ -40,7 +40,7 @@ var (
 	ErrTooMany = errors.New("there are as many agents of the client, or of the network around it, as may be, or it has sent too many of late")
 )
 
-// A Store keeps registrations.
+// A Store stores registrations.
 type Store interface {
 	Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error
 	SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error
@@ -48,7 +48,7 @@ type Store interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
-// A Registry is an Almanac of our own: agents register their endpoints in it, signed, and others look them up. Each service has its own.
+// A Registry is our own Almanac: agents register their signed endpoints in it, and others look them up. Each service has a separate one.
 // It is safe for concurrent use.
 type Registry struct {
 	store   Store
@@ -61,7 +61,7 @@ func NewRegistry(s Store, now func() time.Time) *Registry {
 	return &Registry{store: s, now: now, sources: ratelimit.NewSet(perSource)}
 }
 
-// Wait is how long a source waits after ErrTooMany.
+// Wait is how long a source must wait after ErrTooMany.
 func (r *Registry) Wait() time.Duration { return r.sources.Wait() }
 
 // May returns an error of kind ErrAttestation if an agent may not register an endpoint.
@@ -101,12 +101,12 @@ func (r *Registry) RegisterOwn(ctx context.Context, service, address string, s S
 	})
 }
 
-// SetOwnStatus notes whether an agent of this process is active.
+// SetOwnStatus records whether an agent of this process is active.
 func (r *Registry) SetOwnStatus(ctx context.Context, service, address string, active bool, at time.Time) error {
 	return r.store.SetActive(ctx, service, address, active, at)
 }
 
-// RegisterAll registers many agents, or none if one attestation is wrong. If there is no room for all of them, some may be registered.
+// RegisterAll registers many agents, or none if one attestation is invalid. If there is not enough space for all, some may be registered.
 func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object, may May) error {
 	list, isList := tree["attestations"].([]any)
 	if !isList || len(list) > maxInBatch {
@@ -160,8 +160,8 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 	}
 }
 
-// SetStatus records whether the agent at an address is active, by its own statement. A statement of an unregistered agent is ignored,
-// without an error: agents send it before they register.
+// SetStatus records an agent's statement about whether it is active. A statement of an unregistered agent is ignored without an error:
+// agents send it before they register.
 func (r *Registry) SetStatus(ctx context.Context, service, source, address string, tree strictjson.Object) error {
 	if !r.sources.Admit(source, r.now()) {
 		return ErrTooMany
@@ -179,7 +179,7 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	return nil
 }
 
-// registration is a registration as others receive it.
+// registration returns a registration in the form for other agents.
 type registration struct {
 	Status    string              `json:"status"`
 	Type      string              `json:"type"`
@@ -190,7 +190,7 @@ type registration struct {
 	Expiry    string              `json:"expiry"`
 }
 
-// tell makes the answer about a registration.
+// tell makes the response about a registration.
 func tell(r *store.Registration) (registration, error) {
 	var s statement
 	if err := json.Unmarshal(r.Record, &s); err != nil {
@@ -200,14 +200,14 @@ func tell(r *store.Registration) (registration, error) {
 	if !r.Active {
 		status = "offline"
 	}
-	// Some programs do not read a time that ends in Z.
+	// Some programs do not accept a time that ends in Z.
 	expiry := r.Until.UTC().Format("2006-01-02T15:04:05.000000") + "+00:00"
 	return registration{status, "custom", r.Address, s.Endpoints, s.Protocols, s.Metadata, expiry}, nil
 }
 
-// Record returns the JSON of where an agent is, or ErrUnknown. network is agent or test-agent; empty: either.
+// Record returns an agent's record as JSON, or ErrUnknown. network is agent or test-agent; empty: either.
 func (r *Registry) Record(ctx context.Context, service, address, network string) ([]byte, error) {
-	if _, err := identity.ParseAddress(address); err != nil { // of whatever characters, which not every store takes
+	if _, err := identity.ParseAddress(address); err != nil { // with any characters, which not every store accepts
 		return nil, ErrUnknown
 	}
 	found, err := r.store.Registration(ctx, service, address)
@@ -224,7 +224,7 @@ func (r *Registry) Record(ctx context.Context, service, address, network string)
 	return json.Marshal(record)
 }
 
-// Endpoints returns where an agent is reached; none: it has not registered.
+// Endpoints returns the endpoints of an agent; none if it has not registered.
 func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Address) ([]delivery.Endpoint, error) {
 	found, err := r.store.Registration(ctx, service, string(of))
 	if errors.Is(err, store.ErrNotFound) {
@@ -237,8 +237,8 @@ func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Ad
 	return record.Endpoints, err
 }
 
-// Search returns the JSON list of the agents with a protocol: text is its digest, with or without proto: in front; any other text finds
-// none. limit bounds the list, to 100 at most; after is the last address of the list before.
+// Search returns the JSON list of the agents with a protocol: text is its digest, with or without the prefix proto:. Any other text finds
+// none. limit bounds the list, to 100 at most; after is the last address of the previous list.
 func (r *Registry) Search(ctx context.Context, service string, tree strictjson.Object) ([]byte, error) {
 	most := maxFound
 	if tree["limit"] != nil {

@@ -1,5 +1,5 @@
-// Package delivery posts envelopes of the uAgents protocol to endpoints of agents, who choose what these are: nothing in the
-// gateway's own network is reached that the operator has not named, and an endpoint that hangs or fails holds up no other.
+// Package delivery posts envelopes of the uAgents protocol to endpoints that agents choose. It reaches nothing in the gateway's own
+// network that the operator has not named, and an endpoint that hangs or fails delays no other.
 //
 //	courier := delivery.New(delivery.Options{})
 //	err := courier.Deliver(ctx, delivery.Route{Endpoints: endpoints}, body, closing)
@@ -21,20 +21,20 @@ import (
 
 // Bounds of a delivery.
 const (
-	// MaxTries is how often an envelope is posted at most, over all endpoints.
+	// MaxTries is the maximum number of attempts for an envelope, over all endpoints.
 	MaxTries = 10
-	// Patience is how long an envelope is tried to be delivered.
+	// Patience is how long delivery of an envelope is attempted.
 	Patience = 2 * time.Minute
 
-	exchange     = 10 * time.Second // one try, usually
+	exchange     = 10 * time.Second // one attempt, usually
 	longestPause = 30 * time.Second
-	maxAnswer    = 64 << 10 // bytes of an answer; nothing is done with it
+	maxAnswer    = 64 << 10 // bytes of a response, which is ignored
 )
 
-// sharing bounds the tries under way: by hosts, so that none of them holds all.
+// sharing bounds the attempts in progress by host, so that no host uses all places.
 var sharing = fairqueue.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Second}
 
-// A Route is where an agent is reached.
+// A Route is the endpoints of an agent.
 type Route struct {
 	Endpoints []Endpoint
 	// Private permits every address: the operator has named the endpoints, or permits those of its own network.
@@ -43,20 +43,20 @@ type Route struct {
 	Unapproved bool
 }
 
-// A Cause is why an envelope was not delivered. It is a label of a metric.
+// A Cause is the reason why an envelope was not delivered. It is a label of a metric.
 type Cause string
 
 // The causes.
 const (
 	NoEndpoint  Cause = "no_endpoint" // no endpoint of the agent is known
-	Refused     Cause = "refused"     // no endpoint has an address that may be used
-	Unreachable Cause = "unreachable" // it did not answer whole, or not in time
-	Status      Cause = "status"      // it answered with another status than 200
-	TooBusy     Cause = "crowded"     // no place came free among the deliveries under way
-	CutOff      Cause = "cut_off"     // the process ends
+	Refused     Cause = "refused"     // no endpoint has a permitted address
+	Unreachable Cause = "unreachable" // it did not respond completely, or not in time
+	Status      Cause = "status"      // it responded with another status than 200
+	TooBusy     Cause = "crowded"     // no place became free among the deliveries in progress
+	CutOff      Cause = "cut_off"     // the process is ending
 )
 
-// An Error is an envelope that could not be delivered. It holds neither paths of endpoints nor what they answered.
+// An Error means that an envelope could not be delivered. It holds neither paths of endpoints nor their responses.
 type Error struct {
 	Cause Cause
 	Err   error // of the last try; may be nil
@@ -76,7 +76,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type Options struct {
 	// Pause before all endpoints are tried a second time; it doubles each time, up to half a minute. 0: a second.
 	Pause time.Duration
-	// Exchange is how long one try may take, until its answer has been read. 0: 10 seconds.
+	// Exchange bounds the time of one attempt, until its response has been read. 0: 10 seconds.
 	Exchange time.Duration
 }
 
@@ -103,8 +103,8 @@ func (c *Courier) Close() {
 	c.private.Close()
 }
 
-// Deliver posts an envelope until an endpoint answers 200, at most MaxTries times within Patience: to all endpoints in a random
-// order by their weight, and then, after a pause, again. Once closing is closed, nothing is tried again. Every error is an *Error.
+// Deliver posts an envelope until an endpoint responds with 200, at most MaxTries times within Patience: to all endpoints in a random
+// order by weight, and then, after a pause, again. Once closing is closed, no attempt is repeated. Every error is an *Error.
 func (c *Courier) Deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) error {
 	within, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -118,7 +118,7 @@ func (c *Courier) Deliver(ctx context.Context, to Route, body []byte, closing <-
 	return failed
 }
 
-// deliver returns the error of the last try; nil: it is delivered.
+// deliver returns the error of the last attempt; nil: it is delivered.
 func (c *Courier) deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) *Error {
 	endpoints := shuffled(to.Endpoints)
 	failed := &Error{Cause: NoEndpoint}
@@ -147,7 +147,7 @@ func (c *Courier) deliver(ctx context.Context, to Route, body []byte, closing <-
 	return failed
 }
 
-// wait reports whether the pause is over, and neither ctx nor the process.
+// wait reports whether the pause ended before ctx and the process.
 func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -160,15 +160,15 @@ func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) boo
 	return false
 }
 
-// agentURL is who named an endpoint that the operator did not name: it leads to no address of this machine.
+// agentURL is the origin of an endpoint that the operator did not name: it must not lead to an address of this machine.
 var agentURL = &url.URL{Scheme: "https", Host: "almanac"}
 
-// finalStatus reports whether an answer with a status would be the same a second time.
+// finalStatus reports whether a second attempt would get the same status.
 func finalStatus(status int) bool {
 	return status >= 300 && status < 500 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooManyRequests}, status)
 }
 
-// try posts an envelope once. final: it would be in vain to try again.
+// try posts an envelope once. final: another attempt would be useless.
 func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (failed *Error, final bool) {
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}, true

@@ -10,14 +10,14 @@ import (
 
 // Bounds of the endpoints of one agent.
 const (
-	// MaxEndpoints is how many an agent may have.
+	// MaxEndpoints is the maximum number of endpoints of an agent.
 	MaxEndpoints = 10
 	// MaxURL is the longest URL, in bytes.
 	MaxURL    = 2048
 	maxWeight = 1_000_000
 )
 
-// An Endpoint is a URL that takes envelopes for an agent. Of several, those with more weight are tried first more often.
+// An Endpoint is a URL that accepts envelopes for an agent. Of several, those with more weight are tried first more often.
 type Endpoint struct {
 	URL    string `json:"url"`
 	Weight int64  `json:"weight"`
@@ -25,7 +25,7 @@ type Endpoint struct {
 
 var errEndpoint = errors.New("want an http or https URL of at most 2048 bytes, without user and fragment")
 
-// Check returns nil if envelopes may be posted to a URL, as far as the URL shows: the address is checked when it is dialled.
+// Check returns nil if the URL permits posting envelopes; the address is checked when it is dialed.
 func (e Endpoint) Check() error {
 	u, err := url.Parse(e.URL)
 	if err != nil || len(e.URL) > MaxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" ||
@@ -35,7 +35,7 @@ func (e Endpoint) Check() error {
 	return nil
 }
 
-// host returns the host of the endpoint. Deliveries are counted under it.
+// host returns the host of the endpoint, by which deliveries are counted.
 func (e Endpoint) host() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {
@@ -64,5 +64,5 @@ func shuffled(endpoints []Endpoint) []Endpoint {
 	return order
 }
 
-// weight is at least one: no endpoint is left out.
+// weight returns at least one: no endpoint is left out.
 func (e Endpoint) weight() int64 { return min(max(e.Weight, 1), maxWeight) }

@@ -15,7 +15,7 @@ import (
 // looking is how long Reaches waits for the name server. An address that it does not get is checked when it is dialed.
 const looking = 2 * time.Second
 
-// Allows returns nil if answers may be posted to an endpoint that an agent named, as far as its URL shows. The error is an *Error.
+// Allows returns nil if the URL of an endpoint that an agent named permits posting replies. The error is an *Error.
 func (c *Courier) Allows(e Endpoint) error {
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}
@@ -30,8 +30,8 @@ func (c *Courier) Allows(e Endpoint) error {
 	return nil
 }
 
-// Reaches returns nil if answers may be posted to at least one endpoint of a route: its URL allows it, and its name has an address that
-// may be used. It connects to none. The error is an *Error.
+// Reaches returns nil if replies may be posted to at least one endpoint of a route: its URL permits it, and its name has a permitted
+// address. It connects to none. The error is an *Error.
 func (c *Courier) Reaches(ctx context.Context, to Route) error {
 	var failed error = &Error{Cause: NoEndpoint}
 	for _, e := range to.Endpoints[:min(len(to.Endpoints), MaxEndpoints)] {
@@ -49,7 +49,7 @@ func (c *Courier) Reaches(ctx context.Context, to Route) error {
 	return failed
 }
 
-// resolves returns an error if every address of an endpoint's host is one that may not be used, or there is none.
+// resolves returns an error if an endpoint's host has no permitted address.
 func resolves(ctx context.Context, e Endpoint) error {
 	u, err := url.Parse(e.URL)
 	if err != nil {

@@ -77,7 +77,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	return c
 }
 
-// xdg is a file under a base directory of the XDG specification.
+// xdg returns a file below a base directory of the XDG specification.
 func xdg(variable, fallback string, parts ...string) (string, error) {
 	dir := os.Getenv(variable)
 	if !filepath.IsAbs(dir) { // XDG ignores relative paths
@@ -110,7 +110,7 @@ func (s *agentSettings) stateDir() (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
 }
 
-// client makes the client. Without needing a key it does without one where there is none.
+// client makes the client. If it does not need a key and there is none, it makes one without a key.
 func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	o, err := s.options(needsKey)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	return agent.New(o)
 }
 
-// options are those of the client.
+// options returns the options of the client.
 func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if s.timeout <= 0 {
 		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
@@ -192,7 +192,7 @@ func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.
 	}
 }
 
-// explain writes the details of a refusal that its message does not have.
+// explain writes the details of a refusal that are not in its message.
 func explain(w io.Writer, err error) {
 	refusal, ok := errors.AsType[*agent.Error](err)
 	if !ok {
@@ -226,10 +226,10 @@ func explain(w io.Writer, err error) {
 	}
 }
 
-// insteads are the members of error.details that name what to use instead; suggestions refer to them.
+// insteads are the members of error.details that name alternatives; suggestions refer to them.
 var insteads = []string{"nearest", "replaced_by", "versions", "scope_needed"}
 
-// instead is what a member of error.details names: a text or a list of texts, without control characters.
+// instead returns the value of a member of error.details: a text or a list of texts, without control characters.
 func instead(refusal *agent.Error, name string) []string {
 	list, isList := refusal.Details[name].([]any)
 	if !isList {
@@ -244,7 +244,7 @@ func instead(refusal *agent.Error, name string) []string {
 	return out
 }
 
-// errorData is an error as data.
+// errorData returns an error as data.
 func errorData(err error) map[string]any {
 	data := map[string]any{"message": err.Error()}
 	put := func(name string, value any, there bool) {

@@ -127,7 +127,7 @@ on a terminal, and fails if there is none.`,
 	return c
 }
 
-// declarations reads what --declare gave; a name given several times has several values.
+// declarations reads the values of --declare; a name given several times has several values.
 func declarations(list []string) (pat.Declaration, error) {
 	var d pat.Declaration
 	for _, text := range list {
@@ -143,7 +143,7 @@ func declarations(list []string) (pat.Declaration, error) {
 	return d, nil
 }
 
-// discover finds the service, going on with an agreement that waits for approval.
+// discover finds the service, and resumes an agreement that waits for approval.
 func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target 
 	return client.Discover(c.Context(), target)
 }
 
-// accept shows what would be signed and asks.
+// accept shows what would be signed and asks for confirmation.
 func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
 	policy, err := service.Policy(c.Context())
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	return nil
 }
 
-// printTerms explains the policy in plain words, as policy explain does.
+// printTerms explains the policy in plain words, like policy explain.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
 	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
 	if err == nil && !known {
@@ -222,7 +222,7 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	})
 }
 
-// resumed runs a command on the agreement with the service that its argument names, or the only one.
+// resumed runs a command on the agreement with the service in its argument, or the only one.
 func (s *agentSettings) resumed(do func(*cobra.Command, *agent.Service) error) func(*cobra.Command, []string) error {
 	return s.run(func(c *cobra.Command, args []string) error {
 		client, err := s.client(true)

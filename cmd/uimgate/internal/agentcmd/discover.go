@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// visit runs a command on the service that its first argument names. It needs no key.
+// visit runs a command on the service in its first argument. It needs no key.
 func (s *agentSettings) visit(do func(c *cobra.Command, service *agent.Service, args []string) error) func(*cobra.Command, []string) error {
 	return s.run(func(c *cobra.Command, args []string) error {
 		client, err := s.client(false)

@@ -72,7 +72,7 @@ Agreements that were made before the service had such a way in do not know it: a
 			}
 			before := service.Session()
 			result, err := service.Execute(c.Context(), args[0], tree, o)
-			if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // it was renewed
+			if after := service.Session(); !after.IssuedAt.Equal(before.IssuedAt) { // the PAT was renewed
 				err = errors.Join(err, s.save(service))
 			}
 			if err != nil {
@@ -167,7 +167,7 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxParameters+1))
 }
 
-// assign adds name=value arguments to the parameters, each as the type the intent declares.
+// assign adds name=value arguments to the parameters, each with the type that the intent declares.
 func assign(tree map[string]any, in *intents.Intent, args []string) error {
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
@@ -201,7 +201,7 @@ func unknownParameter(in *intents.Intent, name string) error {
 	return cli.Usage(fmt.Errorf("%s has no parameter %s; it has %s", in.UID, name, printable(strings.Join(known, ", "))))
 }
 
-// types are the JSON types a parameter admits; none where any will do.
+// types returns the JSON types that a parameter permits; none if it permits any.
 func types(p *intents.Parameter) []string {
 	if p.Type != "" && p.Type != "any" {
 		return []string{p.Type}
@@ -237,7 +237,7 @@ func schemaTypes(schema map[string]any) []string {
 	return out
 }
 
-// typed reads a value from a command line: as JSON if that gives an admitted type, otherwise as text if that is admitted.
+// typed reads a value from a command line: as JSON if that gives a permitted type, otherwise as text if that is permitted.
 func typed(types []string, text string) (any, bool) {
 	if len(types) == 1 && types[0] == "string" {
 		return text, true

@@ -95,7 +95,7 @@ func (s *bridgeSettings) limits() ([]budget.Limit, error) {
 	return limits, nil
 }
 
-// check refuses what the command line has wrong.
+// check rejects invalid combinations of flags.
 func (s *bridgeSettings) check() error {
 	for _, digest := range s.accept {
 		if !agent.IsDigest(digest) {
@@ -116,7 +116,7 @@ func (s *bridgeSettings) check() error {
 	return nil
 }
 
-// serve runs the bridge. Without --listen, stdout is the host's alone.
+// serve runs the bridge. Without --listen, only the host reads stdout.
 func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
 	logged := &ownerLog{w: c.ErrOrStderr()}
 	if err := s.ensureKey(c.Context()); err != nil {
@@ -161,7 +161,7 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	return b.ServeHTTP(c.Context(), l)
 }
 
-// ensureKey makes the agent's key where there is none: once, also where several bridges start together.
+// ensureKey makes the agent's key if it is missing: once, even if several bridges start together.
 func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	path, err := s.keyPath()
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	return agent.SaveKey(path, key)
 }
 
-// statePath is a file of the bridge's own state: beside the agreements.
+// statePath returns a file of the bridge's own state, beside the agreements.
 func (s *bridgeSettings) statePath(name string) (string, error) {
 	if s.data != "" {
 		return filepath.Join(s.data, name), nil
@@ -192,7 +192,7 @@ func (s *bridgeSettings) statePath(name string) (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
 }
 
-// agreeCommand is what the owner runs to agree. A shell takes the issuer for one word, whatever a service has put into it.
+// agreeCommand returns the command by which the owner agrees. The issuer is quoted as one word, because the service chose its text.
 func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	command := []string{self(), "agent", "agree", service, "--digest", digest}
 	if issuer != "" {
@@ -201,7 +201,7 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	return quoted(append(command, s.shared()...))
 }
 
-// shared are the flags that mean the same to uimgate agent.
+// shared are the flags that uimgate agent has with the same meaning.
 func (s *bridgeSettings) shared() []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{{"--data", absolute(s.data)}, {"--agent-id", s.id}, {"--dns", s.dns}} {
@@ -215,7 +215,7 @@ func (s *bridgeSettings) shared() []string {
 	return args
 }
 
-// printConfig prints the settings with which a host starts this very command.
+// printConfig prints the settings with which a host starts this same command.
 func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error {
 	args := append([]string{"mcp"}, services...)
 	for _, digest := range s.accept {
@@ -238,7 +238,7 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	return err
 }
 
-// serverName is a plain name for a server: that of its service, or uim where there are several.
+// serverName returns a plain name for a server: that of its service, or uim if there are several.
 func serverName(services []string) string {
 	if len(services) > 1 {
 		return "uim"
@@ -258,7 +258,7 @@ func serverName(services []string) string {
 
 // self is the absolute path of this program.
 func self() string {
-	if path, err := exec.LookPath(os.Args[0]); err == nil { // as it was called: a package manager moves what links lead to
+	if path, err := exec.LookPath(os.Args[0]); err == nil { // the path as called: a package manager moves the targets of links
 		return absolute(path)
 	}
 	path, err := os.Executable()
@@ -278,7 +278,7 @@ func absolute(path string) string {
 	return path
 }
 
-// quoted is a command as a shell takes it.
+// quoted returns a command for a shell.
 func quoted(args []string) string {
 	out := make([]string, 0, len(args))
 	for _, arg := range args {
@@ -290,7 +290,7 @@ func quoted(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// termsFor reads policies as policy explain does, and what each call costs.
+// termsFor reads policies like policy explain, and the cost of each call.
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {

@@ -19,8 +19,8 @@ import (
 
 const maxSessions = 1000
 
-// sessions are the agreements of this agent. Files of other agents in the directory are passed over, and
-// those that cannot be read are reported: one broken file must not stop work with other services.
+// sessions returns the agreements of this agent. It skips files of other agents in the directory, and reports unreadable ones: one broken
+// file must not stop work with other services.
 func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agent.Session, error) {
 	dir, err := s.stateDir()
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 	return out, nil
 }
 
-// resume finds the one agreement with a service, or that permits an intent; empty texts ask for nothing.
+// resume finds the one agreement with a service, or that permits an intent; empty arguments match all.
 func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, uid string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -79,10 +79,10 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	return nil, cli.Usage(fmt.Errorf("several agreements fit; name the service: %s", strings.Join(names, ", ")))
 }
 
-// unoffered returns the refusal of an intent that the services of its namespace with an agreement do not offer, or no longer: a new
-// agreement would not permit it. It skips services that cannot be asked.
+// unoffered returns the refusal of an intent that none of its namespace's services with an agreement offers any longer: a new agreement
+// would not permit it. It skips unreachable services.
 func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
-	const most = 8 // services to ask
+	const most = 8 // services to query
 	var refusal error
 	requests := 0
 	for _, session := range sessions {
@@ -109,7 +109,7 @@ func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session,
 	return refusal
 }
 
-// unpermitted is the error for an intent that no agreement permits, and that its service offers as far as is known.
+// unpermitted returns the error for an intent that no agreement permits, and that its service offers as far as is known.
 func unpermitted(sessions []agent.Session, uid string) error {
 	var known, names []string
 	for _, session := range sessions {
@@ -137,7 +137,7 @@ func unpermitted(sessions []agent.Session, uid string) error {
 	return fmt.Errorf("no agreement permits %s: it is an intent of another service; there are agreements with %s", uid, strings.Join(names, ", "))
 }
 
-// refusalOf a retired intent is what executing it would be answered with.
+// refusalOf returns the refusal that executing a retired intent would get.
 func refusalOf(in *intents.Intent) *agent.Error {
 	refusal := &agent.Error{
 		Status: http.StatusGone, Reason: string(agent.ErrIntentDeprecated), Message: "the service has retired this intent",

@@ -42,7 +42,7 @@ from --params. The exit code is 0 if nothing that is required is missing or wron
   uimgate agent verify https://shop.example --allow-agree -o json
   uimgate agent verify http://127.0.0.1:8080 --allow-agree --params 'shop.example:search:v1={"query":"tea"}'`,
 		Args: cli.Args(cobra.ExactArgs(1)),
-		// The table is this command's own name for text.
+		// This command calls its text output a table.
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			switch s.output {
 			case "table":
@@ -88,12 +88,12 @@ from --params. The exit code is 0 if nothing that is required is missing or wron
 	return c
 }
 
-// verifyOptions are the options of the agent that verifies: with the agent's key where there is one.
+// verifyOptions returns the options of the verifying agent, with the agent's key if there is one.
 func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, UserAgent: "uimgate-verify/" + cli.ReadVersion().Version,
 	}
-	if timed { // else the shorter one of package verify
+	if timed { // otherwise the shorter one of package verify
 		if o.Timeout = s.timeout; s.timeout <= 0 {
 			return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
 		}
@@ -109,7 +109,7 @@ func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	return o, err
 }
 
-// verdict sums a report up and makes the exit code of it.
+// verdict summarizes a report and derives the exit code.
 func verdict(s *agentSettings, c *cobra.Command, r verify.Report) error {
 	s.printNote(c, "%d hold, %d missing, %d wrong, %d skipped",
 		r.Count(verify.Holds), r.Count(verify.Missing), r.Count(verify.Wrong), r.Count(verify.Skipped))
@@ -124,7 +124,7 @@ func verdict(s *agentSettings, c *cobra.Command, r verify.Report) error {
 	return cli.ErrSilent
 }
 
-// lookupRecords asks DNS. A domain without records is not an error.
+// lookupRecords queries DNS. A domain without records is not an error.
 func lookupRecords(ctx context.Context, domain string) (verify.Records, error) {
 	found, err := discovery.New(discovery.Options{}).Lookup(ctx, domain)
 	if errors.Is(err, discovery.ErrNotFound) {

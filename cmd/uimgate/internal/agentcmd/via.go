@@ -45,7 +45,7 @@ func (s *agentSettings) checkVia(c *cobra.Command) error {
 	return cli.Usage(fmt.Errorf("--via is mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via))
 }
 
-// way is the way that a call takes.
+// way returns the way that a call takes.
 func (s *agentSettings) way() agent.Via {
 	kind, _, _ := strings.Cut(s.via, ":")
 	return agent.Via(kind)
@@ -62,7 +62,7 @@ func (s *agentSettings) keyName() string {
 	return "agent.pem"
 }
 
-// uagentOptions are those of a client that is an agent of the uAgents protocol, whose seed is in a file.
+// uagentOptions returns the options of a client that is an agent of the uAgents protocol, whose seed is in a file.
 func (s *agentSettings) uagentOptions(o agent.Options, path string) (agent.Options, error) {
 	key, err := agent.LoadSeed(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -92,8 +92,8 @@ func (s *agentSettings) makeSeed(c *cobra.Command, path string) error {
 	})
 }
 
-// onRelay is the relay of --via mrp://relay/key, and the key of the service there; nil: --via names no relay. Of a relay on this machine
-// it is http.
+// onRelay returns the relay of --via mrp://relay/key, and the key of the service there; nil: --via names no relay. The URL of a relay on
+// this machine is http.
 func (s *agentSettings) onRelay() (*agent.Relay, error) {
 	kind, address, _ := strings.Cut(s.via, ":")
 	if agent.Via(kind) != agent.ViaMRP || address == "" {

@@ -1,4 +1,4 @@
-// Package cli has what the groups of commands share: mistakes of usage, arguments, files, and how records are printed.
+// Package cli has the common parts of the command groups: usage errors, arguments, files, and printing of records.
 package cli
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// ErrSilent ends a command with exit code 1 after it has printed itself what went wrong.
+// ErrSilent ends a command with exit code 1 after it has itself printed the error.
 var ErrSilent = errors.New("failed")
 
 // UsageError is a mistake in the command line.
 type UsageError struct{ error }
 
-// Usage marks a mistake in the command line.
+// Usage marks an error as one in the command line.
 func Usage(err error) error { return UsageError{err} }
 
-// KnownCommand refuses an unknown command, and suggests the nearest.
+// KnownCommand rejects an unknown command, and suggests the nearest.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func KnownCommand(c *cobra.Command, args []string) error {
 	return err
 }
 
-// Args makes a wrong number of arguments a mistake of usage.
+// Args makes a wrong number of arguments a usage error.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
@@ -55,7 +55,7 @@ func ReadNamed(name string, most int64) ([]byte, error) {
 	return ReadAtMost(f, name, most)
 }
 
-// ReadAtMost reads at most most bytes, of what messages call name; more is an error.
+// ReadAtMost reads at most most bytes of the input that messages call name; more is an error.
 func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {

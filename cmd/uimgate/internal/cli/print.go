@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A Column shows one field of a record: exactly for programs (csv), and for people in other words where they differ.
+// A Column shows one field of a record: exact for programs (csv), and in another form for people where they differ.
 type Column[T any] struct {
 	Name  string
 	Exact func(T) string
 	Human func(T) string // nil: exact
-	wide  bool           // only in csv
+	wide  bool           // only in CSV
 }
 
 // TextColumn is a column of texts.
@@ -29,7 +29,7 @@ func TextColumn[T any, S ~string](name string, of func(T) S) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return string(of(r)) }}
 }
 
-// ListColumn is a column of texts with spaces between.
+// ListColumn is a column of texts separated by spaces.
 func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string {
 		var b strings.Builder
@@ -58,12 +58,12 @@ func FlagColumn[T any](name string, of func(T) bool) Column[T] {
 	}}
 }
 
-// TimeColumn is a column of times: RFC 3339 in UTC for programs, the operator's clock for people.
+// TimeColumn is a column of times: RFC 3339 in UTC for programs, local time for people.
 func TimeColumn[T any](name string, of func(T) time.Time) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return ExactTime(of(r)) }, Human: func(r T) string { return HumanTime(of(r)) }}
 }
 
-// ForPeople shows a column to people in other words.
+// ForPeople sets the form of a column for people.
 func (c Column[T]) ForPeople(human func(T) string) Column[T] {
 	c.Human = human
 	return c
@@ -116,8 +116,8 @@ func PrintLine(w io.Writer, v any) error {
 	return out.Encode(v)
 }
 
-// PrintCSV prints records as CSV (RFC 4180), with a header if asked. A text that a spreadsheet would read as a formula gets a
-// quote before it.
+// PrintCSV prints records as CSV (RFC 4180), with a header if requested. A text that a spreadsheet would read as a formula gets a quote
+// before it.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
@@ -141,8 +141,8 @@ func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool)
 	return out.Error()
 }
 
-// CSVText returns a text as a cell of CSV. A spreadsheet takes one that begins with = + - @, a tab or CR for a formula, and
-// agents choose such texts: a quotation mark before it makes it text. Numbers stay numbers.
+// CSVText returns a text as a cell of CSV. A spreadsheet treats one that begins with = + - @, a tab or CR as a formula, and agents choose
+// such texts: a quotation mark before it makes it text. Numbers stay numbers.
 func CSVText(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return s
@@ -180,7 +180,7 @@ func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
 	return out.Flush()
 }
 
-// Sanitize replaces characters with which a text of agents and others could control the operator's terminal.
+// Sanitize replaces characters with which foreign text could control the operator's terminal.
 func Sanitize[S ~string](s S) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {
@@ -200,7 +200,7 @@ func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// ExactTime is RFC 3339 in UTC; empty for none.
+// ExactTime returns RFC 3339 in UTC; empty for the zero time.
 func ExactTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -208,7 +208,7 @@ func ExactTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// HumanTime is the time as the operator's clock shows it.
+// HumanTime returns the local time.
 func HumanTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -216,7 +216,7 @@ func HumanTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// HumanAmount is a decimal with its currency.
+// HumanAmount returns a decimal with its currency.
 func HumanAmount(amount, currency string) string {
 	if currency == "" {
 		return "free"

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// Release is the version of a release; empty: that of the module is taken.
+// Release is the version of a release; empty: use that of the module.
 var Release = ""
 
 // A Version identifies this program.
@@ -20,7 +20,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("uimgate %s (commit %s, %s)", v.Version, v.Commit, v.Go)
 }
 
-// ReadVersion returns that of this program.
+// ReadVersion returns the version of this program.
 func ReadVersion() Version {
 	v := Version{Version: Release, Commit: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

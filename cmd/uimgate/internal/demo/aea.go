@@ -54,7 +54,7 @@ func (g *aeaAgent) agree(context.Context) (string, error) {
 	return strings.Join(scopes, " "), nil
 }
 
-// call sends a request as HTTP has it, in an envelope.
+// call sends an HTTP request in an envelope.
 func (g *aeaAgent) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
 	body, err := json.Marshal(map[string]any{"intent_uid": uid, "parameters": parameters})
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// assistant runs the bridge as uimgate mcp does, and is the assistant on the other end of its stdin and stdout.
+// assistant runs the bridge like uimgate mcp, and acts as the assistant on the other end of its stdin and stdout.
 func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	dir, err := os.MkdirTemp(filepath.Dir(t.data), "assistant-")
 	if err != nil {
@@ -41,7 +41,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		err := b.Serve(ctx, stdin, stdout)
-		_ = stdout.CloseWithError(io.EOF) // also if it ends early: nothing waits for an answer then
+		_ = stdout.CloseWithError(io.EOF) // even if it ends early: no call is waiting then
 		_ = stdin.Close()
 		return err
 	})
@@ -50,7 +50,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	return errors.Join(talked, group.Wait())
 }
 
-// talk orders once, and once more than the budget allows.
+// talk orders once, and once more than the budget permits.
 func (t *tour) talk(from *bufio.Reader, to io.Writer) error {
 	first, err := t.callTool("1", from, to)
 	if err != nil {
@@ -86,7 +86,7 @@ func (t *tour) callTool(id string, from *bufio.Reader, to io.Writer) (reply, err
 	return readReply(id, fetch.Answer{Status: http.StatusOK, Header: http.Header{}, Body: line})
 }
 
-// bridge is one to the gateway, with a new key, whose owner accepts the policy that was read.
+// bridge makes a bridge to the gateway with a new key, whose owner accepts the policy that was read.
 func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package demo shows the whole of it, against a real gateway in front of the example shop: an agent, an assistant with a bridge
-// and a person without a key find the shop's intents, agree, and call them through every door that accepts a PAT. Each step holds
-// itself to what it should do.
+// Package demo demonstrates a real gateway in front of the example shop: an agent, an assistant with a bridge and a person without a key
+// find the shop's intents, agree, and call them through every door that accepts a PAT. Each step checks its own result.
 package demo
 
 import (
@@ -27,17 +26,17 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// Options of Run. All but Once is required.
+// Options of Run. All except Once are required.
 type Options struct {
 	Out     io.Writer
-	Once    bool   // ends after the walk; otherwise the gateway stays up until the context ends
-	Doors   bool   // shows agents of other networks instead: of uAgents, of the AEA framework and of MRP
-	Program string // how people call this program
+	Once    bool   // end after the tour; otherwise the gateway runs until the context ends
+	Doors   bool   // show agents of other networks instead: of uAgents, of the AEA framework and of MRP
+	Program string // the name of this program on the command line
 	Version string
 	Now     func() time.Time
 }
 
-// Run starts shop and gateway, walks through everything, and returns the error of the first step that did not do what it should.
+// Run starts shop and gateway, takes all steps, and returns the error of the first that fails its check.
 func Run(ctx context.Context, o Options) error {
 	dir, err := os.MkdirTemp("", "uimgate-demo-")
 	if err != nil {
@@ -83,19 +82,20 @@ func Run(ctx context.Context, o Options) error {
 	return walked
 }
 
-// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements, and no calls, so
+// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements but not calls, so
 // orders must be possible without a proof of key.
 const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`
 
-// relay is that of the gateway, for agents of MRP: an agent sends it more messages than one may by default before its limit is reached.
+// relay is the relay of the gateway, for agents of MRP: an agent sends it more messages than the default limit before its own limit is
+// reached.
 const relay = `
 mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}
 `
 
-// Config writes the example shop's own files into a directory, and reads them with the shop's address of now. doors opens those
-// that are shut by default.
+// Config writes the example shop's own files into a directory, and reads them with the shop's present address. doors opens the doors that
+// are closed by default.
 func Config(dir, shop string, doors bool) (*config.Config, error) {
 	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
 		text, err := examples.Files.ReadFile("shop/" + name)

@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// exchanges prints each exchange of an agent with its service: what matters of it, on a few lines.
+// exchanges prints each exchange of an agent with its service on a few lines.
 type exchanges struct {
 	out  io.Writer
 	mu   sync.Mutex
@@ -57,7 +57,7 @@ func (e *exchanges) print(r *http.Request, sent []byte, answer *http.Response, g
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	summary := fmt.Sprintf("%s %s → %s", r.Method, r.URL.RequestURI(), answer.Status)
-	if summary == e.last && bytes.Contains(sent, []byte(`"desk"`)) { // the limit's many equal calls
+	if summary == e.last && bytes.Contains(sent, []byte(`"desk"`)) { // the many equal calls up to the limit
 		e.same++
 		return
 	}
@@ -102,7 +102,7 @@ func (e *exchanges) body(arrow string, body []byte) {
 
 var compactJWS = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 
-// shortened keeps PATs, agreements and proofs recognisable and useless.
+// shortened makes PATs, agreements and proofs recognizable but useless.
 func shortened(s string) string {
 	return compactJWS.ReplaceAllStringFunc(s, func(jws string) string { return jws[:8] + "…" })
 }

@@ -22,7 +22,7 @@ import (
 type messenger struct {
 	client  *agent.Client
 	service *agent.Service
-	session agent.Session // with the PAT, kept over its end
+	session agent.Session // with the PAT, kept after its end
 }
 
 // comes finds the service as an agent with these options, whose id is its address.
@@ -59,7 +59,7 @@ func (m *messenger) call(ctx context.Context, uid string, parameters map[string]
 
 func (m *messenger) revoke(ctx context.Context) (err error) {
 	if err = m.service.Revoke(ctx); err == nil {
-		m.service, err = m.client.Resume(m.session) // as an agent that kept the PAT
+		m.service, err = m.client.Resume(m.session) // like an agent that kept the PAT
 	}
 	return err
 }
@@ -81,7 +81,7 @@ func nameOfEnvelope(raw []byte) string {
 	return name
 }
 
-// relayed is an agent of the Machine Relay Protocol, whose messages, and their answers, wait at the relay of the gateway.
+// relayed is an agent of the Machine Relay Protocol, whose messages and replies wait at the gateway's relay.
 func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -115,7 +115,7 @@ func nameAtRelay(raw []byte) string {
 	}
 }
 
-// showMessages prints which messages go to a path and come from there, as name has them. One without a name is not printed.
+// showMessages prints the messages to and from a path under the names that name returns. A message without a name is not printed.
 func (t *tour) showMessages(path string, name func(raw []byte) string) func(http.RoundTripper) http.RoundTripper {
 	show := func(arrow string, body io.ReadCloser) io.ReadCloser {
 		raw, _ := io.ReadAll(io.LimitReader(body, maxPage))

@@ -12,18 +12,18 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A networkAgent is an agent of another network, which comes in by a door of its own.
+// A networkAgent is an agent of another network, which uses a separate door.
 type networkAgent interface {
-	// agree agrees with the key that the agent has, and returns what it may call.
+	// agree agrees with the agent's key, and returns the scope.
 	agree(ctx context.Context) (scope string, err error)
-	// call calls an intent, and returns the charge in the answer; may be empty. A refusal is a *refused.
+	// call calls an intent, and returns the charge in the response; may be empty. A refusal is a *refused.
 	call(ctx context.Context, uid string, parameters map[string]any) (charge string, err error)
-	// revoke ends the PAT.
+	// revoke revokes the PAT.
 	revoke(ctx context.Context) error
 	close()
 }
 
-// A refusal is a refusal of UIM, as an agent received it.
+// A refusal is a UIM refusal as an agent received it.
 type refusal struct{ reason, message string }
 
 func (r *refusal) Error() string { return r.reason + ": " + r.message }
@@ -110,7 +110,7 @@ func (t *tour) networkAgentIsRevoked(g networkAgent) func(context.Context, *agen
 	}
 }
 
-// revokeToken ends a PAT at the gateway; any holder may. UIM core 4.5.
+// revokeToken revokes a PAT at the gateway; any holder may. UIM core 4.5.
 func (t *tour) revokeToken(ctx context.Context, token string) error {
 	client := fetch.New(fetch.Options{})
 	defer client.Close()

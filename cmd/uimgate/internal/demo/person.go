@@ -25,14 +25,14 @@ const (
 	maxPage  = 1 << 20
 )
 
-// A person has a browser and a client of MCP that has no key of its own.
+// A person has a browser and an MCP client without a key.
 type person struct {
 	gateway        string
 	browser, tools *fetch.Client // tools prints its exchanges
 	cookie         string
 }
 
-// person lets somebody agree on the consent page, and calls the tools with what the client gets for it.
+// person agrees on the consent page, and calls the tools with the token that the client gets.
 func (t *tour) person(ctx context.Context, _ *agent.Client) error {
 	p := &person{gateway: t.gateway, browser: fetch.New(fetch.Options{}), tools: fetch.New(fetch.Options{Wrap: t.shown.wrap})}
 	defer p.browser.Close()
@@ -73,7 +73,7 @@ func (p *person) call(ctx context.Context, token, tool string, parameters map[st
 	return readReply(id, a)
 }
 
-// consent is OAuth 2.1 as clients of MCP do it: register, have the person asked, and exchange the code for a PAT.
+// consent is OAuth 2.1 as MCP clients use it: register, ask the person, and exchange the code for a PAT.
 func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err error) {
 	var client struct {
 		ID string `json:"client_id"`
@@ -121,7 +121,7 @@ const formType = "application/x-www-form-urlencoded"
 
 var fieldOfPage = regexp.MustCompile(`<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"(?: checked)?>`)
 
-// page opens the consent page, prints what a person reads there, and returns its form.
+// page opens the consent page, prints its text, and returns its form.
 func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Values, error) {
 	at := p.gateway + "/oauth/authorize"
 	t.printf("   a client without a key sends its person to %s\n", at)
@@ -145,7 +145,7 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 	return form, nil
 }
 
-// post sends what a browser or a client does.
+// post sends a request of a browser or a client.
 func (p *person) post(ctx context.Context, path, kind, body string) (fetch.Answer, error) {
 	h := http.Header{"Content-Type": {kind}}
 	if p.cookie != "" {

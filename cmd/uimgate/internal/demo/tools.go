@@ -15,7 +15,7 @@ const (
 	orderTool  = "place-order_v1"
 )
 
-// A reply is what a tool answered: an output, or a refusal.
+// A reply is the result of a tool: an output, or a refusal.
 type reply struct {
 	output  []byte // JSON; nil: refused
 	reason  string // of a refusal
@@ -23,7 +23,7 @@ type reply struct {
 	charge  string
 }
 
-// readReply reads the answer to the message of an id.
+// readReply reads the response to the message with an id.
 func readReply(id string, a fetch.Answer) (reply, error) {
 	out, err := via.MCP{}.Read(id, a)
 	if err != nil {

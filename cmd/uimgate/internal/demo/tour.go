@@ -19,18 +19,18 @@ const (
 	orderUID   = "shop.example:place-order:v1"
 )
 
-// A tour walks one agent through everything, and holds each step to what it should do.
+// A tour takes one agent through all steps, and checks each result.
 type tour struct {
 	Options
 	gateway, shop string
-	doors         map[string]map[string]string // where agents of other networks come in
+	doors         map[string]map[string]string // the addresses for agents of other networks
 	data          string                       // directory of the gateway's state
 	key           crypto.Signer
 	shown         *exchanges
 	step          int
 	service       *agent.Service
 	policy        agent.Policy
-	orders        []order // that were charged
+	orders        []order // with a charge
 	quiet         bool    // messages of other networks are not printed
 }
 
@@ -189,7 +189,7 @@ func (t *tour) revoke(ctx context.Context, c *agent.Client) error {
 	if err := t.service.Revoke(ctx); err != nil {
 		return err
 	}
-	thief, err := c.Resume(before) // as an agent that kept the PAT
+	thief, err := c.Resume(before) // like an agent that kept the PAT
 	if err != nil {
 		return err
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// fee is what the policy charges an order.
+// fee is the price of an order in the policy.
 const fee = "0.05 EUR"
 
 // An order is a charged order, as the service reported it to the agent.
 type order struct{ way, charge string }
 
-// charged keeps an order that was charged as it should be.
+// charged records an order after checking its charge.
 func (t *tour) charged(got agent.Result, way string) error {
 	if got.Charge == nil {
 		return errors.New("expected a charge")
@@ -31,7 +31,7 @@ func (t *tour) paid(charge, way string) error {
 	return expect(strings.HasPrefix(charge, fee+";") && strings.HasSuffix(charge, "state=captured"), "a charge of "+fee+", captured")
 }
 
-// otherWays places the order through the other doors, with the agreement and the key that the agent has.
+// otherWays places the order through the other doors, with the agent's agreement and key.
 func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A} {
 		got, err := t.service.Execute(ctx, orderUID, orderParameters, agent.ExecuteOptions{Via: way})
@@ -45,7 +45,7 @@ func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 	return nil
 }
 
-// ledger reads the charges on the operator's side: each charge that an agent received must be there once.
+// ledger reads the charges on the operator's side: each charge that an agent received must occur once.
 func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
 	page, err := operator.Ledger(ctx, admin.UsageQuery{State: store.Captured})
@@ -71,7 +71,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 		"one captured charge for each order")
 }
 
-// brief is an id as people can compare it.
+// brief shortens an id for people to compare.
 func brief(id string) string {
 	const most, ends = 20, 8
 	if len(id) <= most {

@@ -76,7 +76,7 @@ func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.domain, "domain", "", "the domain agents will name, instead of the issuer or the host of public_url")
 }
 
-// load reads the configuration, and warns of what may not help although it is well formed.
+// load reads the configuration, and warns of well-formed settings that may not help.
 func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
 	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	var loaded *service.LoadedConfig
@@ -133,7 +133,7 @@ func (s *dnsSettings) run(c *cobra.Command) error {
 	return err
 }
 
-// choose is the service meant, and its place.
+// choose returns the selected service and its index.
 func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	ids := make([]string, 0, len(cfg.Services))
 	for i := range cfg.Services {
@@ -150,7 +150,7 @@ func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	return &cfg.Services[0], 0, nil
 }
 
-// facts are the values of the records: those of the published agents.json.
+// facts returns the values of the records, from the published agents.json.
 func (s *dnsSettings) facts(c *config.Service, catalog *intents.Catalog) (discovery.Service, error) {
 	at := func(path string) string { return c.PublicURL.JoinPath(path).String() }
 	facts := discovery.Service{
@@ -191,7 +191,7 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// recordWarnings are the reasons why well-formed records may still not help an agent.
+// recordWarnings returns the reasons why well-formed records may still not help an agent.
 func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {
@@ -215,7 +215,7 @@ type dnsRecord struct {
 	Type    string   `json:"type"`
 	TTL     int      `json:"ttl"`
 	Text    string   `json:"text"`
-	Strings []string `json:"strings"` // of at most 255 bytes, which make up text
+	Strings []string `json:"strings"` // of at most 255 bytes each, which make up text
 }
 
 func recordList(records []discovery.Record) []dnsRecord {
@@ -226,7 +226,7 @@ func recordList(records []discovery.Record) []dnsRecord {
 	return out
 }
 
-// compare looks up the records of a domain in DNS and prints how they differ from those wanted.
+// compare looks up the records of a domain in DNS and prints how they differ from the wanted ones.
 func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.Record) error {
 	o := discovery.Options{Names: -1}
 	if s.server != "" {
@@ -298,8 +298,8 @@ by the record that uimgate dns --mcp-registry prints. The registry takes each ve
 	return c
 }
 
-// proof returns the record of the key that speaks for a domain in the registry of MCP. It makes a missing key, unless the command only
-// compares DNS.
+// proof returns the record of the key that proves a domain to the MCP registry. It makes a missing key, unless the command only compares
+// DNS.
 func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
 	key, err := agent.LoadKey(s.registry)
 	if errors.Is(err, os.ErrNotExist) && !s.verify {

@@ -25,7 +25,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// initTime bounds reading one document, fetching included.
+// initTime bounds reading one document, including fetching it.
 const initTime = 2 * time.Minute
 
 type initSettings struct {
@@ -191,7 +191,7 @@ func (s *initSettings) openRefs() (*os.Root, error) {
 	return top, nil
 }
 
-// shownSource is the document without a URL's query, which may hold a key.
+// shownSource returns the document's source without a URL's query, which may hold a key.
 func shownSource(document string) string {
 	if u, err := url.Parse(document); err == nil && u.Host != "" {
 		return u.Scheme + "://" + u.Host + u.EscapedPath()
@@ -214,8 +214,7 @@ func readExisting(dir string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// writeFiles puts each file in its place at once; the record comes last, so that what was not written is
-// not taken for written.
+// writeFiles replaces each file atomically. It writes the record last, so that a file that was not written is not recorded as written.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration holds no secrets
 		return err
@@ -251,7 +250,7 @@ func writeFile(path string, data []byte) error {
 	return err
 }
 
-// What is listed on a terminal is bounded: maxListed groups, each with maxExamples operations. The README lists more.
+// Bounds of the list on a terminal: maxListed groups, each with maxExamples operations. The README lists more.
 const (
 	maxListed   = 40
 	maxExamples = 3
@@ -288,7 +287,7 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 // maxPicks bounds a file of picks in bytes.
 const maxPicks = 1 << 20
 
-// readPicks reads one operation a line; # begins a comment.
+// readPicks reads one operation per line; # begins a comment.
 func readPicks(path string, stdin io.Reader) ([]string, error) {
 	var data []byte
 	var err error
@@ -312,7 +311,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 	return out, nil
 }
 
-// check prints what serve would report about the files as they are now.
+// check prints the problems that serve would report about the files now.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})

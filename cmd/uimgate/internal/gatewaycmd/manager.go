@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A serviceManager is systemd, if it started the process with Type=notify or notify-reload: without NOTIFY_SOCKET and WATCHDOG_USEC nothing
-// is sent. sd_notify(3), sd_watchdog_enabled(3).
+// A serviceManager is systemd, if it started the process with Type=notify or notify-reload: without NOTIFY_SOCKET and WATCHDOG_USEC it
+// sends nothing. sd_notify(3), sd_watchdog_enabled(3).
 type serviceManager struct{ log *zap.Logger }
 
 // enter reports a phase of the process.

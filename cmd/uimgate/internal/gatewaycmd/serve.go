@@ -1,4 +1,4 @@
-// Package gatewaycmd has the commands that make a configuration, check it, publish it and serve it.
+// Package gatewaycmd has the commands that create, check, publish and serve a configuration.
 package gatewaycmd
 
 import (
@@ -97,8 +97,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	return err
 }
 
-// A libraryLog takes what libraries write to the standard log. Its text may quote what a service behind the gateway sent,
-// so only its length is logged.
+// A libraryLog receives what libraries write to the standard log. Its text may quote an upstream, so only its length is logged.
 type libraryLog struct{ log *zap.Logger }
 
 func (u libraryLog) Write(p []byte) (int, error) {
@@ -106,7 +105,7 @@ func (u libraryLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hangups turns SIGHUP into requests to reload, until ctx ends.
+// hangups converts SIGHUP into reload requests, until ctx ends.
 func hangups(ctx context.Context) <-chan struct{} {
 	signals, reloads := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(signals, syscall.SIGHUP)
@@ -127,7 +126,7 @@ func hangups(ctx context.Context) <-chan struct{} {
 	return reloads
 }
 
-// NewLogger returns the log of the process, as the configuration has it.
+// NewLogger returns the log of the process, as configured.
 func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 	level, err := zapcore.ParseLevel(string(c.Level))
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *settings) blob() *cobra.Command {
 	return c
 }
 
-// put keeps a file at the relay.
+// put stores a file at the relay.
 func put(c *cobra.Command, client *mrp.Client, path, contentType string) (wire.Blob, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -34,7 +34,7 @@ func put(c *cobra.Command, client *mrp.Client, path, contentType string) (wire.B
 	return client.Upload(c.Context(), file, contentType)
 }
 
-// attachEncrypted keeps an encrypted file at the relay, which only the recipient can read.
+// attachEncrypted stores an encrypted file at the relay, which only the recipient can read.
 func attachEncrypted(c *cobra.Command, client *mrp.Client, to wire.Key, path string) (wire.Attachment, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -102,7 +102,7 @@ with --message, the id of the message that attaches it. No file is written over 
 	return c
 }
 
-// fetchBlob writes a blob beside the file, and gives it the name when it is whole.
+// fetchBlob writes a blob to a temporary file, and renames it when it is complete.
 func fetchBlob(c *cobra.Command, client *mrp.Client, id, messageID, path string) (b wire.Blob, err error) {
 	part, err := os.CreateTemp(filepath.Dir(path), ".mrp-*")
 	if err != nil {
@@ -117,7 +117,7 @@ func fetchBlob(c *cobra.Command, client *mrp.Client, id, messageID, path string)
 	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return wire.Blob{}, err
 	}
-	if err := os.Link(part.Name(), path); err != nil { // which writes over nothing
+	if err := os.Link(part.Name(), path); err != nil { // which never overwrites a file
 		return wire.Blob{}, err
 	}
 	return b, nil

@@ -79,7 +79,7 @@ and the JSON its parameters. --wait waits for the message that answers it, print
 	return c
 }
 
-// compose makes the message of the flags and arguments.
+// compose makes the message from the flags and arguments.
 func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.Send, error) {
 	m := wire.Send{ContentType: o.contentType, ThreadID: o.thread, InReplyTo: o.replyTo, ExpiresIn: int64(o.expires / time.Second)}
 	var body []byte
@@ -130,7 +130,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 	return m, err
 }
 
-// upload keeps the files of --attach at the relay.
+// upload stores the files of --attach at the relay.
 func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sendFlags) (list []wire.Attachment, err error) {
 	for _, path := range o.attach {
 		a := wire.Attachment{Filename: filepath.Base(path)}
@@ -150,7 +150,7 @@ func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sendFlags) (lis
 	return list, nil
 }
 
-// ask sends a message and prints its answer.
+// ask sends a message and prints its reply.
 func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o sendFlags) error {
 	ctx, cancel := context.WithTimeout(c.Context(), o.wait)
 	defer cancel()
@@ -166,7 +166,7 @@ func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o send
 	return s.printMessage(c, message{Message: answer, Encrypted: o.encrypt})
 }
 
-// A message is one as it is printed.
+// A message is a message as printed.
 type message struct {
 	wire.Message
 	Encrypted bool   `json:"encrypted,omitempty"` // the relay could not read it
@@ -289,7 +289,7 @@ again whenever that is lost. A message that is printed is done with.`,
 			}
 			err = client.Listen(ctx, o, func(_ context.Context, m wire.Message) error {
 				if count > 0 && printed == count {
-					return context.Canceled // it comes again
+					return context.Canceled // it arrives again
 				}
 				if err := s.printMessage(c, opened(client, m)); err != nil {
 					return err

@@ -1,4 +1,4 @@
-// Package mrpcmd has the commands of uimgate mrp: an agent at a relay of the Machine Relay Protocol, by hand or in scripts.
+// Package mrpcmd has the commands of uimgate mrp, with which people and scripts act as an agent at a relay of the Machine Relay Protocol.
 package mrpcmd
 
 import (
@@ -122,7 +122,7 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 	}
 }
 
-// when is a time as the clock of the machine shows it.
+// when returns a time in the local time zone.
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func (s *settings) keygen() *cobra.Command {

@@ -155,7 +155,7 @@ control characters. Agents never see it, and it decides nothing. --clear removes
 	return c
 }
 
-// changeAgent changes an agent and prints it, with a warning where no agent has claimed its id.
+// changeAgent changes an agent and prints it, with a warning if no agent has claimed its id.
 func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
 	a, err := call(c, o, do)
 	if err != nil {
@@ -185,7 +185,7 @@ thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 	}
 }
 
-// thumbprintOf takes a thumbprint as it is, and that of a public key in a file.
+// thumbprintOf returns a given thumbprint, or that of a public key in a file.
 func thumbprintOf(arg string) (string, error) {
 	text, err := cli.ReadNamed(arg, 64<<10)
 	if errors.Is(err, os.ErrNotExist) && len(arg) == 43 && !strings.ContainsAny(arg, "./") {
@@ -230,7 +230,7 @@ changes when agents come and go, a number is confirmed: approve shows which agen
 	return c
 }
 
-// numbered returns the agent with a number in the list of those that wait, after the operator has confirmed it.
+// numbered returns the agent with a number in the list of waiting agents, after the operator has confirmed it.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
 	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, PageRequest: admin.PageRequest{Limit: 1000}}
 	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {

@@ -37,7 +37,7 @@ var agreementColumns = []cli.Column[admin.Agreement]{
 	cli.TextColumn("invitation", func(a admin.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
 }
 
-// consentOf is what is known of a consent; zero: the agent signed.
+// consentOf returns what is known of a consent; zero: the agent signed.
 func consentOf(a admin.Agreement) admin.ConsentInfo {
 	if a.Consent == nil {
 		return admin.ConsentInfo{}

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A StateCopy is what backup and restore print.
+// A StateCopy is the output of backup and restore.
 type StateCopy struct {
 	Engine     string    `json:"engine"`         // sqlite or postgres
 	File       string    `json:"file,omitempty"` // of sqlite
@@ -27,11 +27,11 @@ type StateCopy struct {
 	Unresolved int64     `json:"unresolved"`
 	Entries    int64     `json:"ledger_entries"`
 	Latest     time.Time `json:"latest_entry,omitzero"`
-	// What a relay of messages has.
+	// The data of a message relay.
 	RelayAgents   int64  `json:"relay_agents"`
 	RelayMessages int64  `json:"relay_messages"`
 	RelayBlobs    int64  `json:"relay_blobs"`         // files, without their bytes
-	SetAside      string `json:"set_aside,omitempty"` // restore: where the state before is
+	SetAside      string `json:"set_aside,omitempty"` // restore: location of the previous state
 }
 
 func stateCopyOf(c daemon.Copy) StateCopy {
@@ -80,7 +80,7 @@ func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// open returns what works on the data directory, and reports its progress on stderr.
+// open opens the data directory, and reports progress on stderr.
 func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	if err := cli.CheckFormat(k.format); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 	return cli.PrintOne(c, k.format, stateCopyOf(made), stateCopyColumns)
 }
 
-// restoredMeans is what a restore means for the operator and for agents.
+// restoredMeans explains the consequences of a restore for the operator and for agents.
 const restoredMeans = `Every PAT issued so far has ended: agents agree again. The gateway makes a new signing key when it starts; where the
 key is published elsewhere, such as in DNS, publish the new one.
 Every limit of a policy counts as used up: per second to per week until that time has passed from now, per month and

@@ -28,7 +28,7 @@ var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
 }
 
-// Keys is about the keys that sign PATs. Private keys never leave the data directory.
+// Keys is uimgate keys, for the keys that sign PATs. Private keys never leave the data directory.
 func Keys() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
@@ -77,7 +77,7 @@ to agree again. It is for a key that leaked; otherwise rotate is enough.`,
 	return c
 }
 
-// keysNew makes the first key before the gateway ever ran; a running gateway rotates instead.
+// keysNew makes the first key before the gateway has ever run; a running gateway rotates instead.
 func (o *operator) keysNew() *cobra.Command {
 	var data string
 	c := &cobra.Command{

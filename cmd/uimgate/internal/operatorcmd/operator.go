@@ -37,7 +37,7 @@ type operator struct {
 	configured func() (*config.Config, config.Problems)
 }
 
-// group is a command that only holds others; its flags are theirs too.
+// group is a command that only holds others, which share its flags.
 func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.Args = cli.Args(cli.KnownCommand)
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -46,7 +46,7 @@ func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Co
 	return c
 }
 
-// flags adds what every operator command takes.
+// flags adds the flags of every operator command.
 func (o *operator) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.StringVar(&o.url, "admin", "",
@@ -68,7 +68,7 @@ func (o *operator) paging(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// page is the first page that the flags ask for.
+// page returns the first page that the flags select.
 func (o *operator) page() admin.PageRequest {
 	p := admin.PageRequest{Limit: o.limit, After: o.after}
 	if o.all {
@@ -77,15 +77,15 @@ func (o *operator) page() admin.PageRequest {
 	return p
 }
 
-// record names a record of the service meant.
+// record names a record of the selected service.
 func (o *operator) record(id string) admin.Record { return admin.Record{Service: o.service, ID: id} }
 
 func (o *operator) revocation(id, why string) admin.Revocation {
 	return admin.Revocation{Record: o.record(id), Reason: why}
 }
 
-// client returns the client of the gateway: by its socket, if this user may use it, so that it works with any certificate and even with a
-// broken configuration; otherwise by the admin listener.
+// client returns the client of the gateway: over its socket if this user may use it, so that the client works with any certificate and
+// even with a broken configuration; otherwise over the admin listener.
 func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := cli.CheckFormat(o.format); err != nil {
 		return nil, err
@@ -107,8 +107,7 @@ func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	return client.New(client.Options{URL: base, Token: token}), nil
 }
 
-// socket is that of the gateway that --data or the configuration describes; empty: there is none, or another way is
-// asked for.
+// socket returns that of the gateway that --data or the configuration describes; empty: there is none, or the flags select another way.
 func (o *operator) socket(ctx context.Context) string {
 	if o.url != "" || o.tokenFile != "" || os.Getenv(EnvAdminURL) != "" {
 		return ""
@@ -152,7 +151,7 @@ func (o *operator) token() (string, error) {
 	return client.ConfiguredToken(cfg, o.config)
 }
 
-// call asks the gateway meant. What it refuses is written so that it cannot steer a terminal.
+// call sends a request to the selected gateway. The text of a refusal cannot control a terminal.
 func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
 	api, err := o.client(c.Context())
 	if err != nil {
@@ -173,7 +172,7 @@ func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client
 	return answer, err
 }
 
-// printAnswer asks the gateway for a record and prints it.
+// printAnswer requests a record from the gateway and prints it.
 func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], do func(context.Context, *client.Client) (A, error)) error {
 	answer, err := call(c, o, do)
 	if err != nil {
@@ -182,17 +181,16 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 	return cli.PrintOne(c, o.format, answer, columns)
 }
 
-// A lister asks for one page of a listing.
+// A lister requests one page of a listing.
 type lister[T any] func(context.Context, *client.Client, admin.PageRequest) (admin.Page[T], error)
 
-// printListing asks for a listing and prints it on stdout, with --all page after page, and on stderr how to get what is
-// left.
+// printListing requests a listing and prints it on stdout, with --all page after page. On stderr it prints how to get the rest.
 func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T], list lister[T]) error {
 	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
 }
 
-// printRows does it where a record is several rows of a table, or of CSV. Only tables and JSON gather all pages first; they end
-// with the sums of what they have, where sum is not nil: its rows, and the same for JSON.
+// printRows is printListing for records that are several rows of a table or of CSV. Only tables and JSON gather all pages first; they end
+// with totals if sum is not nil: its rows, and the same for JSON.
 func printRows[T, R any](
 	c *cobra.Command, o *operator, columns []cli.Column[R], list lister[T], rows func(T) []R, sum func([]T) (rows []R, totals any),
 ) error {

@@ -35,7 +35,7 @@ var patColumns = []cli.Column[admin.PAT]{
 	cli.ListColumn("scope", func(t admin.PAT) []string { return t.Scope }).OnlyCSV(),
 }
 
-// humanLimit words a limit: how often in which time.
+// humanLimit describes a limit: how often in which time.
 func humanLimit(l pat.Limit) string {
 	n := humanize.Comma(l.Rate)
 	if l.Period == 0 {

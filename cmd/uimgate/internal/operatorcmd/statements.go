@@ -18,7 +18,7 @@ import (
 )
 
 // A statementRow is one line of a statement in tables and CSV. The opening and closing rows have the balance of the account; the rows
-// between have what the period added.
+// between have the changes in the period.
 type statementRow struct {
 	agentID                        pat.AgentID
 	currency                       string
@@ -100,7 +100,7 @@ var statementColumns = []cli.Column[statementRow]{
 	cli.TextColumn("agent_name", func(r statementRow) string { return r.name }),
 }
 
-// count is a number of calls; only charges have one.
+// count returns the number of calls; only charges have one.
 func (r statementRow) count(n int64) string {
 	if r.line != "charges" {
 		return ""
@@ -201,7 +201,7 @@ The number is the same whenever the invoice is made anew; it is not a running nu
 	return c
 }
 
-// period reads the flags of a period; zero times leave an end open.
+// period reads the flags of a period; a zero time leaves that end open.
 func period(from, to, month string) (begins, ends time.Time, err error) {
 	if month != "" {
 		if from != "" || to != "" {

@@ -78,7 +78,7 @@ func Status() *cobra.Command {
 	return c
 }
 
-// printBacklog prints what waits for the operator, and the command that shows it.
+// printBacklog prints what waits for the operator, with the command that shows it.
 func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		of := ""
@@ -97,7 +97,7 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	}
 }
 
-// printConcealed names the intents whose answers repeat the operator's own values.
+// printConcealed names the intents whose responses repeat the operator's own values.
 func printConcealed(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
@@ -161,7 +161,7 @@ var doorColumns = []cli.Column[serviceDoor]{
 		if d.Activity == nil {
 			return ""
 		}
-		text, _ := json.Marshal(d.Activity) // it came as JSON
+		text, _ := json.Marshal(d.Activity) // decoded from JSON
 		return string(text)
 	}).OnlyCSV(),
 }
@@ -223,14 +223,14 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 	return c
 }
 
-// printNeedsRestart names the settings that were changed and are not in use yet.
+// printNeedsRestart names the changed settings that are not yet in use.
 func printNeedsRestart(out io.Writer, settings []string) {
 	for _, s := range settings {
 		fmt.Fprintf(out, "Needs a restart: %s\n", cli.Sanitize(s))
 	}
 }
 
-// printFound prints problems as check does.
+// printFound prints problems like check.
 func printFound(c *cobra.Command, problems []admin.Problem) {
 	for _, p := range problems {
 		place := p.File

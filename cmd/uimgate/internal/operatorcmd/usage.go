@@ -45,7 +45,7 @@ var entryColumns = []cli.Column[admin.Entry]{
 	cli.TextColumn("reference", func(e admin.Entry) string { return e.Reference }).OnlyCSV(),
 }
 
-// humanMove is what an entry of the ledger did.
+// humanMove describes an entry of the ledger.
 func humanMove(e admin.Entry) string {
 	switch {
 	case e.To == "" && strings.HasPrefix(e.Amount, "-"):
@@ -78,7 +78,7 @@ var executionColumns = []cli.Column[admin.Execution]{
 	cli.TimeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
 }
 
-// answerColumns are what only the record of one call has.
+// answerColumns are the columns that only the record of one call has.
 var answerColumns = []cli.Column[admin.Execution]{
 	cli.TextColumn("answer_status", func(e admin.Execution) string {
 		if e.AnswerStatus == 0 {
@@ -205,7 +205,7 @@ With upstream.reconcile in the configuration the gateway asks the service itself
 	return c
 }
 
-// resolveNotSent releases page after page, and lists what it released.
+// resolveNotSent releases page after page, and lists the released calls.
 func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
 	at, err := time.Parse(time.RFC3339Nano, before)
 	if err != nil {
@@ -270,7 +270,7 @@ have spent it and owes it then.`,
 	return c
 }
 
-// printTopUp prints an account; as JSON also whether the top-up was made before.
+// printTopUp prints an account; as JSON also whether the top-up had been made before.
 func (o *operator) printTopUp(c *cobra.Command, r admin.TopUpResult) error {
 	if o.format == "json" {
 		return cli.PrintLine(c.OutOrStdout(), r)

@@ -90,7 +90,7 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}
-	if lenient { // what was left out, or read as something else
+	if lenient { // what was left out, or read differently
 		printPolicyProblems(c.ErrOrStderr(), src, p.Warnings())
 	}
 	q, w, err := readQuestion(c, request, world, lenient)
@@ -130,7 +130,7 @@ func printDecision(w io.Writer, e odrl.Evaluation) error {
 	return t.Flush()
 }
 
-// ruleWords is one line of the report: the rule, its states, and what is not satisfied.
+// ruleWords returns one line of the report: the rule, its states, and what is not satisfied.
 func ruleWords(r odrl.RuleReport) string {
 	words := []string{r.Rule, r.Type, string(r.Activation)}
 	if r.Deontic != "" {
@@ -204,7 +204,7 @@ Each case that fails is shown with its line and its differences, and the exit co
 	return c
 }
 
-// printReport prints the cases that failed, and how many passed.
+// printReport prints the failed cases, and how many passed.
 func printReport(w io.Writer, t cases.Report) error {
 	for _, c := range t.Cases {
 		if c.Passed {

@@ -76,7 +76,7 @@ request, it also writes the input with which OPA reproduces the decision of uimg
 	return c
 }
 
-// writeBundle writes beside the file first, so that a bundle is there whole or not at all.
+// writeBundle writes to a temporary file first, so that a bundle is complete or absent.
 func writeBundle(p *odrl.Policy, path string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -93,7 +93,7 @@ func writeBundle(p *odrl.Policy, path string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// readQuestion reads a request and the state of the world; without one only the time is known.
+// readQuestion reads a request and the state of the world; without one, only the time is known.
 func readQuestion(c *cobra.Command, request, world string, lenient bool) (odrl.Question, odrl.WorldState, error) {
 	w := odrl.WorldState{Now: time.Now()}
 	query, err := readSource(c, request)

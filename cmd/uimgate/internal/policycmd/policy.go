@@ -73,13 +73,13 @@ func uidFlag(c *cobra.Command) {
 // maxInput bounds one document, and one line of a batch, in bytes.
 const maxInput = 32 << 20
 
-// A source is one document as it was named on the command line.
+// A source is one document as named on the command line.
 type source struct {
 	name string // for messages
 	data []byte
 }
 
-// readSource reads a file, stdin for "-", or the argument itself where that is a JSON object.
+// readSource reads a file, stdin for "-", or the argument itself if it is a JSON object.
 func readSource(c *cobra.Command, arg string) (source, error) {
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		return source{"the argument", []byte(arg)}, nil
@@ -95,7 +95,7 @@ func readSource(c *cobra.Command, arg string) (source, error) {
 	return source{arg, bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}, err
 }
 
-// onlyOneStdin refuses a command line that reads stdin twice.
+// onlyOneStdin rejects a command line that reads stdin twice.
 func onlyOneStdin(args ...string) error {
 	if n := len(slices.DeleteFunc(args, func(a string) bool { return a != "-" })); n > 1 {
 		return cli.Usage(errors.New("only one document can be read from stdin"))
@@ -103,7 +103,7 @@ func onlyOneStdin(args ...string) error {
 	return nil
 }
 
-// loadPolicy reads a policy literally and prints on stderr what is wrong with it.
+// loadPolicy reads a policy literally and prints its problems on stderr.
 func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, source, error) {
 	src, err := readSource(c, arg)
 	if err != nil {
@@ -125,8 +125,7 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	return p, src, nil
 }
 
-// tellOfLenient suggests --lenient for a document that is refused without it, such as an offer without uid and assigner, as data spaces
-// have them.
+// tellOfLenient suggests --lenient for a document that only it accepts, such as an offer without uid and assigner from a data space.
 func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	if o.Lenient || c.Flags().Lookup("lenient") == nil {
 		return
@@ -137,7 +136,7 @@ func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	}
 }
 
-// vocabularies are those that --profile names.
+// vocabularies returns those that --profile names.
 func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
 	if c.Flags().Lookup("profile") == nil {
 		return nil, nil
@@ -179,13 +178,13 @@ func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	}
 }
 
-// A lineError is the answer to a line that could not be answered.
+// A lineError is the result for an invalid line.
 type lineError struct {
 	Error string `json:"error"`
 }
 
-// batch answers each line of a file, or of stdin, as soon as it has been read, in order. A line that
-// cannot be answered gets {"error"} in its place, one that needs no answer (nil) none. Only reading and writing can fail the whole.
+// batch responds to each line of a file, or of stdin, as soon as it has been read, in order. An invalid line gets {"error"}, and a line
+// without a result (nil) gets no output. Only reading and writing can fail the whole.
 func batch(c *cobra.Command, args []string, answer func(context.Context, []byte) (any, error)) error {
 	in := c.InOrStdin()
 	if len(args) == 1 && args[0] != "-" {
@@ -208,7 +207,7 @@ func batch(c *cobra.Command, args []string, answer func(context.Context, []byte)
 			return fmt.Errorf("reading the batch: %w", err)
 		}
 		a := answerLine(c.Context(), line, err, answer)
-		if a == nil { // a line that needs no answer
+		if a == nil { // a line without a result
 			continue
 		}
 		if err := writeLine(out, a); err != nil {

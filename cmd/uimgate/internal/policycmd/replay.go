@@ -70,14 +70,14 @@ followed, but not decided again. The exit code is 1 if a decision differs.`,
 	return c
 }
 
-// A replayer decides audit records again, and counts.
+// A replayer decides audit records again, and counts the results.
 type replayer struct {
 	policy                                    *odrl.Policy
 	digest                                    string
 	decided, differ, withheld, others, broken int
 }
 
-// A replayedLine is the answer to one record.
+// A replayedLine is the result for one record.
 type replayedLine struct {
 	At        time.Time `json:"at"`
 	RequestID string    `json:"request_id,omitempty"`

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A validation is what policy validate answers about one document.
+// A validation is the result of policy validate for one document.
 type validation struct {
 	Valid    bool         `json:"valid"`
 	Problems problem.List `json:"problems"`

@@ -50,7 +50,7 @@ place in the document. FILE is - for stdin.`,
 	return c
 }
 
-// inWords is a policy in plain words, with what is doubtful about its document.
+// inWords is a policy in plain words, with the problems of its document.
 func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) (explanation, error) {
 	known, err := vocabularies(c)
 	if err != nil {
@@ -94,7 +94,7 @@ func byTopic(list []words.Sentence, each func(title string, sentences []words.Se
 	}
 }
 
-// A layout is how an explanation is set: a format for each of its parts, and how a text is escaped.
+// A layout is the format of an explanation: a format for each of its parts, and how a text is escaped.
 type layout struct {
 	policy, topic, sentence, rule, term string
 	text                                func(string) string
@@ -125,8 +125,8 @@ func (e explanation) write(w io.Writer, l layout) error {
 	return err
 }
 
-// iri returns a name that is safe without quotes in a line: it replaces characters that neither an IRI nor a JSON pointer to a known
-// property has.
+// iri returns a name that is safe without quotes in a line: it replaces characters that occur neither in an IRI nor in a JSON pointer to
+// a known property.
 func iri(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"<>[]{}|\\^`", r) {
@@ -136,7 +136,7 @@ func iri(name string) string {
 	}, name)
 }
 
-// markdown escapes a text for Markdown and for HTML made of it.
+// markdown escapes a text for Markdown and for HTML made from it.
 func markdown(s string) string {
 	var b strings.Builder
 	for _, r := range cli.Sanitize(s) {
@@ -148,7 +148,8 @@ func markdown(s string) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// Terms writes the meaning of a policy in plain words. Where it cannot be explained, it writes why to problemsTo, and known is false.
+// Terms writes the meaning of a policy in plain words. If it cannot be explained, Terms writes the reason to problemsTo, and known is
+// false.
 func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
 	src := source{"the policy", document}
 	for _, lenient := range []bool{false, true} {

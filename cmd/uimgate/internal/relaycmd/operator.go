@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// An operator looks into the state of a relay, whether it runs or not.
+// An operator reads the state of a relay, whether it runs or not.
 type operator struct {
 	config, data, output string
 	limit                int
@@ -41,10 +41,10 @@ func Operator() []*cobra.Command {
 	return list
 }
 
-// maxList bounds how much is listed at once.
+// maxList bounds how much is listed in one call.
 const maxList = 10_000
 
-// open opens the state. What is not there is not made.
+// open opens the state. It creates nothing.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
 		return nil, nil, cli.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
@@ -76,7 +76,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	return sqlmail.New(db, sqlmail.Options{}), db.Close, nil
 }
 
-// with does something with the state.
+// with calls a function with the state.
 func (o *operator) with(c *cobra.Command, do func(context.Context, *sqlmail.Store) error) (err error) {
 	state, closing, err := o.open(c.Context())
 	if err != nil {
@@ -105,7 +105,7 @@ func show[T any](o *operator, w io.Writer, head string, list []T, row func(T) st
 	return t.Flush()
 }
 
-// An agent is what the operator sees of one.
+// An agent is the operator's view of an agent.
 type agent struct {
 	Key          wire.Key  `json:"public_key"`
 	Name         string    `json:"display_name,omitempty"`
@@ -195,7 +195,7 @@ func (o *operator) messages() *cobra.Command {
 	return c
 }
 
-// A blob is what the operator sees of one.
+// A blob is the operator's view of a blob.
 type blob struct {
 	ID        string    `json:"blob_id"`
 	Owner     wire.Key  `json:"owner_key"`
@@ -240,7 +240,7 @@ func (o *operator) blobs() *cobra.Command {
 	return c
 }
 
-// usage is how much a relay keeps.
+// usage is how much data a relay stores.
 type usage struct {
 	Agents       int64 `json:"agents"`
 	Messages     int64 `json:"messages"`
@@ -313,7 +313,7 @@ func (o *operator) key(text string) (*mail.Key, error) {
 	return (*mail.Key)(&k), nil
 }
 
-// ofAgent reads the key of an agent that may be named; nil: none is.
+// ofAgent reads the key of an optional agent; nil: none.
 func (o *operator) ofAgent(args []string) (*mail.Key, error) {
 	if len(args) == 0 {
 		return nil, nil

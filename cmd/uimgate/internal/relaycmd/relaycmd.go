@@ -33,10 +33,10 @@ import (
 // storeVariable names the environment variable with the URL of a PostgreSQL database, which has a password.
 const storeVariable = "UIMGATE_MRP_STORE"
 
-// drain bounds how long requests under way have to end.
+// drain bounds how long requests in progress may take to end.
 const drain = 20 * time.Second
 
-// flags are those of mrp-relay.
+// flags are the flags of mrp-relay.
 type flags struct {
 	log               func(io.Writer) *zap.Logger
 	settings          relayhost.Settings
@@ -150,7 +150,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	return err
 }
 
-// options returns the options of the flags, with the address bound.
+// options returns the options from the flags, with the bound listener.
 func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
 	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: cli.ReadVersion().Version, Log: log}
 	if o.Blobs == "" {
