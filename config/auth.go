@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// authorization is the header of basic and oauth2.
+// authorization is the header set by basic and oauth2.
 const authorization = "Authorization"
 
-// checkAuth turns what is configured into the headers to send.
+// checkAuth converts the configured credentials into headers.
 func (l *loader) checkAuth(path string, u *Upstream) {
 	a := &u.Auth
 	a.Sent = map[string]Secret{}

@@ -11,39 +11,39 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// A Block is a part of the configuration that a module reads. Key is its key in the mapping around it, and Doc its description.
+// A Block is a part of the configuration that a module reads. Key is its key in the enclosing mapping, and Doc its description.
 type Block struct {
 	Key, Doc string
-	// Restart means that a process takes over changes only when it starts.
+	// Restart means that changes take effect only when the process restarts.
 	Restart bool
-	// Paths are those of the public listener that belong to the module whatever its settings are.
+	// Paths are those of the public listener that always belong to the module.
 	Paths []string
-	// Settings is a pointer to the struct that the block is read into, as a type alone; it may be nil. Its tags are those of package
-	// yamlconf.
+	// Settings is a pointer to the struct that the block is read into; only its type is used, so it may be nil. Its tags are those of
+	// package yamlconf.
 	Settings Settings
 }
 
 // Blocks are the blocks of all modules.
 type Blocks struct {
 	Doors  []Block // in services[].doors
-	Beside []Block // beside services
+	Beside []Block // at the level of services
 }
 
-// Settings are a block as it was read. A document without the block gives Settings with the defaults of their tags.
+// Settings are the values of a block. A document without the block gives Settings with the defaults of their tags.
 type Settings interface {
-	// Check checks the values and reads the files that they name. It is called once, after every value of the document was read.
+	// Check checks the values and reads the files that they name. It is called once, after every value of the document has been read.
 	Check(b *BlockCheck)
-	// Open reports whether the block opens what it is about. It is called after Check.
+	// Open reports whether the block opens its door or module. It is called after Check.
 	Open() bool
 }
 
 // DoorBlocks are the blocks of one service.
 type DoorBlocks any
 
-// ModuleBlocks are the blocks beside services.
+// ModuleBlocks are the blocks at the level of services.
 type ModuleBlocks any
 
-// types returns how a configuration with these blocks is read.
+// types returns the types for decoding a configuration with these blocks.
 func (b Blocks) types() yamlconf.Types {
 	return yamlconf.Types{Scalars: scalars, Structs: map[reflect.Type]reflect.Type{
 		reflect.TypeFor[DoorBlocks](): structOf(b.Doors), reflect.TypeFor[ModuleBlocks](): structOf(b.Beside),
@@ -83,7 +83,7 @@ func (s *Service) OpenDoors() map[string]Settings {
 	return open
 }
 
-// Module returns the settings of a block beside services; nil where no module has that block.
+// Module returns the settings of a block at the level of services; nil if no module has that block.
 func (c *Config) Module(key string) Settings { return settingsIn(c.Modules)[key] }
 
 // SetDefaults sets settings to the defaults of their tags.
@@ -92,28 +92,28 @@ func SetDefaults(settings Settings) {
 	yamlconf.Decode(nil, settings, yamlconf.Options{Types: Blocks{}.types(), Env: none})
 }
 
-// A BlockCheck is passed to Settings that check themselves. The keys of its methods are those of the block, such as path or rules["x"];
+// A BlockCheck is passed to the Check method of Settings. The keys of its methods are relative to the block, such as path or rules["x"];
 // the empty key means the block itself.
 type BlockCheck struct {
 	Config  *Config
-	Service *Service // whose block it is; nil beside services
+	Service *Service // the block's service; nil at the level of services
 
 	loader  *loader
 	at      string // of the block
 	service int    // index of Service
 }
 
-// claimed is what only one block of a configuration may have.
+// claimed are the values that only one block of a configuration may have.
 type claimed struct {
 	paths     map[int][]pathClaim // of the public listener, by service
 	listeners map[string]string   // addresses, by the path of the key
-	seeds     map[string]int      // of identities: the service that has it
+	seeds     map[string]int      // of identities: the service that uses it
 	own       map[string]bool     // paths of modules: Block.Paths
 }
 
 type pathClaim struct{ block, path string }
 
-// checkBlocks checks the blocks of one service, or, where that is negative, those beside services.
+// checkBlocks checks the blocks of one service or, if the index is negative, those at the level of services.
 func (l *loader) checkBlocks(at string, kinds []Block, blocks any, c *Config, service int) {
 	settings := settingsIn(blocks)
 	for _, b := range kinds {
@@ -136,18 +136,18 @@ func (b *BlockCheck) path(key string) string {
 	return b.at + "." + key
 }
 
-// Has reports whether the document has a key, not only a default for it.
+// Has reports whether the document sets a key, so that the value is not only the default.
 func (b *BlockCheck) Has(key string) bool { return b.loader.Has(b.path(key)) }
 
-// HasBeside reports whether the document has a block beside services.
+// HasBeside reports whether the document has a block at the level of services.
 func (b *BlockCheck) HasBeside(key string) bool { return b.loader.Has(key) }
 
-// Errorf reports a mistake: the configuration is not served.
+// Errorf reports an error: the configuration cannot be served.
 func (b *BlockCheck) Errorf(key, format string, args ...any) {
 	b.loader.Errorf(b.path(key), format, args...)
 }
 
-// Warnf reports what the operator should know. The configuration is served.
+// Warnf reports a warning. The configuration can be served.
 func (b *BlockCheck) Warnf(key, format string, args ...any) {
 	b.loader.Warnf(b.path(key), format, args...)
 }
@@ -155,10 +155,10 @@ func (b *BlockCheck) Warnf(key, format string, args ...any) {
 // Shared reports whether several processes may serve this configuration on one store.
 func (b *BlockCheck) Shared() bool { return b.Config.Store.Engine == Postgres }
 
-// Loopback reports whether only this machine reaches a host.
+// Loopback reports whether only this machine can reach a host.
 func (b *BlockCheck) Loopback(host string) bool { return loopback(host) }
 
-// File returns the path of a file, which the document names relative to its directory.
+// File returns the path of a file that the document names relative to its directory.
 func (b *BlockCheck) File(name string) string { return b.loader.files.path(name) }
 
 // Printable reports whether text is one line without control characters.
@@ -166,8 +166,8 @@ func (b *BlockCheck) Printable(text string) bool {
 	return printable(text) && !strings.Contains(text, "\t")
 }
 
-// Secret reads the file of a secret, of at most 64 KiB. It reports a file that cannot be read, and returns false then, and where the
-// document names none. The File keeps its path alone.
+// Secret reads the file of a secret, of at most 64 KiB. It reports an unreadable file, and then returns false, as it does if the document
+// names none. The File keeps only its path.
 func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	ok = b.loader.readInto(b.path(key), f, maxSecretFile, true)
 	data = f.Data
@@ -175,8 +175,8 @@ func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	return data, ok
 }
 
-// Identity reports a seed that another service has. A message names the service by its identity alone: with one identity, a message that
-// was signed for one service would be good at the other.
+// Identity reports a seed that another service uses. The message names only the other service. With one identity, a message that was
+// signed for one service would be valid at the other.
 func (b *BlockCheck) Identity(key string, seed Secret) {
 	seeds := b.loader.claimed.seeds
 	if first, twice := seeds[seed.Reveal()]; twice {
@@ -186,14 +186,14 @@ func (b *BlockCheck) Identity(key string, seed Secret) {
 	seeds[seed.Reveal()] = b.service
 }
 
-// OwnKey warns where several processes would each make a key of their own, because the key key_file is empty.
+// OwnKey warns if several processes would each make their own key because the key key_file is empty.
 func (b *BlockCheck) OwnKey(f File) {
 	if f.Path == "" && b.Shared() {
 		b.Warnf("", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
 	}
 }
 
-// Listener checks an address to listen on, and that no other listener has it. It skips an empty address.
+// Listener checks an address to listen on, and that no other listener uses it. It skips an empty address.
 func (b *BlockCheck) Listener(key, address string) {
 	if address == "" {
 		return
@@ -222,8 +222,8 @@ func (b *BlockCheck) Path(key, p string) {
 	}
 }
 
-// Claim takes a path of the public listener, and all below it, for the block. It reports a path that another block of the service has
-// taken.
+// Claim reserves a path of the public listener, and all paths below it, for the block. It reports a path that another block of the
+// service has reserved.
 func (b *BlockCheck) Claim(key, p string) {
 	paths := b.loader.claimed.paths
 	for _, other := range paths[b.service] {
@@ -234,7 +234,7 @@ func (b *BlockCheck) Claim(key, p string) {
 	paths[b.service] = append(paths[b.service], pathClaim{b.at, p})
 }
 
-// ownPaths are those of the gateway itself: no path of a block begins with one of them.
+// ownPaths belong to the gateway itself: no path of a block may begin with one of them.
 var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/discovery", "/oauth"}
 
 // ownFiles are single paths of the gateway itself.
@@ -244,5 +244,5 @@ func notOfPath(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
 }
 
-// Within reports whether a path is another one, or below it.
+// Within reports whether a path equals another one, or is below it.
 func Within(p, other string) bool { return p == other || strings.HasPrefix(p, other+"/") }

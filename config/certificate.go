@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// CertificateProblem returns what clients reject about the times of a certificate or of its chain now; empty: nothing.
+// CertificateProblem returns the reason why clients reject a certificate or its chain at present because of their validity periods;
+// empty: none.
 func CertificateProblem(pair *tls.Certificate, now time.Time) string {
 	for i, der := range pair.Certificate {
 		c, err := x509.ParseCertificate(der)
 		if err != nil {
-			continue // the pair loaded: the leaf is good
+			continue // a loaded pair has a valid leaf
 		}
 		which := "the certificate"
 		if i > 0 {

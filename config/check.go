@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	shortToken  = 16 // an admin token shorter than this is refused
+	shortToken  = 16 // a shorter admin token is rejected
 	longToken   = 1024
 	everyoneV4  = "0.0.0.0/0"
 	everyoneV6  = "::/0"
 	defaultHost = "127.0.0.1"
 )
 
-// check reads the files and checks what depends on several values.
+// check reads the files and checks conditions that depend on several values.
 func (l *loader) check(c *Config) {
 	l.checkServer(&c.Server)
 	l.checkAdmin(c)
@@ -40,7 +40,7 @@ func (l *loader) check(c *Config) {
 	l.checkBilling(&c.Billing)
 }
 
-// newcomersPart is the default part of the credit that an unapproved agent may owe.
+// newcomersPart is the default fraction of the credit for an unapproved agent.
 const newcomersPart = 10
 
 func (l *loader) checkBilling(b *Billing) {
@@ -72,7 +72,7 @@ func (l *loader) checkServer(s *Server) {
 	l.certificate(&s.TLS)
 }
 
-// certificate loads the pair. The key stays in the pair alone.
+// certificate loads the pair. The key is kept only in the pair.
 func (l *loader) certificate(t *TLS) {
 	if t.Cert.Path == "" && t.Key.Path == "" {
 		return
@@ -94,7 +94,7 @@ func (l *loader) certificate(t *TLS) {
 	t.certificate = &pair
 }
 
-// readInto reads the file that f names, and reports why it cannot.
+// readInto reads the file that f names, and reports a failure.
 func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	if f.Path == "" {
 		return false
@@ -109,7 +109,7 @@ func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	return true
 }
 
-// listenAddress checks host:port and returns the host; it is false where there is none.
+// listenAddress checks host:port and returns the host; false if it is empty.
 func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(text)
 	if err == nil {
@@ -161,7 +161,7 @@ func (l *loader) checkPAT(p *PAT) {
 			l.agentID(path+".id", a.AgentID)
 		}
 		if a.Key == "" {
-			continue // reported where it was read
+			continue // reported when it was read
 		}
 		at := path
 		if l.Has(path + ".key") {
@@ -181,10 +181,10 @@ func (l *loader) checkPAT(p *PAT) {
 	}
 }
 
-// rolling rejects a rate that cannot be written as so many per seconds, and one that admits nothing.
+// rolling rejects a rate that cannot be written as a number per second, and one that permits nothing.
 func (l *loader) rolling(path string, r limit.Rate) {
 	if r.Period == "" {
-		return // reported where it was read
+		return // reported when it was read
 	}
 	if !r.Period.Rolling() {
 		l.Errorf(path, "counts per %s: want second, minute, hour, day or week", r.Period)
@@ -208,7 +208,7 @@ func (l *loader) thumbprint(path, key string) bool {
 	return false
 }
 
-// collide reports whether two listeners cannot both have what they ask for.
+// collide reports whether two listeners cannot both have their addresses.
 func collide(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)

@@ -20,10 +20,10 @@ var (
 	jsonPointer = regex.Lazy(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
 )
 
-// agentsOwn are headers that mean something else, so that no proxy sends a fact in them.
+// agentsOwn are headers with another meaning, in which no proxy sends facts.
 var agentsOwn = []string{"Authorization", "Cookie", "Idempotency-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
-// checkFacts checks where a service's facts come from. Whether the policy asks for them is checked by the gateway.
+// checkFacts checks the sources of a service's facts. The gateway checks which facts the policy uses.
 func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"

@@ -20,10 +20,10 @@ var (
 	uid       = regex.Lazy(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
 )
 
-// claims maps a name that only one service may have ("host", "id", "issuer") to the service that has it.
+// claims maps a kind of name that only one service may have ("host", "id", "issuer") and the name to the service.
 type claims map[string]int
 
-// checkServices checks each service and what several have to share.
+// checkServices checks each service and the values that must differ between services.
 func (l *loader) checkServices(c *Config) {
 	if l.Has("services") && len(c.Services) == 0 && !l.Failed("services") {
 		l.Errorf("services", "is empty: a gateway needs at least one service")
@@ -66,7 +66,7 @@ func (l *loader) checkServices(c *Config) {
 	}
 }
 
-// checkFormerly rejects a former id that a service of this configuration has.
+// checkFormerly rejects a former id that a service of this configuration uses.
 func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
 	if s.Formerly == "" {
 		return
@@ -82,7 +82,7 @@ func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
 	l.claim(taken, "former id", s.Formerly, path, i, true)
 }
 
-// checkUnserved rejects the ids of services of this configuration among those that are not served.
+// checkUnserved rejects ids of served services in the list of unserved ones.
 func (l *loader) checkUnserved(c *Config) {
 	for i, id := range c.Unserved {
 		served := slices.ContainsFunc(c.Services, func(s Service) bool { return s.ID == id || s.Formerly == id })
@@ -95,7 +95,7 @@ func (l *loader) checkUnserved(c *Config) {
 	}
 }
 
-// readProfiles reads vocabularies. What has neither a dot nor a slash is the name of one that is built in.
+// readProfiles reads vocabularies. A name without a dot and a slash is a built-in vocabulary.
 func (l *loader) readProfiles(path string, list []File) {
 	for i := range list {
 		if strings.ContainsAny(list[i].Path, `./\`) {
@@ -131,7 +131,7 @@ func (l *loader) checkHosts(path string, s *Service, taken claims, i int) {
 		host, err := parseHost(text)
 		switch {
 		case text == "":
-			continue // reported where it was read
+			continue // reported when it was read
 		case err == nil:
 		case strings.Contains(text, "*"):
 			l.Errorf(at, "%s: wildcards are not supported: list the hosts", yamlconf.Quote(text))
@@ -170,7 +170,7 @@ func (l *loader) checkPublicURL(path string, s *Service, c *Config) {
 	}
 }
 
-// notOurs are headers the gateway itself sets, or that would change how a request is read.
+// notOurs are headers that the gateway itself sets, or that would change how a request is read.
 var notOurs = []string{
 	"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Traceparent",
 	"Transfer-Encoding", "Upgrade",
@@ -227,7 +227,7 @@ func (l *loader) checkErrorWhen(path string, e ErrorWhen) {
 	l.pointer(path+".message", e.Message)
 }
 
-// checkReconcile reports what is missing; the upstream itself reads the rest.
+// checkReconcile reports missing values; package upstream reads the rest.
 func (l *loader) checkReconcile(path string, r *Reconcile) {
 	switch {
 	case *r == Reconcile{}:
@@ -240,7 +240,7 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 	}
 }
 
-// printable reports whether a header may hold s: RFC 9110 5.5, without obs-text controls.
+// printable reports whether a header value may be s: RFC 9110 5.5, without obs-text controls.
 func printable(s string) bool {
 	return len(s) <= 8192 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
@@ -258,7 +258,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 			l.Errorf(at, "the key is not an IRI: write it as the policy does")
 		}
 		if party.AgentID == "" {
-			continue // reported where it was read
+			continue // reported when it was read
 		}
 		l.agentID(at+".agent_id", party.AgentID)
 		if party.Key == "" {

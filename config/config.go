@@ -1,6 +1,6 @@
 // Package config turns the YAML that an operator edits into a checked Config. No other package of uimgate reads the configuration's files
-// or the environment: what a gateway needs from either is in the Config, in its final type and within its bounds, or Load reports what is
-// wrong, all of it at once, as file:line: message.
+// or the environment: a Config has everything that a gateway needs from them, in its final type and within its bounds. Otherwise Load
+// reports all problems together, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
 //	for _, p := range problems {
@@ -27,7 +27,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// A Config is a whole, checked configuration. It is not changed after Bound, so it may be shared.
+// A Config is a whole, checked configuration. It is immutable after Bound, so it may be shared.
 type Config struct {
 	// Source is the file itself, without its Data.
 	Source File `yaml:"-"`
@@ -42,7 +42,7 @@ type Config struct {
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
-	// Modules are the blocks of modules beside services: Overrides.Blocks.Beside.
+	// Modules are the blocks of modules at the level of services: Overrides.Blocks.Beside.
 	Modules ModuleBlocks `yaml:",inline" jsonschema:"-"`
 
 	positions yamlconf.Positions
@@ -76,13 +76,13 @@ type TLS struct {
 // Enabled reports whether the listener speaks https.
 func (t TLS) Enabled() bool { return t.certificate != nil }
 
-// Certificate is the loaded pair, nil where TLS is not enabled. Data of Key is not kept elsewhere.
+// Certificate is the loaded pair; nil if TLS is not enabled. The data of Key is not kept elsewhere.
 func (t TLS) Certificate() *tls.Certificate { return t.certificate }
 
 // Admin is the operator's listener.
 type Admin struct {
 	Listen string `restart:"true" yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address other machines can reach needs server.tls."`
-	// Hosts are lower case, without port.
+	// Hosts are lowercase, without port.
 	Hosts []string `yaml:"hosts" max:"100" doc:"Host names the listener answers to, without port, beside addresses and localhost: such as the name under which metrics are fetched."`
 	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: made once into admin.token in the data directory."`
 }
@@ -92,14 +92,14 @@ type Service struct {
 	AgentsFile File     `yaml:"agents_file" required:"true" example:"agents.json" doc:"The agents.json of the service, relative to this file."`
 	PolicyFile File     `yaml:"policy_file" required:"true" example:"policy.json" doc:"Its ODRL policy, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API that does the work."`
-	// PolicyRego.Path is empty where there is none.
+	// PolicyRego.Path is empty if there is none.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego beside the policy: package uimgate.extra, whose deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time policy_rego has for one decision; a call it gives no answer for is refused."`
 	ID             string        `yaml:"id" default:"default" doc:"Names the service in records, logs and commands. Required where there are several. State is kept under it: see formerly."`
 	Formerly       string        `yaml:"formerly" doc:"The id that the service had before. When uimgate starts, the agents, PATs, revocations, limits, accounts and identities kept under it are carried over, once."`
-	// Hosts are lower case, without port; IP addresses in canonical form. Empty only where there is one service.
+	// Hosts are lowercase, without port; IP addresses in canonical form. Empty only if there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names the service answers to, without port. May be empty where there is one service, which then answers every host."`
-	// PublicURL is never nil, has no trailing slash, and where its port is 0 Bound fills it in.
+	// PublicURL is never nil and has no trailing slash; Bound fills in a port of 0.
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL agents reach the service under. Default: the listener's own URL if that is loopback; otherwise required. https, unless it is loopback."`
 	// Issuer may be empty; IssuerOr has the default.
 	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
@@ -112,13 +112,13 @@ type Service struct {
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Which answers with a 2xx status say no, for APIs that do: they are refusals, and not charged."`
 	// Facts has no key for the facts of the gateway itself: its clock, the intent, the key that signed.
 	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Where the facts come from that the policy's constraints are about: left operand, such as purpose, to sources in order; the first that has a value is believed. What has no source is unknown, which permits nothing."`
-	// Profiles have no Data where they name a vocabulary that is built in.
+	// Profiles have no Data if they name a built-in vocabulary.
 	Doors     DoorBlocks `yaml:"doors" doc:"Other protocols for agents: the same intents, agreement, limits and ledger."`
 	Profiles  []File     `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
 	publicDef bool
 }
 
-// IssuerOr returns the issuer: the configured one, or else namespace, which is that of the service's first intent.
+// IssuerOr returns the configured issuer, or otherwise namespace, which is that of the service's first intent.
 func (s *Service) IssuerOr(namespace string) string {
 	if s.Issuer != "" {
 		return s.Issuer
@@ -140,10 +140,10 @@ type Upstream struct {
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent that fails."`
 }
 
-// A Sign is a condition on an answer: one of some statuses, as in "200, 201", or a value in its body, as in /done or /state=paid.
+// A Sign is a condition on a response: one of some statuses, as in "200, 201", or a value in its body, as in /done or /state=paid.
 type Sign string
 
-// Reconcile describes how to ask an upstream for the outcome of a call.
+// Reconcile configures how the gateway requests the outcome of a call from an upstream.
 type Reconcile struct {
 	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that is asked by GET, with {execution_id} in it; without that the id is in idempotency_header. Empty: it is not asked."`
 	Done    Sign   `yaml:"done" example:"200" doc:"The answer that means that it happened: statuses, such as \"200, 201\", or a JSON pointer into the answer that is true there, or has a value, as in /state=paid. Required with url."`
@@ -162,7 +162,7 @@ type Auth struct {
 	Sent map[string]Secret `yaml:"-"` // by canonical name
 }
 
-// OAuth2 is where an upstream's access tokens come from.
+// OAuth2 configures the source of an upstream's access tokens.
 type OAuth2 struct {
 	TokenURL     *url.URL `yaml:"token_url" doc:"The token endpoint. https, unless it is loopback or at the host of upstream.url."` // nil: none
 	ClientID     string   `yaml:"client_id" doc:"Required with token_url."`
@@ -170,7 +170,7 @@ type OAuth2 struct {
 	Scopes       []string `yaml:"scopes" max:"64" doc:"What is asked for; empty: what the token server gives by itself."`
 }
 
-// A Breaker refuses calls of an intent for a while after failures in a row.
+// A Breaker rejects calls of an intent for a while after consecutive failures.
 type Breaker struct {
 	Failures int           `yaml:"failures" default:"5" min:"1" max:"10000" doc:"Failures in a row, of at least two agents, that stop all calls of an intent; or of one agent, that stop its own calls of it."`
 	OpenFor  time.Duration `yaml:"open_for" default:"10s" min:"100ms" max:"1h" doc:"Time until a call is tried again."`
@@ -192,7 +192,7 @@ type IntentRule struct {
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"As services[].error_when, for this intent. Default: as the service's."`
 }
 
-// An ErrorWhen describes which answers with a 2xx status are refusals. The zero value describes none.
+// An ErrorWhen describes which responses with a 2xx status are refusals. The zero value describes none.
 type ErrorWhen struct {
 	Pointer string `yaml:"pointer" doc:"JSON pointer into the answer, such as /ok."`
 	Equals  Value  `yaml:"equals" doc:"The value that means a refusal, such as false. Default: any but null, false, 0, an empty text, list or object, such as a list of errors."`
@@ -202,7 +202,7 @@ type ErrorWhen struct {
 // FactSources are tried in order.
 type FactSources []FactSource
 
-// A FactSource is one place a fact comes from: exactly one of the members is set.
+// A FactSource is one source of a fact: exactly one of the members is set.
 type FactSource struct {
 	Claim     string            `yaml:"claim" doc:"A claim of the PAT: sub, or a name that the agent declared in the agreement it signed."`
 	Parameter string            `yaml:"parameter" doc:"JSON pointer (RFC 6901) into the parameters of the call, such as /purpose: the agent's word."`
@@ -215,7 +215,7 @@ type FactSource struct {
 // Values are the values of one fact.
 type Values []string
 
-// PAT holds how tokens are made and who gets them.
+// PAT configures how PATs are made and who gets them.
 type PAT struct {
 	Algorithm    Algorithm     `restart:"true" yaml:"algorithm" default:"EdDSA" enum:"EdDSA,ES256,RS256" doc:"How new tokens are signed."`
 	TTL          time.Duration `yaml:"ttl" default:"1h" min:"1s" max:"24h" doc:"Life of a token."`
@@ -229,7 +229,7 @@ type PAT struct {
 	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Refused attempts within one period of a limit the policy forbids to exceed, after which the agent is blocked. 0: never."`
 }
 
-// Allowed is one admitted key. AgentID is empty where the entry is only a thumbprint.
+// Allowed is one permitted key. AgentID is empty if the entry is only a thumbprint.
 type Allowed struct {
 	AgentID string `yaml:"id" required:"true" doc:"Agent id reserved for the key."`
 	Key     string `yaml:"key" required:"true" short:"true" pattern:"^[A-Za-z0-9_-]{43}$" doc:"RFC 7638 thumbprint: 43 characters."`
@@ -250,7 +250,7 @@ type Audit struct {
 	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: each is written down before it is made and before its answer leaves, and refused while that fails."`
 }
 
-// Telemetry holds what is logged and measured.
+// Telemetry configures logs and metrics.
 type Telemetry struct {
 	Log     Log  `restart:"true" yaml:"log" doc:"The log, on stderr."`
 	Metrics bool `yaml:"metrics" default:"true" doc:"Offer /metrics on the admin listener."`

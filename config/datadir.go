@@ -32,19 +32,18 @@ const (
 	tokenBytes = 32
 )
 
-// ErrDataInUse means another process holds the data directory.
+// ErrDataInUse means that another process holds the data directory.
 var ErrDataInUse = errors.New("in use by another uimgate process")
 
-// A DataDir is the directory a gateway keeps its keys, state, audit stream and admin token in. One
-// process holds it at a time. It is safe for concurrent use.
+// A DataDir is the directory of a gateway's keys, state, audit stream and admin token. One process holds it at a time. It is safe for
+// concurrent use.
 type DataDir struct {
 	path string
 	lock *os.File
 }
 
-// OpenDataDir locks the directory, and makes it (0700) if it does not exist. If another process has it locked, the error wraps
-// ErrDataInUse. The lock ends with Close or the process, whichever is first (so keep the DataDir until the end), so a crash leaves
-// nothing to clean up.
+// OpenDataDir locks the directory, and creates it (0700) if it does not exist. If another process has locked it, the error wraps
+// ErrDataInUse. The lock ends with Close or with the process, so a crash leaves nothing to clean up. Keep the DataDir until the end.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, privateDir); err != nil {
 		return nil, fmt.Errorf("making the data directory: %w", err)
@@ -79,8 +78,8 @@ func OpenDataDir(path string) (*DataDir, error) {
 	return d, nil
 }
 
-// ownedAlone reports an error where others than the user of this process, and root, may write into a directory: they could
-// put keys and a token of theirs in the place of ours.
+// ownedAlone returns an error if users other than that of this process and root may write to a directory: they could replace keys and the
+// token.
 func ownedAlone(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
 		return fmt.Errorf("data directory %s can be written by others than its owner (mode %04o): chmod 700 it, or name one below it", path, mode)
@@ -93,19 +92,19 @@ func ownedAlone(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// begin writes who holds the directory and clears what a crash left.
+// begin records the holder of the directory and removes what a crash left.
 func (d *DataDir) begin() error {
-	if err := d.lock.Truncate(0); err == nil { // the number is only for a message: a full disk does not matter
+	if err := d.lock.Truncate(0); err == nil { // the number is only for messages: a full disk does not matter
 		_, _ = d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
-	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash cut short
+	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash interrupted
 	for _, path := range left {
 		_ = os.RemoveAll(path)
 	}
 	return err
 }
 
-// pid is the holder's process id for a message, if the lock file has it.
+// pid returns the holder's process id for a message, if the lock file has it.
 func pid(text []byte) string {
 	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
 	if err != nil || n <= 0 {
@@ -114,16 +113,16 @@ func pid(text []byte) string {
 	return fmt.Sprintf(" (process %d)", n)
 }
 
-// Close ends the hold.
+// Close releases the directory.
 func (d *DataDir) Close() error {
-	// Not by closing alone: a process that another goroutine is just starting has the file as well, until it runs its program.
+	// Closing alone is not enough: a process that another goroutine is starting also has the file until it runs its program.
 	return errors.Join(unix.Flock(int(d.lock.Fd()), unix.LOCK_UN), d.lock.Close())
 }
 
-// StatePath is where the embedded store keeps its database.
+// StatePath is the path of the embedded store's database.
 func (d *DataDir) StatePath() string { return StatePath(d.path) }
 
-// SocketPath is where the gateway that runs on a directory listens for the operator of this machine.
+// SocketPath is the path of the socket on which the gateway that runs on a directory listens for the operator of this machine.
 func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
 
 // longestSocket is how long the path of a socket may be on every system, in bytes: 104 with the final zero on macOS.
@@ -132,11 +131,11 @@ const longestSocket = 103
 // ErrSocketPath means that the path of a data directory is too long for a socket in it.
 var ErrSocketPath = errors.New("the path is too long for a Unix socket")
 
-// ListenOwner listens at SocketPath for the user of this process alone, and removes what an earlier process left there.
+// ListenOwner listens at SocketPath for the user of this process alone, and removes the socket of an earlier process.
 func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
 	path := SocketPath(d.path)
-	// Other users must not connect before the permissions are set, so it is made in a directory that they cannot read.
-	hidden, err := os.MkdirTemp(d.path, ".tmp-") // removed by the next start, if not by this one
+	// Other users must not connect before the permissions are set, so the socket is created in a directory that they cannot read.
+	hidden, err := os.MkdirTemp(d.path, ".tmp-") // otherwise the next start removes it
 	if err != nil {
 		return nil, fmt.Errorf("listening for the operator: %w", err)
 	}
@@ -158,10 +157,10 @@ func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
 	return ln, nil
 }
 
-// StatePath is the same of a directory that another process may hold.
+// StatePath is the same for a directory that another process may hold.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }
 
-// StorePlace is where a store keeps its state: the file of the embedded one, or the URL of the other, which is a secret.
+// StorePlace is the location of a store's state: the file of the embedded one, or the URL of the other, which is a secret.
 func (d *DataDir) StorePlace(s Store) string {
 	if s.Engine == Postgres {
 		return s.URL.Reveal()
@@ -169,8 +168,8 @@ func (d *DataDir) StorePlace(s Store) string {
 	return d.StatePath()
 }
 
-// AuditLog opens the audit stream for appending (0600). A line that a crash left unfinished is ended,
-// so that it spoils no other. Write whole lines; the caller syncs and closes.
+// AuditLog opens the audit stream for appending (0600). It completes a line that a crash left unfinished, so that the line spoils no
+// other. Write whole lines; the caller syncs and closes.
 func (d *DataDir) AuditLog() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(d.path, auditFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
 	if err != nil {
@@ -200,7 +199,7 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// made reads the secret in a private file, which is made once from 256 random bits.
+// made reads the secret in a private file, and creates it from 256 random bits if it is missing.
 func (d *DataDir) made(path string, encode func([]byte) string) (string, error) {
 	text, err := readPrivate(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -217,8 +216,8 @@ func (d *DataDir) made(path string, encode func([]byte) string) (string, error) 
 	return secret, nil
 }
 
-// AdminToken is the configured token or, where that is empty, the one in admin.token (0600), which is
-// made once from 256 random bits.
+// AdminToken returns the configured token or, if that is empty, the one in admin.token (0600), which is created once from 256 random
+// bits.
 func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 	if !configured.IsEmpty() {
 		return configured, nil

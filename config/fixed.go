@@ -12,14 +12,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Value is any JSON value, written as YAML; ${…} is expanded in its texts. It may be a secret: like a Secret, no print, log or dump
+// A Value is any JSON value, written as YAML; ${…} is expanded in its strings. It may be a secret: like a Secret, no print, log or dump
 // shows it. The zero Value means that there is none.
 type Value struct{ Secret }
 
 // maxFixedValue bounds the JSON text of one Value, in bytes.
 const maxFixedValue = 64 << 10
 
-// SetTree takes the value as YAML has it. The error is about its size, or that there is none.
+// SetTree takes the value in its YAML form. The error concerns its size, or means that there is none.
 func (v *Value) SetTree(tree any) error {
 	if tree == "" {
 		return errors.New("is empty: want a value, or leave the key out")
@@ -38,7 +38,7 @@ func (v *Value) SetTree(tree any) error {
 	return nil
 }
 
-// Tree returns the value as strictjson makes it, each time anew.
+// Tree returns a new tree of package strictjson of the value.
 func (v Value) Tree() any {
 	tree, err := strictjson.Decode([]byte(v.Reveal()))
 	if err != nil { // SetTree has read it
@@ -50,7 +50,7 @@ func (v Value) Tree() any {
 // A PlaceKind is the kind of place of a fixed value in a request.
 type PlaceKind string
 
-// The kinds of places. A parameter has the places that the intent sends it in.
+// The kinds of places. A parameter is sent in the places that the intent defines for it.
 const (
 	InParameter PlaceKind = "parameter"
 	InHeader    PlaceKind = "header"
@@ -65,7 +65,7 @@ type Place struct {
 	Name string
 }
 
-// PlaceOf reads a key of fixed.
+// PlaceOf parses a key of fixed.
 func PlaceOf(key string) Place {
 	for _, kind := range []PlaceKind{InHeader, InQuery, InBody} {
 		if name, ok := strings.CutPrefix(key, string(kind)+":"); ok {
@@ -80,7 +80,7 @@ const (
 	maxFixedDepth = 16  // of a pointer
 )
 
-// checkFixed checks how fixed values are written. Whether an intent has their places is found where the intents are known.
+// checkFixed checks the form of fixed values. Whether an intent has their places is checked once the intents are known.
 func (l *loader) checkFixed(path string, fixed map[string]Value) {
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {
 		l.checkFixedAt(path+"["+strconv.Quote(key)+"]", PlaceOf(key), fixed[key])
@@ -116,7 +116,7 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 	}
 }
 
-// memberPointer returns what is wrong with the pointer of a member of a body; "" where nothing is.
+// memberPointer returns what is wrong with the pointer of a body member; "" if it is valid.
 func memberPointer(pointer string) string {
 	if !strings.HasPrefix(pointer, "/") || pointer == "/" {
 		return "is not a place in a body: want a JSON pointer such as body:/secret or body:/client/id"

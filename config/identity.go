@@ -27,8 +27,8 @@ func isSeed(s string) bool {
 	return len(s) >= shortSeed && len(s) <= longSeed && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n")
 }
 
-// Seed reads the file with the seed of an identity, and reports what is not one: a line of 16 to 1000 characters. The Secret is empty then,
-// and where the document names no file.
+// Seed reads the file with the seed of an identity, and reports an invalid one: a seed is a line of 16 to 1000 characters. The Secret is
+// then empty, as it is if the document names no file.
 func (b *BlockCheck) Seed(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	seed := strings.TrimRight(string(data), "\r\n")
@@ -42,8 +42,8 @@ func (b *BlockCheck) Seed(key string, f *File) Secret {
 	return Secret{}
 }
 
-// PrivateKey reads the file with the private key of an identity, and reports what is not one: 64 hexadecimal digits. The Secret is empty
-// then, and where the document names no file.
+// PrivateKey reads the file with the private key of an identity, and reports an invalid one: a key has 64 hexadecimal digits. The Secret
+// is then empty, as it is if the document names no file.
 func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	digits := strings.TrimSpace(string(data))
@@ -57,8 +57,8 @@ func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	return Secret{}
 }
 
-// Seed is the seed of a door's identity for one service: that in <door>.<service>.seed (0600), which is made once from 256 random bits.
-// Anyone who has it can act as the service towards the agents of that protocol.
+// Seed returns the seed of a door's identity for one service, from <door>.<service>.seed (0600), which is created once from 256 random
+// bits. Anyone who has it can act as the service towards the agents of that protocol.
 func (d *DataDir) Seed(door, service string) (Secret, error) {
 	path := filepath.Join(d.path, door+"."+service+".seed")
 	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)
@@ -71,8 +71,8 @@ func (d *DataDir) Seed(door, service string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
-// PrivateKey is the private key of a door's identity for one service, as 64 hexadecimal digits: that in <door>.<service>.key
-// (0600), which is made once from 256 random bits.
+// PrivateKey returns the private key of a door's identity for one service, as 64 hexadecimal digits, from <door>.<service>.key (0600),
+// which is created once from 256 random bits.
 func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
 	path := filepath.Join(d.path, door+"."+service+".key")
 	text, err := d.made(path, hex.EncodeToString)
@@ -85,12 +85,12 @@ func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
-// CertificatePath is where the certificate of a door's listeners for one service is kept, with its private key.
+// CertificatePath is the path of the certificate of a door's listeners for one service, with its private key.
 func (d *DataDir) CertificatePath(door, service string) string {
 	return filepath.Join(d.path, door+"."+service+".pem")
 }
 
-// Rename gives the files of a door's identity for one service the name of another, unless that has its own.
+// Rename renames the files of a door's identity from one service to another, unless the other has its own.
 func (d *DataDir) Rename(door, from, to string) error {
 	for _, kind := range []string{".seed", ".key", ".pem"} {
 		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)

@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Overrides are what comes before the file: flags first, then the environment. Empty flags are not set.
+// Overrides take precedence over the file: flags first, then the environment. Empty flags are not set.
 type Overrides struct {
 	Listen      string // --listen, or UIMGATE_LISTEN
 	AdminListen string // --admin-listen, or UIMGATE_ADMIN_LISTEN
 	Data        string // --data, or UIMGATE_DATA; relative to the working directory
 	// Blocks are those of the modules of the program. Every other block is an unknown key.
 	Blocks Blocks
-	// Env looks a variable up, for ${NAME} too. nil is the environment of the process.
+	// Env looks a variable up, also for ${NAME}. nil is the environment of the process.
 	Env func(string) (string, bool)
 }
 
@@ -30,8 +30,8 @@ type Problem = yamlconf.Problem
 // Problems are the findings in one configuration, in the order of its lines.
 type Problems = yamlconf.Problems
 
-// Load reads the configuration at path and every file that it names. The Config is nil if a Problem is an
-// error; warnings come with a Config. Files and Digests list what was read.
+// Load reads the configuration at path and every file that it names. The Config is nil if a Problem is an error; warnings come with a
+// Config. Files and Digests list the files read.
 func Load(path string, o Overrides) (*Config, Problems) {
 	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
@@ -82,10 +82,10 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	return c, problems
 }
 
-// variables are the environment's names for flags.
+// variables are the environment variables for flags.
 var variables = map[string]string{"--listen": "UIMGATE_LISTEN", "--admin-listen": "UIMGATE_ADMIN_LISTEN", "--data": "UIMGATE_DATA"}
 
-// override sets value from a flag or its variable, which win over the file, and reports whether there is one.
+// override sets value from a flag or its variable, which take precedence over the file, and reports whether there is one.
 func (l *loader) override(path string, value *string, flag, given string) bool {
 	origin := flag
 	if given == "" {
@@ -100,8 +100,8 @@ func (l *loader) override(path string, value *string, flag, given string) bool {
 	return true
 }
 
-// Problemf returns a Problem at the place of path, written as Load writes it ("services[0].policy_file"),
-// or of the nearest thing around it that the file has. For findings made later, from the files named.
+// Problemf returns a Problem at the place of path, written as Load writes it ("services[0].policy_file"), or of the nearest enclosing
+// value in the file. Use it for problems found after loading.
 func (c *Config) Problemf(level problem.Level, path, format string, args ...any) Problem {
 	at := c.positions.Nearest(path)
 	message := path + ": " + fmt.Sprintf(format, args...)

@@ -23,10 +23,10 @@ func readPrivate(path string) ([]byte, error) {
 	return yamlconf.ReadFile(path, maxPEM)
 }
 
-// writePrivate replaces path as a whole: written beside it, synced, renamed, the directory synced.
+// writePrivate replaces path atomically: it writes and syncs a file beside it, renames it, and syncs the directory.
 func writePrivate(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, tempFiles) // CreateTemp makes files 0600
+	f, err := os.CreateTemp(dir, tempFiles) // CreateTemp creates files with mode 0600
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,7 @@ const (
 	maxSecretFile = yamlconf.MaxValue
 )
 
-// A reader opens the files a configuration names, relative to its directory, each once, and remembers
-// which they were.
+// A reader opens the files that a configuration names, relative to its directory, each once, and records them.
 type reader struct {
 	dir    string
 	inputs []File
@@ -35,7 +34,7 @@ type read struct {
 	sum  string
 }
 
-// path is where a file of the configuration lies.
+// path returns the path of a file of the configuration.
 func (r *reader) path(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -43,7 +42,7 @@ func (r *reader) path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// load reads one file. Where hide is set its digest is not kept.
+// load reads one file. If hide is set, its digest is not kept.
 func (r *reader) load(name string, most int64, hide bool) (File, error) {
 	path := r.path(name)
 	got, known := r.cache[path]

@@ -8,7 +8,7 @@ import (
 )
 
 // NeedsRestart returns the paths of the settings, such as server.listen, that differ between c and next and take effect only after a
-// restart. A reload takes over all others. A file counts by its contents, except that a renewed certificate is served at once: for
+// restart. A reload applies all others. A file counts by its contents, except that a renewed certificate is served immediately: for
 // server.tls only its presence counts.
 func (c *Config) NeedsRestart(next *Config) []string {
 	return restarts(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
@@ -25,7 +25,7 @@ func restarts(now, next reflect.Value, path string) (changed []string) {
 			}
 		case was.Kind() == reflect.Struct:
 			changed = append(changed, restarts(was.Value, is.Value, path+key+".")...)
-		default: // taken over at once
+		default: // applied immediately
 		}
 	}
 	return changed

@@ -61,7 +61,7 @@ var scalars = yamlconf.Scalars{
 	},
 }
 
-// rateHint writes out the period of a rate: 100/s.
+// rateHint writes the period of a rate out: 100/s.
 func rateHint(text string) string {
 	number, unit, found := strings.Cut(text, "/")
 	number, unit = strings.TrimSpace(number), strings.ToLower(strings.TrimSpace(unit))
@@ -91,7 +91,7 @@ const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]
 
 var sign = regex.Lazy(signPattern)
 
-// parsePrefix reads a CIDR or one address. Bits beyond the mask are refused: they are mostly a mistake.
+// parsePrefix parses a CIDR or one address. It rejects bits beyond the mask, which are mostly a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		a = a.Unmap()
@@ -104,8 +104,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// ParseURL reads an absolute http or https URL; scheme and host come back in lower case, without a
-// slash at the end.
+// ParseURL parses an absolute http or https URL; it returns scheme and host in lowercase, without a slash at the end.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") ||
@@ -129,13 +128,13 @@ func ParseURL(s string) (*url.URL, error) {
 	}
 	clean := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath}
 	clean.Path, clean.RawPath = strings.TrimRight(clean.Path, "/"), strings.TrimRight(clean.RawPath, "/")
-	if len(clean.String()) > yamlconf.MaxText { // escaping makes it longer
+	if len(clean.String()) > yamlconf.MaxText { // escaping lengthens it
 		return nil, errScalar
 	}
 	return clean, nil
 }
 
-// parseStore reads sqlite or a PostgreSQL connection URL.
+// parseStore parses sqlite or a PostgreSQL connection URL.
 func parseStore(s string) (Store, error) {
 	if s == string(SQLite) {
 		return Store{Engine: SQLite}, nil
@@ -149,8 +148,8 @@ func parseStore(s string) (Store, error) {
 
 var hostName = regex.Lazy(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)
 
-// parseHost reads a host name (RFC 1123 2.1, underscores tolerated) or an IP address, in brackets or
-// not. It comes back in lower case, without a dot at the end, an address in canonical form.
+// parseHost parses a host name (RFC 1123 2.1, underscores tolerated) or an IP address, with or without brackets. It returns it in
+// lowercase, without a dot at the end, an address in canonical form.
 func parseHost(s string) (string, error) {
 	address := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
 	if a, err := netip.ParseAddr(address); err == nil && a.Zone() == "" {

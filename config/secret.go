@@ -8,10 +8,10 @@ import (
 
 const masked = "***"
 
-// A Secret is a text that no print, log or dump shows: every way of formatting it gives ***. Only
-// Reveal gives the text. The zero Secret is empty.
+// A Secret is a text that no print, log or dump shows: every way of formatting it gives ***. Only Reveal returns the text. The zero
+// Secret is empty.
 type Secret struct {
-	// text is behind a pointer so that even a printer that reads fields by reflection shows an address.
+	// text is behind a pointer, so that even a printer that reads fields by reflection shows an address.
 	text *string
 }
 
@@ -23,7 +23,7 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal is the text itself: for the one place that sends or compares it.
+// Reveal returns the text, for the one place that sends or compares it.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -34,7 +34,7 @@ func (s Secret) Reveal() string {
 // IsEmpty reports whether there is no text.
 func (s Secret) IsEmpty() bool { return s.text == nil }
 
-// Equal compares with a text in a time that depends on neither's content.
+// Equal compares with a text in constant time.
 func (s Secret) Equal(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(text)) == 1
 }

@@ -18,7 +18,7 @@ const (
 	RS256 Algorithm = "RS256"
 )
 
-// A Freshness is the rule for agreements that could be replayed.
+// A Freshness is the rule for replayable agreements.
 type Freshness string
 
 // The values of pat.freshness.
@@ -37,7 +37,7 @@ const (
 	AdmissionApproval  Admission = "approval"
 )
 
-// An Assignee is how an assignee of the policy without entry in parties is read.
+// An Assignee is how an assignee of the policy without an entry in parties is interpreted.
 type Assignee string
 
 // The values of services[].assignee.
@@ -46,7 +46,7 @@ const (
 	AssigneeAnyone Assignee = "anyone"
 )
 
-// An AgreementRule is the kind of agreements that an intent accepts.
+// An AgreementRule is the kind of agreement that an intent accepts.
 type AgreementRule string
 
 // The values of services[].intents.<uid>.agreement.
@@ -55,8 +55,8 @@ const (
 	AgreementFresh AgreementRule = "fresh"
 )
 
-// A ProofRule is whether the calls of an intent need a proof of key beyond those that the policy asks for. Empty: where the
-// call charges.
+// A ProofRule is whether calls of an intent need a proof of key in addition to those that the policy requires. Empty: calls that charge
+// need one.
 type ProofRule string
 
 // The values of services[].intents.<uid>.proof.
@@ -65,7 +65,7 @@ const (
 	ProofOptional ProofRule = "optional"
 )
 
-// Answers is how the answers of an API are held against the outputs that an intent declares.
+// Answers is how the responses of an API are compared with the declared outputs of an intent.
 type Answers string
 
 // The values of services[].answers and services[].intents.<uid>.answers.
@@ -113,14 +113,13 @@ const (
 	Postgres Engine = "postgres"
 )
 
-// A Store is where state is kept. URL is the connection string of Postgres, which may hold a
-// password, and empty for SQLite.
+// A Store is the location of the state. URL is the connection string of Postgres, which may hold a password, and empty for SQLite.
 type Store struct {
 	Engine Engine
 	URL    Secret
 }
 
-// String is as the configuration has it, without password and options.
+// String returns the configured form, without password and options.
 func (s Store) String() string {
 	if s.Engine != Postgres {
 		return string(s.Engine)
@@ -133,18 +132,17 @@ func (s Store) String() string {
 	return u.Redacted()
 }
 
-// A File was read whole when the Config was. Path is as it can be opened; SHA256 is lower-case hex of
-// Data. The zero File is "none".
+// A File was read whole together with the Config. Path can be opened; SHA256 is lowercase hex of Data. The zero File means none.
 type File struct {
 	Path   string
 	Data   []byte
 	SHA256 string
 }
 
-// String is the path.
+// String returns the path.
 func (f File) String() string { return f.Path }
 
-// GoString is the path, so that no dump of a Config holds contents of files.
+// GoString returns the path, so that no dump of a Config holds contents of files.
 func (f File) GoString() string { return f.Path }
 
 // MarshalJSON writes path and digest.
@@ -152,8 +150,8 @@ func (f File) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"path": f.Path, "sha256": f.SHA256})
 }
 
-// Files lists every file whose change calls for a reload: the configuration, what it names, and the
-// files behind ${file:…}, each once.
+// Files lists every file whose change requires a reload: the configuration, the files that it names, and the files behind ${file:…}, each
+// once.
 func (c *Config) Files() []string {
 	paths := make([]string, 0, len(c.inputs)+1)
 	for _, f := range append([]File{c.Source}, c.inputs...) {
@@ -164,8 +162,8 @@ func (c *Config) Files() []string {
 	return paths
 }
 
-// Digests lists the files read, with their SHA-256 and without Data, for the log. Private keys and
-// files behind ${file:…} are left out: the digest of a short secret gives it away.
+// Digests lists the files read, with their SHA-256 and without Data, for the log. It omits private keys and files behind ${file:…},
+// because the digest of a short secret reveals it.
 func (c *Config) Digests() []File {
 	seen := map[string]bool{c.Source.Path: true}
 	digests := []File{{Path: c.Source.Path, SHA256: c.Source.SHA256}}
@@ -178,8 +176,8 @@ func (c *Config) Digests() []File {
 	return digests
 }
 
-// Bound sets the address that the public listener got, so that port 0 in the URLs that follow from
-// server.listen becomes the real one. Call it before c is shared.
+// Bound sets the address that the public listener got, so that a port of 0 in URLs derived from server.listen becomes the real one. Call
+// it before c is shared.
 func (c *Config) Bound(listen net.Addr) {
 	_, port, err := net.SplitHostPort(listen.String())
 	if err != nil {
@@ -194,7 +192,7 @@ func (c *Config) Bound(listen net.Addr) {
 	}
 }
 
-// listenerURL is the URL of a listener as its own host reaches it.
+// listenerURL returns the URL of a listener as its own host reaches it.
 func (c *Config) listenerURL() *url.URL {
 	scheme := "http"
 	if c.Server.TLS.Enabled() {

@@ -12,16 +12,15 @@ import (
 
 const (
 	settleTime = 250 * time.Millisecond // after the last event, before a change is reported
-	settleMost = 8                      // times settleTime, after which a change is reported though events go on
+	settleMost = 8                      // times settleTime, after which a change is reported although events continue
 	pollEvery  = 30 * time.Second       // for file systems that send no events
 	maxLinks   = 40                     // of one path
 )
 
-// Watch calls onChange, never twice at once, after any of the files changed, until ctx ends; then it
-// returns nil. Changes close together are reported once, and what changes while onChange runs is reported after it: so
-// reload in onChange itself, and begin a new Watch only for another list of files. It follows files that editors replace by
-// renaming and links that are swapped, as Kubernetes does with a ConfigMap: what counts is what a path leads to, so it
-// watches directories. An error means the watch could not be set up.
+// Watch calls onChange after any of the files changed, until ctx ends; then it returns nil. Calls do not overlap. Changes close together
+// are reported once, and changes during onChange are reported after it: therefore reload in onChange itself, and start a new Watch only
+// for another list of files. Watch follows files that editors replace by renaming, and links that are swapped, as Kubernetes does with a
+// ConfigMap: it watches directories, because the target of a path counts. An error means that the watch could not be set up.
 func Watch(ctx context.Context, files []string, onChange func()) error {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -35,11 +34,11 @@ func Watch(ctx context.Context, files []string, onChange func()) error {
 	return nil
 }
 
-// A watcher compares what the files are with what they were, whenever something happens near them.
+// A watcher compares the present files with the previous ones whenever an event occurs near them.
 type watcher struct {
 	files  []string
 	events *fsnotify.Watcher
-	seen   map[string]os.FileInfo // by path as given; nil: not there
+	seen   map[string]os.FileInfo // by path as given; nil: missing
 }
 
 func (w *watcher) run(ctx context.Context, onChange func()) {
@@ -55,7 +54,7 @@ func (w *watcher) run(ctx context.Context, onChange func()) {
 			return
 		case <-slow.C:
 			settle.Reset(settleTime)
-		case _, open := <-w.events.Errors: // an overflow: something happened
+		case _, open := <-w.events.Errors: // an overflow: events were lost
 			if !open {
 				return
 			}
@@ -74,8 +73,7 @@ func (w *watcher) run(ctx context.Context, onChange func()) {
 	}
 }
 
-// follow watches every directory that lies on the way to a file: its own and those of the links.
-// Directories that are not there yet are found by looking again.
+// follow watches every directory on the way to a file: its own and those of the links. Missing directories are found by polling.
 func (w *watcher) follow() {
 	for _, file := range w.files {
 		path := file
@@ -120,7 +118,7 @@ func firstLink(path string) (step, bool) {
 	}
 }
 
-// changed compares the files with what they were, and reports whether one differs.
+// changed compares the files with their previous state, and reports whether one differs.
 func (w *watcher) changed() bool {
 	changed := false
 	for _, path := range w.files {

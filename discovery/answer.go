@@ -54,7 +54,7 @@ func (a answer) consistentRecords() ([]Record, error) {
 
 // A chain follows the CNAME records of a name.
 type chain struct {
-	at   string // the name reached, in canonical form
+	at   string // the present name, in canonical form
 	seen map[string]bool
 }
 
@@ -76,8 +76,8 @@ func (c *chain) step(target string) error {
 	return nil
 }
 
-// readAnswer returns the TXT records of the name that the chain has reached, following CNAME records. Records of other names
-// are ignored. The error wraps ErrServer or ErrChain.
+// readAnswer returns the TXT records of the name that the chain has reached, following CNAME records. It ignores records of other names.
+// The error wraps ErrServer or ErrChain.
 func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	a := answer{authenticated: m.AuthenticatedData, ttl: maxTTL}
 	switch m.Rcode {

@@ -10,11 +10,11 @@ import (
 const (
 	// defaultNames is the number of names that a Resolver caches. One domain takes two.
 	defaultNames = 4096
-	// minTTL keeps an agent from querying for every call, whatever TTL a domain sets.
+	// minTTL keeps an agent from sending a query for every call, whatever TTL a domain sets.
 	minTTL = 5 * time.Second
-	// maxTTL bounds how long a record that was removed is still used.
+	// maxTTL bounds how long a removed record is still used.
 	maxTTL = time.Hour
-	// maxNegativeTTL bounds how long a record that was added is not seen.
+	// maxNegativeTTL bounds how long an added record is not seen.
 	maxNegativeTTL = 5 * time.Minute
 	// maxTexts bounds what is cached for one name, in bytes.
 	maxTexts = 16 << 10
@@ -48,8 +48,8 @@ func (c *answers) get(name string) (answer, bool) {
 	return a, true
 }
 
-// put sets when the answer expires and caches it until then. It keeps only the texts of UIM records and of the registry of
-// MCP, and returns the answer with those.
+// put sets the expiry of the answer and caches it until then. It keeps only the texts of UIM records and of the MCP registry, and returns
+// the answer with those.
 func (c *answers) put(a answer) answer {
 	ttl := max(a.ttl, minTTL)
 	if errors.Is(a.err, ErrNotFound) && a.ttl == 0 {

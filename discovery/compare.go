@@ -12,10 +12,10 @@ type Kind string
 const (
 	Missing   Kind = "missing"   // wanted, and not in DNS
 	Different Kind = "different" // in DNS with another value
-	Surplus   Kind = "surplus"   // in DNS, and not wanted
+	Surplus   Kind = "surplus"   // in DNS, but not wanted
 )
 
-// A Difference is one record that is not as wanted.
+// A Difference is one record that differs from the wanted ones.
 type Difference struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
@@ -40,7 +40,7 @@ func (d Difference) String() string {
 func Compare(want, have []Record) []Difference {
 	var out []Difference
 	same := func(list []Record, r Record) bool { return slices.Contains(list, r) }
-	var left []Record // in DNS, and not wanted
+	var left []Record // in DNS, but not wanted
 	for _, r := range have {
 		if !same(want, r) && !same(left, r) {
 			left = append(left, r)

@@ -12,7 +12,7 @@
 //	listing, err := resolver.Lookup(ctx, "shop.example")
 //
 // UIM has two forms: the specification has uim-agents-file and similar keys at the domain itself, its draft uim-agents and similar keys
-// at the label _uim below it. Both are published and both are read; if they differ, _uim takes precedence. Records are not trusted: this
+// at the label _uim below it. The package publishes and reads both; if they differ, _uim takes precedence. Records are not trusted: this
 // package fetches nothing, and a caller that fetches an address of a record must check it first (package internal/fetch).
 //
 // Not supported: DNS over TLS or HTTPS, and DNSSEC validation in this package. A Listing reports whether the server has validated the

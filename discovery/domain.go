@@ -16,9 +16,8 @@ var ErrDomain = errors.New("this is not a domain name")
 // maxDomain leaves room for the label _uim within the 253 characters of a name. RFC 1035 3.1.
 const maxDomain = 253 - len(draftLabel)
 
-// ParseDomain normalises a domain name: lower case, other scripts in their xn-- form (UTS 46, as in browsers), without the
-// final dot. It rejects addresses, and names that must not be looked up in DNS (localhost, RFC 6761; onion, RFC 7686). The
-// error wraps ErrDomain.
+// ParseDomain normalizes a domain name: lowercase, other scripts in their xn-- form (UTS 46, as in browsers), without the final dot. It
+// rejects addresses, and names that must not be looked up in DNS (localhost, RFC 6761; onion, RFC 7686). The error wraps ErrDomain.
 func ParseDomain(s string) (string, error) {
 	const most = 1024 // in any script
 	if len(s) > most {
@@ -50,8 +49,8 @@ func ParseDomain(s string) (string, error) {
 	return domain, nil
 }
 
-// SpeaksFor reports whether a document of a domain may use a name: that of the domain itself, or a name below it. A domain below the name
-// does not speak for it: it may belong to a customer.
+// SpeaksFor reports whether a document of a domain may use a name: the domain itself, or a name below it. A domain below the name does
+// not speak for it, because it may belong to a customer.
 func SpeaksFor(domain, name string) bool {
 	return domain != "" && name != "" && (domain == name || strings.HasSuffix(name, "."+domain))
 }

@@ -12,8 +12,7 @@ var (
 	ErrNoDomain = fmt.Errorf("%w: there is no such domain", ErrNotFound)
 	// ErrNoRecords means that the domain exists without UIM records (NODATA).
 	ErrNoRecords = fmt.Errorf("%w: the domain has none", ErrNotFound)
-	// ErrServer means that no DNS server answered (SERVFAIL, REFUSED, no connection). Whether the domain has records is not
-	// known.
+	// ErrServer means that no DNS server answered (SERVFAIL, REFUSED, no connection). It is unknown whether the domain has records.
 	ErrServer = errors.New("the DNS servers did not answer the question")
 	// ErrTimeout means that no DNS server answered in time. It is an ErrServer.
 	ErrTimeout = fmt.Errorf("%w in time", ErrServer)

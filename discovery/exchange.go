@@ -14,18 +14,17 @@ import (
 )
 
 const (
-	// udpSize is the size of UDP answers that is announced: it passes every path unfragmented. RFC 6891 6.2.5, DNS Flag
-	// Day 2020.
+	// udpSize is the announced size of UDP answers: it passes every path unfragmented. RFC 6891 6.2.5, DNS Flag Day 2020.
 	udpSize = 1232
-	// maxStray is the number of packets that answer another question, after which TCP is used.
+	// maxStray is the number of unrelated packets after which TCP is used.
 	maxStray = 64
 )
 
-// errOverTCP means that the question must be repeated over TCP.
+// errOverTCP means that the query must be repeated over TCP.
 var errOverTCP = errors.New("ask over TCP")
 
-// query sends the question for the TXT records of a name to each server until one answers it, in two rounds. The error
-// wraps ErrServer, or is the cause of ctx if the caller cancelled it.
+// query sends the query for the TXT records of a name to each server until one answers it, in two rounds. The error wraps ErrServer, or
+// is the cause of ctx if the caller cancelled it.
 func (r *Resolver) query(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
 	var last error
 	for range rounds {
@@ -115,7 +114,7 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.
 	return readUDP(c, q)
 }
 
-// readUDP ignores packets that are not the answer, since anyone can send them.
+// readUDP ignores packets that are not the answer, because anyone can send them.
 func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	stray := error(nil)
 	for range maxStray {
@@ -139,7 +138,7 @@ func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 		case sameQuestion(m, q) && m.Question[0].Name == q.Question[0].Name:
 			return m, nil
 		case sameQuestion(m, q):
-			return nil, errOverTCP // the server changed the case, or somebody guessed the id
+			return nil, errOverTCP // the server changed the case, or an attacker guessed the id
 		case emptyRefusal(m):
 			return m, nil
 		default:

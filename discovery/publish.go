@@ -31,9 +31,8 @@ func (s *Service) field(f Field) *string {
 	}
 }
 
-// Records returns the TXT records that publish a service, in both forms: with the draft's names at _uim below the domain,
-// and with those of UIM core 5.1 at the domain itself. The agents.json and the policy are required. The error wraps
-// ErrDomain or ErrRecord.
+// Records returns the TXT records that publish a service, in both forms: with the draft's names at _uim below the domain, and with those
+// of UIM core 5.1 at the domain itself. The agents.json and the policy are required. The error wraps ErrDomain or ErrRecord.
 func Records(s Service) ([]Record, error) {
 	domain, err := ParseDomain(s.Domain)
 	if err != nil {
@@ -61,8 +60,8 @@ func Records(s Service) ([]Record, error) {
 	return records, nil
 }
 
-// MCPProof returns the TXT record, at the domain itself, that lets the owner of the private key list servers of the domain in the
-// registry of MCP. The error wraps ErrDomain. MCP registry, authentication.
+// MCPProof returns the TXT record, at the domain itself, that lets the owner of the private key list servers of the domain in the MCP
+// registry. The error wraps ErrDomain. MCP registry, authentication.
 func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
 	domain, err := ParseDomain(domain)
 	if err != nil {

@@ -18,8 +18,8 @@ const (
 	License      Field = "uim-license"       // name or URL of a licence
 )
 
-// fields lists every field with its name in the draft, in the order of publication. The draft has no name for the licence,
-// which keeps its own.
+// fields lists every field with its name in the draft, in the order of publication. The draft has no name for the licence, which keeps
+// its name of UIM core.
 var fields = []struct {
 	field Field
 	draft string
@@ -33,8 +33,8 @@ const (
 	draftLabel = "_uim."
 )
 
-// MCPRegistry is the key of records for another purpose than UIM: those of keys that may speak for the domain in the registry of MCP,
-// v=MCPv1; k=ed25519; p=… Agents do not read them. MCP registry, authentication.
+// MCPRegistry is the key of records with another purpose than UIM: the keys that may speak for the domain in the MCP registry, v=MCPv1;
+// k=ed25519; p=… Agents do not read them. MCP registry, authentication.
 const MCPRegistry Field = "v"
 
 // proofPrefix begins the value of such a record.
@@ -65,8 +65,8 @@ func (r Record) Strings() []string {
 	return append(out, text)
 }
 
-// parseProof parses a TXT record of the registry of MCP found at name, its strings joined; ok is false if it is another record, or cannot
-// be printed.
+// parseProof parses a TXT record of the MCP registry found at name, its strings joined; ok is false if it is another record, or cannot be
+// printed.
 func parseProof(name, text string) (r Record, ok bool) {
 	value, found := strings.CutPrefix(text, string(MCPRegistry)+"=")
 	value = strings.Trim(value, " ")
@@ -77,9 +77,9 @@ func parseProof(name, text string) (r Record, ok bool) {
 	return Record{Name: name, Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, true
 }
 
-// parseRecord parses a TXT record found at name, its strings joined. Ours is false if it is not a UIM record, as most TXT records are
-// not. Keys are accepted in either form and any case; spaces around key and value are dropped (RFC 1464). The error wraps ErrRecord; it
-// quotes no value.
+// parseRecord parses a TXT record found at name, its strings joined. Ours is false if it is not a UIM record, like most TXT records. It
+// accepts keys in either form and any case, and drops spaces around key and value (RFC 1464). The error wraps ErrRecord; it quotes no
+// value.
 func parseRecord(name, text string) (r Record, ours bool, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {

@@ -16,9 +16,9 @@ import (
 const (
 	// defaultTimeout bounds one exchange with one server.
 	defaultTimeout = 2 * time.Second
-	// rounds is how often each server is queried at most.
+	// rounds bounds how often each server is queried.
 	rounds = 2
-	// maxTimeouts is how many timeouts a whole lookup may take, however many servers and names are asked.
+	// maxTimeouts bounds the timeouts of a whole lookup, over all servers and names.
 	maxTimeouts = 5
 	maxServers  = 3
 	maxChain    = 8 // CNAME records followed
@@ -26,8 +26,8 @@ const (
 
 // Options are the options of a Resolver. The zero Options use the system's servers.
 type Options struct {
-	// Servers are addresses of recursive resolvers, with or without port. Empty: those that ResolvConf names, read again for
-	// each lookup. At most three are used.
+	// Servers are addresses of recursive resolvers, with or without port. Empty: those that ResolvConf names, read again for each lookup.
+	// At most three are used.
 	Servers []string
 	// ResolvConf is the system's list of resolvers; empty is /etc/resolv.conf.
 	ResolvConf string
@@ -64,17 +64,17 @@ type Listing struct {
 	Service
 	// Records are all UIM records of the domain, those at _uim first.
 	Records []Record
-	// Authenticated is true if the server has validated every answer by DNSSEC (the AD bit). It is worth as much trust as
-	// the server and the connection to it. RFC 4035 3.2.3, RFC 6840 5.8.
+	// Authenticated is true if the server has validated every answer by DNSSEC (the AD bit). It is only as trustworthy as the server and
+	// the connection to it. RFC 4035 3.2.3, RFC 6840 5.8.
 	Authenticated bool
 	// Expires is when the first of the answers expires.
 	Expires time.Time
 }
 
-// Lookup returns what a domain publishes about its service: the records at _uim below it, and for fields that those do not
-// have the records at the domain itself. Records that are not UIM's are ignored, repeated ones count once. A failure at the
-// domain itself is ignored if _uim names an agents.json. Errors: ErrDomain; ErrNotFound (ErrNoDomain or ErrNoRecords);
-// ErrServer (also ErrTimeout, ErrAnswer); ErrChain; ErrRecord; a *ConflictError; the cause of ctx. UIM core 5.1, 5.3.
+// Lookup returns what a domain publishes about its service: the records at _uim below it, and for missing fields the records at the
+// domain itself. It ignores records that are not UIM's; repeated ones count once. It ignores a failure at the domain itself if _uim names
+// an agents.json. Errors: ErrDomain; ErrNotFound (ErrNoDomain or ErrNoRecords); ErrServer (also ErrTimeout, ErrAnswer); ErrChain;
+// ErrRecord; a *ConflictError; the cause of ctx. UIM core 5.1, 5.3.
 func (r *Resolver) Lookup(ctx context.Context, domain string) (Listing, error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
@@ -141,8 +141,8 @@ func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) 
 	return []string{found.AgentsFile}, nil
 }
 
-// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, also if they
-// contradict each other, and then those of the registry of MCP. A domain without any is not an error. Errors are those of Lookup without
+// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, even if they
+// contradict each other, and then those of the MCP registry. A domain without any is not an error. Errors are those of Lookup except
 // ErrNotFound and ErrConflict.
 func (r *Resolver) Records(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
 	name, err := ParseDomain(domain)

@@ -1,5 +1,5 @@
-// Package examples holds the files that show what a gateway can be: a small shop with its configuration,
-// and one policy per idea. They are tested, and the demo command writes the shop's out of here.
+// Package examples holds the example files of a gateway: a small shop with its configuration, and one policy per idea. Tests check them,
+// and the demo command uses the shop's files.
 //
 //	config, err := examples.Files.ReadFile("shop/uimgate.yaml")
 package examples

@@ -20,7 +20,7 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	return c
 }
 
-// client is the address a request comes from.
+// client returns the address of the client.
 func (s *Server) client(r *http.Request) netip.Addr {
 	return connlimit.Client(r, s.directory.Current().Trusts)
 }
@@ -30,8 +30,8 @@ func trusts(s *service.Snapshot, remote string) bool {
 	return len(s.Proxies) > 0 && s.Trusts(connlimit.Peer(remote))
 }
 
-// countedAs is connlimit.CountedAs. Of a client that has no proxy before it, it is mostly the beginning of remote, the address of
-// the connection with its port, and is not written anew.
+// countedAs is connlimit.CountedAs. For a client without a proxy it usually returns the beginning of remote, the address of the
+// connection with its port, without an allocation.
 func countedAs(client netip.Addr, remote string) string {
 	var space [15]byte // of an IPv4 address
 	if client.Is4() {

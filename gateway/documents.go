@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// A document as served: whole, with its ETag, which is strong.
+// A document as served: complete, with its strong ETag.
 type document struct {
 	body      []byte
 	mediaType string
@@ -26,10 +26,10 @@ func newDocument(body []byte, mediaType string) document {
 	return document{body, mediaType, wire.ETag(body), &gzipBody{}}
 }
 
-// cacheFor is short, since a policy may change and agreements under the old one end at once.
+// cacheFor is short, because a policy may change and agreements to the old one then end immediately.
 const cacheFor = "public, max-age=60"
 
-// serve answers with a document, compressed if the client accepts that. Both representations of one content share the opaque tag: strong
+// serve responds with a document, compressed if the client accepts that. Both representations of one content share the opaque tag: strong
 // for the bytes themselves, weak for the compressed ones. So a client can compare the digest of the policy with either, and revalidate
 // under either. RFC 9110 8.8.3.3.
 func serve(c echo.Context, d document) error {
@@ -49,7 +49,7 @@ func serve(c echo.Context, d document) error {
 	return c.Blob(http.StatusOK, d.mediaType, body)
 }
 
-// serveOnce answers with what was made for this request alone.
+// serveOnce responds with a document made for this request alone.
 func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error {
 	d := newDocument(body, mediaType)
 	if len(body) >= worthZipping && takesGzip(c.Request().Header.Values("Accept-Encoding")) {
@@ -62,7 +62,7 @@ func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error 
 	return serve(c, d)
 }
 
-// A publication is what one service publishes, each document made when it is first asked for.
+// A publication is the documents of one service, each made at its first request.
 type publication struct {
 	service *service.Definition
 	policy  document
@@ -83,7 +83,7 @@ type agentsFile struct {
 	document
 }
 
-// agentsFile is agents.json with the public key of now.
+// agentsFile is agents.json with the present public key.
 func (p *publication) agentsFile(key string) (document, error) {
 	if made := p.agents.Load(); made != nil && made.key == key {
 		return made.document, nil
@@ -101,7 +101,7 @@ const mediaHTML = "text/html; charset=utf-8"
 
 var errMaking = errors.New("making it failed")
 
-// A once is a document that is made when it is first asked for.
+// A once is a document that is made at its first request.
 type once struct {
 	once     sync.Once
 	document document
@@ -119,7 +119,7 @@ func (m *once) get(s *service.Definition, mediaType string, build func(*service.
 	return m.document, m.err
 }
 
-// frontPages are the page for people: the one that asks for nothing in particular is made once.
+// frontPages are the pages for people; the one without a query is made once.
 type frontPages struct {
 	once  sync.Once
 	maker *page.Front
@@ -127,7 +127,7 @@ type frontPages struct {
 	err   error
 }
 
-// frontPage returns the page for a query; kept reports whether it is one that is made once.
+// frontPage returns the page for a query; kept reports whether it is the one that is made once.
 func (p *publication) frontPage(ctx context.Context, q page.Query) (d document, kept bool, err error) {
 	f := &p.front
 	f.once.Do(func() {
@@ -164,8 +164,7 @@ type publications struct {
 	byService map[*service.Service]*publication
 }
 
-// publication is that of a service of the generation that is served now; of an earlier one, which a request may still
-// hold, it is made anew.
+// publication returns that of a service of the present generation; for an earlier one, which a request may still use, it makes a new one.
 func (s *Server) publication(of *service.Service) *publication {
 	now := s.directory.Current()
 	made := s.published.Load()

@@ -11,8 +11,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// enter has a door answer where the path is one of its paths. A slash at the end counts for nothing: clients add one where they join
-// URLs.
+// enter passes a request to the door that has its path. It ignores a slash at the end, which clients add when they join URLs.
 func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	r := withoutSlash(c.Request())
 	for _, d := range s.doors {
@@ -44,7 +43,7 @@ func withoutSlash(r *http.Request) *http.Request {
 	return &own
 }
 
-// later writes the line of an answer that was sent after its request, which has ended by then, and counts it.
+// later logs and counts a reply that was sent after its request had ended.
 func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 	began := s.now()
 	return func(v door.Delivery) {

@@ -1,4 +1,4 @@
-// Command shop runs a small shop's API, for a gateway to be put in front of.
+// Command shop runs a small shop's API, as an upstream for a gateway.
 package main
 
 import (
@@ -32,7 +32,7 @@ Example:
   curl 'http://127.0.0.1:9000/products?query=lamp&max_price=50'
 `
 
-// drain is how long requests under way may take when the shop is stopped.
+// drain is how long requests in progress may take when the shop stops.
 const drain = 10 * time.Second
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns 0 when it was stopped, 1 when something went wrong and 2 when it was called wrongly.
+// run returns 0 when the shop was stopped, 1 after an error and 2 if the command line is invalid.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -100,7 +100,7 @@ func serve(ctx context.Context, listen, key string, stdout io.Writer) error {
 	return errors.Join(srv.Shutdown(bounded), ended(served))
 }
 
-// ended waits for the server; that it was closed is not an error.
+// ended waits for the server; a closed server is not an error.
 func ended(served <-chan error) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

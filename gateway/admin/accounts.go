@@ -17,7 +17,7 @@ type Account struct {
 	ToppedUp string      `json:"topped_up"`
 	Held     string      `json:"held"` // held or unresolved
 	Captured string      `json:"captured"`
-	Balance  string      `json:"balance"` // topped up less held and captured; below zero it is owed
+	Balance  string      `json:"balance"` // topped up minus held and captured; below zero it is owed
 }
 
 func showAccount(a store.Account) Account {
@@ -25,7 +25,7 @@ func showAccount(a store.Account) Account {
 	return Account{a.AgentID, a.Currency, a.ToppedUp.Decimal(), a.Held.Decimal(), a.Captured.Decimal(), balance.Decimal()}
 }
 
-// An AccountQuery is which accounts of a service are listed.
+// An AccountQuery selects accounts of a service.
 type AccountQuery struct {
 	Service string
 	PageRequest
@@ -54,13 +54,13 @@ func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account],
 // maxReference bounds TopUp.Reference, in bytes.
 const maxReference = 200
 
-// A TopUp is what an agent paid in, or gets back.
+// A TopUp is a payment of an agent, or its refund.
 type TopUp struct {
 	Service   string      `json:"-"`
 	AgentID   pat.AgentID `json:"agent_id"`
 	Amount    string      `json:"amount"` // such as 10.00 EUR
 	Reference string      `json:"reference"`
-	Reverse   bool        `json:"reverse"` // it is taken back
+	Reverse   bool        `json:"reverse"` // it is reversed
 }
 
 func (t *TopUp) parameters(p parameters) { p.service(&t.Service) }
@@ -84,8 +84,8 @@ type TopUpResult struct {
 
 func (r TopUpResult) subject() string { return string(r.AgentID) }
 
-// TopUp adds to the balance of an agent that exists, or takes back: money for a misspelt id would be lost from sight.
-// Under one reference it is made once. Errors: money.ErrAmount, store.ErrReferenceUsed.
+// TopUp adds to the balance of an existing agent, or subtracts from it: money for a misspelt id would be lost. Under one reference it is
+// made once. Errors: money.ErrAmount, store.ErrReferenceUsed.
 func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
 	service, err := o.service(t.Service)
 	if err != nil {

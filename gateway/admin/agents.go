@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Agent is an agent as operators see it.
+// An Agent is the operator's view of an agent.
 type Agent struct {
 	AgentID   pat.AgentID     `json:"agent_id"`
 	Status    pat.AgentStatus `json:"status"` // active, blocked, or Waiting
@@ -19,7 +19,7 @@ type Agent struct {
 	Keys      []keys.ID       `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
 	Reason    string          `json:"reason,omitempty"` // why it is blocked
-	Name      string          `json:"name,omitempty"`   // what the operator calls it
+	Name      string          `json:"name,omitempty"`   // the name that the operator gave it
 }
 
 // Waiting is the status of an agent that has agreed and waits for the operator's approval.
@@ -37,7 +37,7 @@ func showAgent(a pat.Agent) Agent {
 	return Agent{AgentID: a.ID, Status: status, Approved: a.Approved, Keys: known, CreatedAt: a.CreatedAt.UTC(), Reason: a.Reason}
 }
 
-// An AgentQuery is which agents of a service are listed.
+// An AgentQuery selects agents of a service.
 type AgentQuery struct {
 	Service string
 	PageRequest
@@ -90,8 +90,8 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 	return shown, err
 }
 
-// BlockAgent ends all PATs of an agent and refuses it new ones. An unclaimed id can be blocked as well: no agent can claim it
-// until it is unblocked.
+// BlockAgent ends all PATs of an agent and refuses it new ones. An unclaimed id can be blocked as well: no agent can claim it until it is
+// unblocked.
 func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
 	return o.Agent(ctx, r)
 }
 
-// ApproveAgent lets in an agent whose agreement waits, and returns the record that it approved: see pat.Issuer.ToApprove.
+// ApproveAgent approves an agent whose agreement waits, and returns the approved record: see pat.Issuer.ToApprove.
 func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -139,7 +139,7 @@ func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
 	return o.Agent(ctx, r)
 }
 
-// An AgentKey is one more key for an agent.
+// An AgentKey is an additional key for an agent.
 type AgentKey struct {
 	Record `json:"-"`
 	KeyID  string `json:"jkt"` // RFC 7638 thumbprint with SHA-256
@@ -150,7 +150,7 @@ func (k *AgentKey) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// AddAgentKey lets a further key speak for an agent.
+// AddAgentKey adds a key that may act for an agent.
 func (o *Operator) AddAgentKey(ctx context.Context, k AgentKey) (Agent, error) {
 	service, err := o.service(k.Service)
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Agreement is an agreement as operators see it; its evidence is in the export.
+// An Agreement is the operator's view of an agreement; its evidence is in the export.
 type Agreement struct {
 	ID           pat.AgreementID    `json:"id"`
 	AgentID      pat.AgentID        `json:"agent_id"`
-	AgentName    string             `json:"agent_name,omitempty"` // what the operator calls the agent; only in listings
+	AgentName    string             `json:"agent_name,omitempty"` // the agent's name; only in listings
 	KeyID        keys.ID            `json:"jkt"`                  // empty under consent
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
 	PolicyDigest string             `json:"policy_digest"`
 	Assurance    pat.Assurance      `json:"assurance"` // fresh, static or consent
 	Form         string             `json:"form"`
-	Scope        []string           `json:"scope,omitempty"` // as signed; not in listings, nor where nothing was named
+	Scope        []string           `json:"scope,omitempty"` // as signed; absent in listings, and if nothing was declared
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked
 	CreatedAt    time.Time          `json:"created_at"`
 	Consent      *ConsentInfo       `json:"consent,omitempty"` // of a person; nil: the agent signed
 }
 
-// ConsentInfo is what the gateway saw of a consent. All of it but the invitation is the word of the client.
+// ConsentInfo is the gateway's record of a consent. All of it except the invitation is stated by the client.
 type ConsentInfo struct {
 	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
 	ClientName   string `json:"client_name"`
-	RedirectHost string `json:"redirect_host"`        // to which the person was sent back
-	Invitation   string `json:"invitation,omitempty"` // the name that the operator gave the invitation
+	RedirectHost string `json:"redirect_host"`        // to which the person was redirected
+	Invitation   string `json:"invitation,omitempty"` // the operator's name for the invitation
 }
 
-// AgreementOf returns an agreement as operators see it.
+// AgreementOf returns the operator's view of an agreement.
 func AgreementOf(a pat.Agreement) Agreement {
 	out := Agreement{
 		ID: a.ID, AgentID: a.AgentID, KeyID: a.KeyID, Issuer: a.Issuer, PolicyUID: a.PolicyUID, PolicyDigest: a.PolicyDigest,
@@ -49,7 +49,7 @@ func AgreementOf(a pat.Agreement) Agreement {
 	return out
 }
 
-// An AgreementQuery is which agreements of a service are listed.
+// An AgreementQuery selects agreements of a service.
 type AgreementQuery struct {
 	Service string
 	PageRequest
@@ -66,7 +66,7 @@ func (q *AgreementQuery) parameters(p parameters) {
 	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
 }
 
-// Agreements lists agreements, those made last first.
+// Agreements lists agreements, the newest first.
 func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agreement], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *Operator) Agreement(ctx context.Context, r Record) (Agreement, error) {
 	return AgreementOf(agreement), nil
 }
 
-// ExportAgreement returns the bundle that proves an agreement to anybody: see pat.VerifyExport.
+// ExportAgreement returns the bundle that proves an agreement to anyone: see pat.VerifyExport.
 func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessage, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessa
 	return pat.Export(agreement, policy, door.Forms(o.doors))
 }
 
-// RevokeAgreement ends an agreement and every PAT issued for it. The agent may agree anew.
+// RevokeAgreement ends an agreement and every PAT issued for it. The agent may agree again.
 func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement, error) {
 	err := o.revoke(ctx, pat.RevokedAgreement, r, func(s *service.Service) error {
 		_, err := o.store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
@@ -129,7 +129,7 @@ func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement
 	return o.Agreement(ctx, r.Record)
 }
 
-// revoke ends what find finds. What is not found is most likely misspelt, and the operator must not believe it ended.
+// revoke ends what find finds. An id that is not found is most likely misspelt, and the operator must not believe that it ended.
 func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revocation, find func(*service.Service) error) error {
 	service, err := o.service(r.Service)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// The listener answers freeAttempts wrong tokens of one address at once. Each further one doubles the time for which it refuses all
-	// requests of the address, from firstWait to longestWait.
+	// The listener answers the first freeAttempts wrong tokens of an address immediately. Each further one doubles the time for which it
+	// refuses all requests of the address, from firstWait to longestWait.
 	freeAttempts = 5
 	firstWait    = time.Second
 	longestWait  = time.Minute
-	// attemptsKept is the time from the last attempt of an address until its count is deleted, and maxAddresses how many counts there are
-	// at most.
+	// attemptsKept is how long the count of an address is kept after its last attempt, and maxAddresses bounds the number of counts.
 	attemptsKept = 10 * time.Minute
 	maxAddresses = 10_000
 )
 
-// attempts remember who sent wrong admin tokens. They are safe for concurrent use.
+// attempts counts wrong admin tokens by address. It is safe for concurrent use.
 type attempts struct {
 	mu    sync.Mutex
 	known *cache.Cache[string, attempt]
@@ -36,7 +35,7 @@ func newAttempts() *attempts {
 	return &attempts{known: cache.New(cache.Options[string, attempt]{Max: maxAddresses, SinceWrite: attemptsKept})}
 }
 
-// bucketOf is what attempts are counted under: an IPv4 address, or an IPv6 /64.
+// bucketOf returns the key that attempts are counted under: an IPv4 address, or an IPv6 /64.
 func bucketOf(address netip.Addr) netip.Prefix {
 	bits := address.BitLen()
 	if address.Is6() {
@@ -44,12 +43,12 @@ func bucketOf(address netip.Addr) netip.Prefix {
 	}
 	prefix, err := address.WithZone("").Prefix(bits)
 	if err != nil {
-		return netip.Prefix{} // all that have no address
+		return netip.Prefix{} // all clients without an address
 	}
 	return prefix
 }
 
-// wait is how long an address is refused yet; 0: not at all.
+// wait returns how long an address is still refused; 0: not refused.
 func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
 	last, _ := a.known.Get(from.String())
 	return max(0, last.until.Sub(now))

@@ -25,26 +25,26 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// workTime bounds what one request does to the state. A reload takes as long as its policies take.
+// workTime bounds the work of one request on the state. A reload takes as long as its policies need.
 const workTime = 30 * time.Second
 
 // A Listener is what the HTTP side of an Operator needs.
 type Listener struct {
 	// Token returns the bearer token that is required under Path. Empty: every request is refused.
 	Token func() string
-	// Owned: only the operator can reach the listener, such as a socket that only its owner may open. Then the listener requires neither
-	// a token nor a Host.
+	// Owned: only the operator can reach the listener, for example a socket that only its owner may open. The listener then requires
+	// neither a token nor a Host.
 	Owned   bool
 	Metrics *prometheus.Registry
 	// Shed counts a refusal under a cause. nil: refusals are not counted.
 	Shed func(reason.Cause)
 }
 
-// Path is where the operations are.
+// Path is the path of the operations.
 const Path = "/admin/v1"
 
-// Handler returns the operator's listener. Without a token it answers /livez, /healthz, /readyz and /metrics; everything under Path needs
-// the token as bearer. All but /livez and /healthz, which reveal nothing, need a Host that is an IP address, localhost or one of
+// Handler returns the operator's listener. Without a token it serves /livez, /healthz, /readyz and /metrics; everything under Path needs
+// the token as bearer. All except /livez and /healthz, which reveal nothing, need a Host that is an IP address, localhost or one of
 // admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
@@ -73,7 +73,7 @@ type listener struct {
 	attempts *attempts
 }
 
-// livez reports only that the process answers: a condition that a restart cannot mend is not a reason to restart it.
+// livez reports only that the process answers: a condition that a restart cannot fix is not a reason to restart it.
 func (a *listener) livez(w http.ResponseWriter, _ *http.Request) {
 	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -110,7 +110,7 @@ func (a *listener) api() http.Handler {
 	return mux
 }
 
-// serve does one operation and answers with what it returns, as JSON.
+// serve carries out one operation and responds with its result as JSON.
 func (a *listener) serve(o operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
@@ -140,7 +140,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 	}
 }
 
-// guard lets in who has the token. It looks at nothing but the header.
+// guard admits requests with the token. It reads only the header.
 func (a *listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
@@ -174,7 +174,7 @@ func (a *listener) admit(r *http.Request) error {
 		return reason.MissingToken.Refusal("The admin token is missing.")
 	}
 	wanted := a.token()
-	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that not even its length shows in the time it takes
+	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that the time does not reveal its length either
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || wanted == "" {
 		a.attempts.failed(from, a.operator.now())
 		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
@@ -183,7 +183,7 @@ func (a *listener) admit(r *http.Request) error {
 	return nil
 }
 
-// atHome refuses a request that came by a name which the operator did not give.
+// atHome rejects a request for a host name that the operator did not configure.
 func (a *listener) atHome(r *http.Request) error {
 	if a.owned {
 		return nil
@@ -198,7 +198,7 @@ func (a *listener) atHome(r *http.Request) error {
 	return reason.HostNotAllowed.Refusal("")
 }
 
-// here lets through what atHome does not refuse.
+// here passes on the requests that atHome does not reject.
 func (a *listener) here(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.atHome(r); err != nil {
@@ -218,14 +218,14 @@ func (a *listener) notAllowed(allow string) http.HandlerFunc {
 
 func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
-// headerRequestID is the client's name for a request, or ours: it finds the request in the log.
+// headerRequestID is the client's id for a request, or ours: it identifies the request in the log.
 const headerRequestID = "UIM-Request-ID"
 
 func aboutRequest(w http.ResponseWriter) wire.About {
 	return wire.About{RequestID: w.Header().Get(headerRequestID)}
 }
 
-// recovering names each request, and answers panics. It does not undo what the handler has written.
+// recovering assigns each request an id, and responds after a panic. It does not undo what the handler has written.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -246,7 +246,7 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 	})
 }
 
-// fail answers with the one envelope.
+// fail responds with the common error envelope.
 func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusalFor(err)
 	if a.shed != nil {

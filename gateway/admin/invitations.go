@@ -12,10 +12,10 @@ import (
 // inviteFor is the default lifetime of an invitation.
 const inviteFor = 24 * time.Hour
 
-// An Invite asks for an invitation.
+// An Invite requests an invitation.
 type Invite struct {
 	Service string `json:"-"`
-	Name    string `json:"name,omitempty"`   // what the operator calls the invited person
+	Name    string `json:"name,omitempty"`   // the operator's name for the invited person
 	For     string `json:"within,omitempty"` // a duration such as 24h; empty: a day
 }
 
@@ -26,7 +26,7 @@ func (i *Invite) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// An Invitation lets one person consent once, if the operator decides who may. The code is a secret; only the answer that creates the
+// An Invitation lets one person consent once where the operator decides who may. The code is a secret; only the response that creates the
 // invitation has it.
 type Invitation struct {
 	Code  string    `json:"code"`

@@ -15,31 +15,31 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Invoice is what one agent was charged for in one calendar month (UTC): calls that were captured in it, and no others.
-// Amounts are exact decimals. That of a month which is over does not change any more.
+// An Invoice is the charges of one agent that were captured in one calendar month (UTC), and no others. Amounts are exact decimals. The
+// invoice of a past month does not change any more.
 type Invoice struct {
-	Number  string      `json:"number"` // the same for the same service, agent and month
+	Number  string      `json:"number"` // equal for the same service, agent and month
 	Service string      `json:"service"`
 	Issuer  string      `json:"issuer"` // of the service
 	AgentID pat.AgentID `json:"agent_id"`
-	Name    string      `json:"agent_name,omitempty"` // what the operator calls the agent now
+	Name    string      `json:"agent_name,omitempty"` // the agent's present name
 	From    time.Time   `json:"from"`
 	To      time.Time   `json:"to"` // the first moment after the month
-	// Provisional: the month is not over, so that more may come.
+	// Provisional: the month has not ended, so more charges may follow.
 	Provisional bool              `json:"provisional"`
 	Rows        []InvoiceRow      `json:"rows"`
 	Totals      []InvoiceTotal    `json:"totals"`
 	Evidence    []InvoiceEvidence `json:"evidence"` // at most 1,000: those with the most calls
-	// FurtherAgreements is how many more agreements calls were charged under.
+	// FurtherAgreements is the number of further agreements with charged calls.
 	FurtherAgreements int `json:"further_agreements,omitempty"`
 }
 
-// maxInvoice bounds the rows and the evidence of an invoice. What is beyond is summed up, so that the totals stay whole: the
-// ledger has each charge.
+// maxInvoice bounds the rows and the evidence of an invoice. The rest is summed up, so that the totals stay complete: the ledger has each
+// charge.
 const maxInvoice = 1000
 
-// An InvoiceRow is the calls of one intent under one rule of the policy at one price; or, where Others is set, of all that did
-// not fit in one currency: without those three.
+// An InvoiceRow is the calls of one intent under one rule of the policy at one price or, if Others is set, of all further calls in one
+// currency: without those three.
 type InvoiceRow struct {
 	Intent    string `json:"intent"`
 	Rule      string `json:"rule"`
@@ -50,7 +50,7 @@ type InvoiceRow struct {
 	Others    int64  `json:"others,omitempty"` // how many rows this one sums up
 }
 
-// An InvoiceTotal is the sum of the rows in one currency. A charge that was held when the month ended is not in it: it belongs to the
+// An InvoiceTotal is the sum of the rows in one currency. It excludes a charge that was held when the month ended: that belongs to the
 // month in which it is captured, if it is.
 type InvoiceTotal struct {
 	Currency   string `json:"currency"`
@@ -60,7 +60,7 @@ type InvoiceTotal struct {
 	Unresolved string `json:"unresolved"` // part of held: the outcome of the calls is unknown
 }
 
-// An InvoiceEvidence is an agreement that calls were charged under: its export proves it.
+// An InvoiceEvidence is an agreement with charged calls: its export proves it.
 type InvoiceEvidence struct {
 	AgreementID pat.AgreementID `json:"agreement_id"`
 	// SignatureDigest is "sha-256:" and the unpadded base64url of SHA-256 over the bytes of the signature in the export.
@@ -113,7 +113,7 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	if err != nil {
 		return Invoice{}, err
 	}
-	statements, err := o.store.Statements(ctx, f) // after it: where the ledger is cut off in between, this refuses
+	statements, err := o.store.Statements(ctx, f) // after it: if the ledger is cut off in between, this fails
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -122,13 +122,13 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	return out, o.prove(ctx, &out, charged)
 }
 
-// invoiceNumber is the month, and 12 hexadecimal digits of a digest over service, agent and month.
+// invoiceNumber is the month and 12 hexadecimal digits of a digest over service, agent and month.
 func invoiceNumber(service string, agentID pat.AgentID, month string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{service, string(agentID), month}, "\n")))
 	return month + "-" + hex.EncodeToString(sum[:6])
 }
 
-// charge writes the rows and their sums. None is more than the account was ever charged, so that they stay in bounds.
+// charge adds the rows and their sums. None exceeds the account's total charges, so they stay in bounds.
 func (i *Invoice) charge(charged []store.ChargedCalls) {
 	type rowKey struct {
 		intent, rule string
@@ -173,10 +173,10 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 	}
 }
 
-// none is the amount zero, as Decimal writes it.
+// none is the amount zero in the form of Decimal.
 var none = money.Amount{}.Decimal()
 
-// hold writes what was not captured by the end of the month.
+// hold adds what was not captured by the end of the month.
 func (i *Invoice) hold(statements []store.Statement) {
 	for _, s := range statements {
 		if s.Closing.Held.IsZero() {
@@ -192,7 +192,7 @@ func (i *Invoice) hold(statements []store.Statement) {
 	slices.SortFunc(i.Totals, func(a, b InvoiceTotal) int { return strings.Compare(a.Currency, b.Currency) })
 }
 
-// prove writes the evidence: which agreements the charged calls were made under.
+// prove adds the evidence: the agreements of the charged calls.
 func (o *Operator) prove(ctx context.Context, i *Invoice, charged []store.ChargedCalls) error {
 	calls := map[InvoiceEvidence]int64{}
 	for _, c := range charged {

@@ -9,18 +9,18 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Key is the public half of a key that signs PATs, or has another Purpose, of any process on this store.
+// A Key is the public half of a key of any process on this store that signs PATs or has another Purpose.
 type Key struct {
 	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
 	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
 	Signing   bool            `json:"signing"`           // this process signs with it
 	CreatedAt time.Time       `json:"created_at"`
-	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT it signed has ended
+	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT that it signed expires
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-// KeyOf returns a key as operators see it, where current is the id of the key that signs.
+// KeyOf returns the operator's view of a key; current is the id of the signing key.
 func KeyOf(k keys.SigningKey, current keys.ID) Key {
 	return Key{k.ID, k.Algorithm, k.Purpose, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
@@ -35,7 +35,7 @@ func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 
-// RotateKey makes a new key, which signs from now on. The one before verifies until its last PAT has ended.
+// RotateKey makes a new key, which signs from now on. The previous one verifies until its last PAT expires.
 func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
 	key, err := o.keys.Rotate(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
 	return Key{}, keys.ErrNoKey
 }
 
-// A Retirement ends a key, and with it every PAT it signed.
+// A Retirement ends a key, and with it every PAT that it signed.
 type Retirement struct {
 	KeyID keys.ID `json:"-"`
 	At    string  `json:"at,omitempty"` // RFC 3339; empty: now
@@ -62,7 +62,7 @@ func (r *Retirement) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// RetireKey ends a key now, or at a time to come.
+// RetireKey ends a key now, or at a future time.
 func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	now := o.now()
 	at := now

@@ -14,10 +14,10 @@ import (
 // maxName bounds the name of an agent, in characters.
 const maxName = 200
 
-// An AgentName is what the operator calls an agent, such as the customer it acts for. Names need not differ.
+// An AgentName is the operator's name for an agent, such as the customer it acts for. Names need not differ.
 type AgentName struct {
 	Record `json:"-"`
-	Name   string `json:"name"` // empty: none any more
+	Name   string `json:"name"` // empty: remove the name
 }
 
 func (n *AgentName) members(m *wire.Members) error {
@@ -40,8 +40,8 @@ func (o *Operator) NameAgent(ctx context.Context, n AgentName) (Agent, error) {
 	return o.Agent(ctx, n.Record)
 }
 
-// nameFault returns what is wrong with a name that tables and invoices will have: it must not break a line, reorder the text around it or
-// be invisible.
+// nameFault returns what is wrong with a name for tables and invoices: it must not break a line, reorder the surrounding text or be
+// invisible.
 func nameFault(name string) string {
 	switch {
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName:
@@ -56,7 +56,7 @@ func nameFault(name string) string {
 	return ""
 }
 
-// named writes the names of agents into records of a page.
+// named adds the names of agents to the records of a page.
 func named[T any](ctx context.Context, o *Operator, service string, page Page[T], of func(*T) (pat.AgentID, *string)) (Page[T], error) {
 	var ids []pat.AgentID
 	for i := range page.Items {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A NotSent states that no call of unknown outcome that was begun before a time has reached the service behind the gateway.
+// A NotSent states that no call of unknown outcome that began before a time has reached the service behind the gateway.
 type NotSent struct {
 	Service     string `json:"-"`
 	PageRequest `json:"-"`
@@ -24,8 +24,8 @@ func (n *NotSent) parameters(p parameters) {
 	p.moment("before", &n.Before)
 }
 
-// ResolveNotSent releases the calls that a NotSent covers, a page of those of unknown outcome at a time, and returns those that it
-// released. A page may be empty and not the last. It skips calls that were settled meanwhile.
+// ResolveNotSent releases the calls that a NotSent covers, one page of calls of unknown outcome at a time, and returns the released ones.
+// A page may be empty although it is not the last. It skips calls that were settled meanwhile.
 func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Execution], error) {
 	if n.Before.IsZero() {
 		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")

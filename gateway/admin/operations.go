@@ -11,7 +11,7 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
 
-// An operation is one of the API. One that changes something is not cut off when its caller hangs up.
+// An operation is an operation of the API. One that changes state is not interrupted if its caller disconnects.
 type operation struct {
 	method, path string
 	do           func(*call) (any, error)
@@ -59,7 +59,7 @@ func operations(o *Operator) []operation {
 type call struct {
 	*http.Request
 	query   *query
-	subject string // what was changed, for the log
+	subject string // the changed record, for the log
 }
 
 // readCall reads what all operations share.
@@ -82,7 +82,7 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
 }
 
-// with reads the request of an operation, which is of type Q, and does it.
+// with reads the request of an operation, of type Q, and carries it out.
 func with[Q, A any, P interface {
 	*Q
 	Request
@@ -101,7 +101,7 @@ func with[Q, A any, P interface {
 	}
 }
 
-// bare does an operation that takes nothing.
+// bare carries out an operation without input.
 func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		if err := c.query.done(); err != nil {
@@ -114,7 +114,7 @@ func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 	}
 }
 
-// answered notes what an operation changed, where its answer names it.
+// answered records what an operation changed, if its response names it.
 func answered(c *call) func(any, error) (any, error) {
 	return func(answer any, err error) (any, error) {
 		if named, ok := answer.(interface{ subject() string }); ok && err == nil {
@@ -124,7 +124,7 @@ func answered(c *call) func(any, error) (any, error) {
 	}
 }
 
-// members reads the members of the body; none at all is an empty object. Members without a meaning are refused.
+// members reads the members of the body; an empty body is an empty object. It rejects unknown members.
 func (c *call) members(request Request) error {
 	if c.Method == http.MethodGet {
 		return nil

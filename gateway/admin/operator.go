@@ -1,5 +1,5 @@
-// Package admin holds the operator's operations on a running gateway, as methods of an Operator and over HTTP. Requests and
-// answers are the same types on both sides; package client calls them from another process.
+// Package admin holds the operator's operations on a running gateway, as methods of an Operator and over HTTP. Both sides share the
+// request and response types; package client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
 //	agents, err := operator.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Config is what an Operator works on.
+// A Config configures an Operator.
 type Config struct {
 	Directory *service.Directory
 	Store     Store
@@ -29,12 +29,11 @@ type Config struct {
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
-	// Reload takes over the configuration as it is now and returns what it found; nil: not offered.
+	// Reload applies the present configuration and returns its findings; nil: not available.
 	Reload func(context.Context) config.Problems
-	// NeedsRestart returns the settings, such as server.listen, that were changed and take effect only after a restart. nil: there are
-	// none.
+	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: there are none.
 	NeedsRestart func() []string
-	// RefusedReload returns the last reload where it was refused, and nil otherwise. It may be nil: none was.
+	// RefusedReload returns the last reload if it was refused, and otherwise nil. It may be nil: none was.
 	RefusedReload func() *RefusedReload
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
@@ -42,7 +41,7 @@ type Config struct {
 	Doors []door.Module
 }
 
-// An Operator does what operators ask a running gateway for. Its methods are safe for concurrent use; their errors are
+// An Operator carries out operators' requests to a running gateway. Its methods are safe for concurrent use; their errors are
 // *reason.Refusal or errors of packages pat, store and money.
 type Operator struct {
 	directory *service.Directory
@@ -57,7 +56,7 @@ type Operator struct {
 	audit     *record.Audit
 	doors     []door.Module
 	readiness readiness
-	draining  atomic.Bool // the process is about to end: see Drain
+	draining  atomic.Bool // the process is ending: see Drain
 }
 
 // New returns the Operator of a gateway.
@@ -74,6 +73,5 @@ func New(c Config) *Operator {
 	}
 }
 
-// Drain makes Health report from now on that this process is about to end, so that no new calls are sent to it. Calls go
-// on being answered.
+// Drain makes Health report from now on that this process is ending, so that it gets no new calls. It still answers calls.
 func (o *Operator) Drain() { o.draining.Store(true) }

@@ -14,12 +14,12 @@ import (
 // The states of a PAT, as operators see them.
 const (
 	PATActive  = "active"
-	PATRenewed = "renewed" // its last minute, after its renewal, is over
+	PATRenewed = "renewed" // the minute after its renewal is over
 	PATRevoked = "revoked"
 	PATExpired = "expired"
 )
 
-// A PAT is the record of a PAT. The PAT itself is never kept.
+// A PAT is the record of a PAT. The PAT itself is never stored.
 type PAT struct {
 	ID           pat.TokenID     `json:"jti"`
 	AgentID      pat.AgentID     `json:"agent_id"`
@@ -54,7 +54,7 @@ func showPAT(t store.ListedToken, now time.Time) PAT {
 	}
 }
 
-// A PATQuery is which PATs of a service are listed.
+// A PATQuery selects PATs of a service.
 type PATQuery struct {
 	Service string
 	PageRequest
@@ -110,7 +110,7 @@ func (o *Operator) PAT(ctx context.Context, r Record) (PAT, error) {
 	return showPAT(list[0], o.now()), nil
 }
 
-// RevokePAT ends one PAT and every renewal that came of it.
+// RevokePAT ends one PAT and all PATs renewed from it.
 func (o *Operator) RevokePAT(ctx context.Context, r Revocation) (PAT, error) {
 	err := o.revoke(ctx, pat.RevokedToken, r, func(s *service.Service) error {
 		_, err := o.store.Token(ctx, s.ID, pat.TokenID(r.ID))

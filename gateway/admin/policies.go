@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Policy is a policy that was offered, the one offered now among them.
+// A Policy is the present or a past policy of a service.
 type Policy struct {
 	UID          string    `json:"uid"`
 	Digest       string    `json:"digest"`
-	Offered      bool      `json:"offered"` // now
+	Offered      bool      `json:"offered"` // offered now
 	FirstOffered time.Time `json:"first_offered,omitzero"`
 }
 
@@ -27,7 +27,7 @@ func (q *PolicyQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 }
 
-// Policies lists the one offered now and those that were offered or agreed to before, the newest first.
+// Policies lists the present policy and those that were offered or agreed to before, the newest first.
 func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
 	service, err := o.service(q.Service)
 	if err != nil {

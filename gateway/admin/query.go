@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A query reads the parameters of a request. One unknown is refused: a filter misspelt must not be a filter ignored.
+// A query reads the parameters of a request. It rejects unknown ones: a misspelt filter must not be ignored.
 type query struct {
 	values url.Values
 	id     string // the record that the path names
-	// resolve returns the id of the service that a name means.
+	// resolve returns the id of the service with a name.
 	resolve func(name string) (id string, err error)
 	known   []string
-	err     error  // the first
+	err     error  // the first error
 	meant   string // the id of the service
 }
 
@@ -41,7 +41,7 @@ func readQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// printableText reports whether a text is one line that a terminal shows as it is.
+// printableText reports whether a text is one line that a terminal shows unchanged.
 func printableText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -87,7 +87,7 @@ func (q *query) page(value *PageRequest) {
 	value.After = q.take("after")
 }
 
-// moment takes a time with its zone.
+// moment parses a time with its zone.
 func (q *query) moment(name string, value *time.Time) {
 	v := q.take(name)
 	if v == "" {
@@ -101,7 +101,7 @@ func (q *query) moment(name string, value *time.Time) {
 	*value = t.UTC()
 }
 
-// done returns the error of the first parameter that is wrong or unknown.
+// done returns the error of the first invalid or unknown parameter.
 func (q *query) done() error {
 	if q.err != nil {
 		return q.err

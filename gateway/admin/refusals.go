@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// refusalFor returns the Refusal of an error for an operator.
+// refusalFor converts an error into a Refusal for an operator.
 func refusalFor(err error) *reason.Refusal {
 	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f

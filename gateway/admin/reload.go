@@ -7,12 +7,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A Reload is a configuration that was taken over. Its problems are warnings.
+// A Reload is the result of applying a configuration. Its problems are warnings.
 type Reload struct {
 	Configuration Configuration `json:"configuration"`
 	Problems      []Problem     `json:"problems"`
-	// NeedsRestart names the settings, such as server.listen, that differ from those of the running process and that only a
-	// restart takes over.
+	// NeedsRestart names the settings, such as server.listen, that differ from those of the running process and take effect only after a
+	// restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 }
 
@@ -25,7 +25,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Reload takes over the configuration as it is now, as a whole; where that cannot be served, the one before stays.
+// Reload applies the present configuration as a whole; if it cannot be served, the previous one stays.
 func (o *Operator) Reload(ctx context.Context) (Reload, error) {
 	if o.reload == nil {
 		return Reload{}, reason.NotOffered.Refusal("")

@@ -19,15 +19,15 @@ const (
 	maxText = 512
 )
 
-// A Request is what an operation is asked for. Its query parameters are named in one place, for both sides of HTTP.
+// A Request is the input of an operation. Its query parameters are named in one place, for both sides of HTTP.
 type Request interface{ parameters(p parameters) }
 
-// A requestBody is the JSON object of a request that has these members as well.
+// A requestBody is the JSON object of a request that also has these members.
 type requestBody interface{ members(m *wire.Members) error }
 
-// parameters takes or gives the parameters of a request.
+// parameters reads or writes the parameters of a request.
 type parameters interface {
-	// service is the service meant. As it is read, it becomes the id of one that exists.
+	// service is the selected service. When it is read, it becomes the id of an existing one.
 	service(value *string)
 	// record returns the id of the record in the path.
 	record(value *string)
@@ -40,7 +40,7 @@ type parameters interface {
 
 // A Record names one record of a service.
 type Record struct {
-	Service string // id; empty: the only service there is
+	Service string // id; empty: the only service
 	ID      string
 }
 
@@ -49,9 +49,9 @@ func (r *Record) parameters(p parameters) {
 	p.record(&r.ID)
 }
 
-// A PageRequest is which part of a listing is meant.
+// A PageRequest selects a part of a listing.
 type PageRequest struct {
-	Limit int    // how many records at most, 1 to 1000; 0: 100
+	Limit int    // number of records, 1 to 1000; 0: 100
 	After string // Next of the page before; empty: from the start
 }
 
@@ -80,7 +80,7 @@ func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) str
 	return p
 }
 
-// service returns the service of this id, or the only one where it is empty.
+// service returns the service with this id, or the only one if it is empty.
 func (o *Operator) service(id string) (*service.Service, error) {
 	snapshot := o.directory.Current()
 	ids := make([]string, 0, len(snapshot.Services()))
@@ -103,12 +103,12 @@ func (o *Operator) service(id string) (*service.Service, error) {
 	return nil, f
 }
 
-// wrongParameter refuses the value of a query parameter.
+// wrongParameter rejects the value of a query parameter.
 func wrongParameter(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
 }
 
-// wrongMember refuses the value of a member of the body.
+// wrongMember rejects the value of a member of the body.
 func wrongMember(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+name)
 }
@@ -120,7 +120,7 @@ func Values(r Request) url.Values {
 	return v
 }
 
-// written are parameters as a client sends them: empty ones are left out.
+// written are parameters as a client sends them, without empty ones.
 type written url.Values
 
 func (w written) text(name string, value *string) {

@@ -12,12 +12,12 @@ import (
 
 // Holders is the part of a Store that HeldByOthers reads.
 type Holders interface {
-	// Holders returns those of some agents that have keys.
+	// Holders returns those of the agents that have keys.
 	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
 }
 
-// HeldByOthers returns the agent ids that allow or parties reserves and that only other keys hold, because they came first. A
-// holder's PATs are refused from then on, and the first agreement of a key that the id is reserved for takes it over.
+// HeldByOthers returns the agent ids that allow or parties reserves but only other keys hold, because they were first. The gateway then
+// refuses the holder's PATs, and the first agreement of a key that the id is reserved for takes the id over.
 func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.AgentID, error) {
 	reserved := d.Reserved()
 	if len(reserved) == 0 {

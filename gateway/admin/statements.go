@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Statement sums up one account over a period: each part of Closing is that part of Opening and what the period
-// added. Times are UTC; From is in the period, To is not. Amounts are exact decimals.
+// A Statement sums up one account over a period: each part of Closing is that part of Opening plus the changes of the period. Times are
+// UTC; From is in the period, To is not. Amounts are exact decimals.
 type Statement struct {
 	AgentID  pat.AgentID     `json:"agent_id"`
 	Name     string          `json:"agent_name,omitempty"` // what the operator calls the agent
@@ -19,7 +19,7 @@ type Statement struct {
 	To       time.Time       `json:"to"`
 	Opening  Position        `json:"opening"`
 	ToppedUp string          `json:"topped_up"` // in the period
-	Reversed string          `json:"reversed"`  // top-ups taken back in it
+	Reversed string          `json:"reversed"`  // top-ups reversed in it
 	Lines    []StatementLine `json:"lines"`
 	Closing  Position        `json:"closing"`
 }
@@ -30,11 +30,11 @@ type Position struct {
 	Held       string `json:"held"`       // held or unresolved
 	Unresolved string `json:"unresolved"` // part of held
 	Captured   string `json:"captured"`
-	Balance    string `json:"balance"` // topped up less held and captured; below zero it is owed
+	Balance    string `json:"balance"` // topped up minus held and captured; below zero it is owed
 }
 
-// A StatementLine sums up the charges of one intent under one rule: how many were first held, captured, released and
-// given up as unresolved in the period, and what they came to.
+// A StatementLine sums up the charges of one intent under one rule: how many were held, captured, released and resolved as unknown in the
+// period, and their amounts.
 type StatementLine struct {
 	Intent     string  `json:"intent"`
 	Rule       string  `json:"rule"`
@@ -44,7 +44,7 @@ type StatementLine struct {
 	Unresolved Charges `json:"unresolved"`
 }
 
-// Charges are how many calls, and what they cost together.
+// Charges are the number of calls and their total cost.
 type Charges struct {
 	Calls  int64  `json:"calls"`
 	Amount string `json:"amount"`
@@ -71,7 +71,7 @@ func showPosition(p store.Position) Position {
 	return Position{show(p.ToppedUp), show(p.Held), show(p.Unresolved), show(p.Captured), show(p.Balance())}
 }
 
-// A StatementQuery is which statements of a service are listed, over which period.
+// A StatementQuery selects statements of a service and a period.
 type StatementQuery struct {
 	Service string
 	PageRequest
@@ -88,8 +88,8 @@ func (q *StatementQuery) parameters(p parameters) {
 	p.moment("to", &q.To)
 }
 
-// Statements lists a statement for each account. A page may have fewer than limit records only where it is the last.
-// Errors: *store.ForgottenError, store.ErrPeriod.
+// Statements lists a statement for each account. Only the last page may have fewer than limit records. Errors: *store.ForgottenError,
+// store.ErrPeriod.
 func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[Statement], error) {
 	service, err := o.service(q.Service)
 	if err != nil {

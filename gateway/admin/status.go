@@ -21,7 +21,7 @@ import (
 // Health reports whether calls should be sent to this process.
 type Health struct {
 	Ready         bool             `json:"ready"`
-	Draining      bool             `json:"draining"` // the process is about to end
+	Draining      bool             `json:"draining"` // the process is ending
 	Checks        map[string]Check `json:"checks"`
 	Configuration Configuration    `json:"configuration"`
 }
@@ -29,29 +29,29 @@ type Health struct {
 // A Check is one condition of being ready.
 type Check struct {
 	OK bool `json:"ok"`
-	// Degraded: something failed that the gateway goes on without.
+	// Degraded: a failure that does not stop the gateway.
 	Degraded bool   `json:"degraded,omitempty"`
-	Reason   string `json:"reason,omitempty"` // of what is not OK, or degraded
+	Reason   string `json:"reason,omitempty"` // the error or degradation
 }
 
-// Configuration names the configuration that is served.
+// Configuration names the configuration in use.
 type Configuration struct {
 	Hash    string    `json:"hash"`     // over the digests of all its files
 	TakenAt time.Time `json:"taken_at"` // the last reload that succeeded, or the start
 }
 
-// Status is what the gateway serves, and how it is.
+// Status is what the gateway serves, and its health.
 type Status struct {
 	Health
 	SigningKey keys.ID         `json:"signing_key"` // kid
 	Services   []ServiceStatus `json:"services"`
-	// NeedsRestart names the settings that were changed and that only a restart takes over.
+	// NeedsRestart names the changed settings that take effect only after a restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
-	// RefusedReload is the last reload, where it was refused; the configuration before is still served.
+	// RefusedReload is the last reload if it was refused; the previous configuration is still in use.
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
 }
 
-// A RefusedReload is a configuration that was not taken over.
+// A RefusedReload is a configuration that was refused.
 type RefusedReload struct {
 	At       time.Time `json:"at"`
 	Problems []Problem `json:"problems"` // the first MostProblems
@@ -60,12 +60,12 @@ type RefusedReload struct {
 // MostProblems bounds the problems of a RefusedReload.
 const MostProblems = 20
 
-// RefusedAt returns a RefusedReload for what was found at a time.
+// RefusedAt returns a RefusedReload for the findings at a time.
 func RefusedAt(at time.Time, found config.Problems) *RefusedReload {
 	return &RefusedReload{At: at.UTC(), Problems: showProblems(found[:min(len(found), MostProblems)])}
 }
 
-// A ServiceStatus is one service as it is served.
+// A ServiceStatus is the state of one service.
 type ServiceStatus struct {
 	ID        string `json:"id"`
 	Issuer    string `json:"issuer"`
@@ -76,30 +76,30 @@ type ServiceStatus struct {
 	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
 	// Breakers are those that are not closed, by intent.
 	Breakers map[string]string `json:"breakers,omitempty"`
-	// UnapprovedBreakers are those of agents that were not approved, likewise. They stop no approved agent.
+	// UnapprovedBreakers are the separate breakers for unapproved agents. They stop no approved agent.
 	UnapprovedBreakers map[string]string `json:"stranger_breakers,omitempty"`
-	// HeldBack is how many agents have calls to an intent held back because they alone fail, counted for each intent.
+	// HeldBack is the number of agents whose calls to an intent are held back because they alone fail, counted for each intent.
 	HeldBack int `json:"held_back,omitempty"`
-	// Concealed is how many answers of the service held a credential or a fixed value, which agents did not receive, by intent,
-	// since the configuration was taken over.
+	// Concealed is the number of responses that held a credential or a fixed value, which agents did not receive, by intent, since the
+	// configuration was applied.
 	Concealed map[string]int64 `json:"concealed,omitempty"`
 	UnderWay  int              `json:"under_way"` // calls
-	Waiting   int              `json:"waiting"`   // calls, for a place among them
-	// WaitingAgents are those that agreed and wait for approval, Unresolved the charges of calls of unknown outcome. Each is
-	// store.MostCounted at most.
+	Waiting   int              `json:"waiting"`   // calls that wait for a place
+	// WaitingAgents are those that agreed and wait for approval; Unresolved the charges of calls of unknown outcome. Each is at most
+	// store.MostCounted.
 	WaitingAgents int64 `json:"waiting_agents"`
 	Unresolved    int64 `json:"unresolved_charges"`
 	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
-	// HeldByOthers are the agent ids that allow or parties reserves for a key, and that only other keys hold.
+	// HeldByOthers are the agent ids that allow or parties reserves for a key but only other keys hold.
 	HeldByOthers []pat.AgentID `json:"held_by_others,omitempty"`
 	// Doors are the other protocols that agents may use.
 	Doors []door.Status `json:"doors"`
 }
 
-// readiness caches for a moment whether the store can be written: the check costs a disk flush, and anyone who reaches the listener may
-// ask.
+// readiness briefly caches whether the store is writable, because the check costs a disk flush, and anyone who reaches the listener may
+// request it.
 type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -117,7 +117,7 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-// stored returns the condition of the store. If the state went back, calls need not go elsewhere, but the operator should look.
+// stored returns the condition of the store. If the state was set back, calls need not go elsewhere, but the operator should look.
 func stored(err error, back store.SetBack, moved bool) Check {
 	switch {
 	case err != nil:
@@ -153,7 +153,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
 		"audit":       o.audited(),
 		"serving":     check(!h.Draining, "the process is about to end"),
-		// /readyz, which anyone may ask, names no problem.
+		// /readyz, which anyone may request, names no problem.
 		"configuration": {OK: true},
 	}
 	if refused := o.refused(); refused != nil {
@@ -168,7 +168,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 	return h
 }
 
-// audited is the state of the audit stream. Its failing makes the gateway unready only where it makes no call without.
+// audited is the state of the audit stream. Its failure makes the gateway unready only if calls require it.
 func (o *Operator) audited() Check {
 	if o.audit == nil {
 		return Check{OK: true}
@@ -195,11 +195,11 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		strangers := s.Upstream.UnapprovedBreakers()
 		underWay, waiting := s.Upstream.UnderWay()
 		backlog, err := o.store.Backlog(ctx, s.ID)
-		if err != nil { // the checks show it
+		if err != nil { // the checks report the error
 			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		held, err := HeldByOthers(ctx, o.store, s.Definition)
-		if err != nil { // the checks show it
+		if err != nil { // the checks report the error
 			o.log.Warn("the holders of reserved ids cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		out.Services = append(out.Services, ServiceStatus{
@@ -215,7 +215,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	return out, nil
 }
 
-// worst is the state of all breakers in one word.
+// worst returns the worst state of all breakers.
 func worst(notClosed ...map[string]string) string {
 	state := "closed"
 	for _, states := range notClosed {

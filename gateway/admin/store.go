@@ -7,20 +7,20 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Store is the state that operators ask about.
+// A Store is the state that operators read and change.
 type Store interface {
 	Evidence
 	Listings
 	Usage
 	Ledger
 	Customers
-	// AddInvitation keeps an invitation to consent.
+	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready reports whether the state can be written to, in bounded time.
 	Ready(ctx context.Context) error
 	// SetBack returns when commits were last found missing.
 	SetBack() store.SetBack
-	// ServerChanged reports whether the database has another server than before.
+	// ServerChanged reports whether the database is on another server than before.
 	ServerChanged() bool
 }
 
@@ -42,7 +42,7 @@ type Listings interface {
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
 }
 
-// Usage is what agents did and owe.
+// Usage is what agents used and owe.
 type Usage interface {
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
@@ -52,13 +52,13 @@ type Usage interface {
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 }
 
-// Ledger changes what agents owe, by the operator's word.
+// Ledger changes what agents owe on the operator's decision.
 type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 }
 
-// Customers is what the operator calls agents.
+// Customers are the operator's names for agents.
 type Customers interface {
 	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error

@@ -21,7 +21,7 @@ type StatementTotal struct {
 	Closing    Position `json:"closing"`
 }
 
-// A total adds up in units of 10⁻⁹, without a bound.
+// A total adds in units of 10⁻⁹, without a bound.
 type total struct {
 	accounts int
 	calls    [4]int64
@@ -72,7 +72,7 @@ func (t *total) add(s Statement) {
 
 var unit = big.NewInt(money.Unit)
 
-// nanoOf reads a decimal that Decimal has written.
+// nanoOf parses a decimal written by Decimal.
 func nanoOf(text string) *big.Int {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -82,7 +82,7 @@ func nanoOf(text string) *big.Int {
 	return new(big.Int).Set(r.Num())
 }
 
-// decimal writes a sum as Decimal writes an amount.
+// decimal formats a sum like Decimal.
 func decimal(nano *big.Int) string {
 	if nano.IsInt64() {
 		return money.Amount{Nano: nano.Int64()}.Decimal()

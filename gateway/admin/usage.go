@@ -12,12 +12,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A UsageQuery is which entries or executions of a service are listed.
+// A UsageQuery selects entries or executions of a service.
 type UsageQuery struct {
 	Service string
 	PageRequest
 	AgentID pat.AgentID // empty: of all
-	State   store.State // that they are in, or in the ledger came to; empty: all
+	State   store.State // of the execution, or of the ledger entry; empty: all
 }
 
 func (q *UsageQuery) parameters(p parameters) {
@@ -27,7 +27,7 @@ func (q *UsageQuery) parameters(p parameters) {
 	p.oneOf("state", (*string)(&q.State), string(store.Held), string(store.Captured), string(store.Released), string(store.Unresolved))
 }
 
-// filter is the query in the words of the store.
+// filter converts the query into one of the store.
 func (o *Operator) filter(q UsageQuery) (store.Filter, error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -59,7 +59,7 @@ func showEntry(e store.Entry) Entry {
 	}
 }
 
-// Ledger lists every move of a charge and every top-up, the newest first.
+// Ledger lists every change of a charge and every top-up, the newest first.
 func (o *Operator) Ledger(ctx context.Context, q UsageQuery) (Page[Entry], error) {
 	f, err := o.filter(q)
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *Operator) Ledger(ctx context.Context, q UsageQuery) (Page[Entry], error
 	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
 }
 
-// An Execution is the record of one call. What was answered to the agent is not in it, only its status.
+// An Execution is the record of one call. It has the status but not the content of the response.
 type Execution struct {
 	ID             string          `json:"id"`
 	AgentID        pat.AgentID     `json:"agent_id"`
@@ -125,7 +125,7 @@ func (o *Operator) Executions(ctx context.Context, q UsageQuery) (Page[Execution
 	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
 }
 
-// Execution returns one of them, with how it was answered.
+// Execution returns one of them, with the status of its response.
 func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -138,7 +138,7 @@ func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
 	return showExecution(e), nil
 }
 
-// A Resolution is how a call of unknown outcome ended.
+// A Resolution is the outcome of a call of unknown outcome.
 type Resolution struct {
 	Record `json:"-"`
 	State  store.State `json:"state"` // store.Captured or store.Released
@@ -149,7 +149,7 @@ func (r *Resolution) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Resolve ends a call whose outcome is not known, as the operator decides.
+// Resolve ends a call of unknown outcome as the operator decides.
 func (o *Operator) Resolve(ctx context.Context, r Resolution) (Execution, error) {
 	service, err := o.service(r.Service)
 	if err != nil {

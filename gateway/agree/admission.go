@@ -15,12 +15,12 @@ import (
 // keptPerSecond bounds agreements, and renewals, of all callers together: keys are free, and each costs a durable write.
 const keptPerSecond = 100
 
-// takenPerHour bounds how often one caller gets the answer that an agent id belongs to others, so that no caller can list ids. An agent
-// gets it once, with an id that is free.
+// takenPerHour bounds how often one caller learns that an agent id belongs to another, so that no caller can enumerate ids. An agent with
+// a free id gets that response once.
 var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
 
-// An admission bounds what one operation costs: for each caller before anything is read, and for all together when all
-// that can be checked without writing has been, so that what is refused takes nothing from others.
+// An admission bounds the cost of one operation: for each caller before anything is read, and for all together after all checks that need
+// no write, so that refused requests take nothing from others.
 type admission struct {
 	perCaller *ratelimit.Set
 	all       *rate.Limiter
@@ -35,7 +35,7 @@ func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
 	}
 }
 
-// ask takes from the bucket of a caller. The error is a *reason.Refusal.
+// ask counts a request of a caller. The error is a *reason.Refusal.
 func (a *admission) ask(from string) error {
 	if !a.perCaller.Admit(from, a.now()) {
 		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait()).
@@ -48,14 +48,14 @@ func (a *admission) ask(from string) error {
 	return nil
 }
 
-// accessible counts such an answer to a caller.
+// accessible counts such a response to a caller.
 func (a *admission) accessible(from string, err error) {
 	if errors.Is(err, pat.ErrAgentIDTaken) {
 		a.taken.Admit(from, a.now())
 	}
 }
 
-// keep takes from the bucket of all. The error is a *reason.Refusal.
+// keep counts a request against the bound of all. The error is a *reason.Refusal.
 func (a *admission) keep() error {
 	if !a.all.AllowN(a.now(), 1) {
 		return reason.Overloaded.Refusal("Too many agreements at once.").After(time.Second).ShedFor(reason.ShedAgreements)

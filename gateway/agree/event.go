@@ -18,8 +18,8 @@ const (
 	Introspection Operation = "introspection"
 )
 
-// An Event describes one call: the same facts for the log and the metrics. It never holds a token or a key, and of a refused call nothing
-// that the agent sent.
+// An Event describes one call with the same facts for the log and the metrics. It never holds a token or a key, and for a refused call
+// nothing that the agent sent.
 type Event struct {
 	At          time.Time
 	Service     string
@@ -28,11 +28,11 @@ type Event struct {
 	TokenID     pat.TokenID
 	AgreementID pat.AgreementID
 	Digest      string        // of the policy
-	Pending     bool          // the operator has to approve the agent first
+	Pending     bool          // the operator must first approve the agent
 	Reason      reason.Reason // of a refusal
-	Shed        reason.Cause  // of a refusal because there is too much to do; empty: none, or what counts it itself
+	Shed        reason.Cause  // the cause of a refusal due to overload; empty: none, or counted elsewhere
 	Took        time.Duration
 }
 
-// A Recorder records Events. It is safe for concurrent use, and quick: the agent waits for it.
+// A Recorder records Events. It is safe for concurrent use, and fast: the agent waits for it.
 type Recorder interface{ RecordAgreement(e *Event) }

@@ -1,11 +1,11 @@
-// Package agree lets agents agree to the policy of a service: issue, renew, revoke and introspect, the same for every protocol. A door
-// passes the Service a function that reads the request, and renders the answer or the Refusal.
+// Package agree lets agents agree to the policy of a service: it issues, renews, revokes and introspects PATs for every protocol. A door
+// passes the Service a function that reads the request, and renders the result or the Refusal.
 //
 //	agreements := agree.New(agree.Config{…})
 //	issued, err := agreements.Issue(ctx, agree.Call{Service: s, From: address}, read)
 //	var refused *reason.Refusal // every error is one
 //
-// Package pat defines agreements, the evidence that is kept of them, and what is stored.
+// Package pat defines agreements, the evidence that is stored for them, and the records.
 package agree
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Config configures a Service. All of it is required.
+// A Config configures a Service. All fields are required.
 type Config struct {
 	// PerCaller bounds the agreements of one Call.From, and as many renewals.
 	PerCaller limit.Rate
@@ -50,14 +50,14 @@ func (d *Service) SetPerCaller(r limit.Rate) {
 // A Call is one request of an agent to a Service, through any door.
 type Call struct {
 	Service *service.Service
-	// From is the caller that the bounds count: the client's address, or the sender of a message as far as the transport proves it.
+	// From is the caller that the limits count: the client's address, or the sender of a message as far as the transport authenticates
+	// it.
 	From    string
 	Observe func(*Event) // called with the Event of the call; may be nil
 }
 
-// Issue verifies a signed agreement and returns a PAT, or an answer that the operator has to approve the agent first. read is called
-// once, after admission, so that callers beyond their limits do not make the gateway read a body. Every error is a *reason.Refusal. UIM
-// core 4.2.
+// Issue verifies a signed agreement and returns a PAT, or that the operator must first approve the agent. read is called once, after
+// admission, so that the gateway does not read bodies of callers beyond their limits. Every error is a *reason.Refusal. UIM core 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
 		r, err := read()
@@ -85,8 +85,8 @@ func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewReque
 	})
 }
 
-// issued is what issue and renewal share: admission, the policy that is offered beside a refusal that calls for it, and
-// the event.
+// issued is the common part of issue and renewal: admission, the offered policy with a refusal that requires agreement to it, and the
+// event.
 func (d *Service) issued(c Call, operation Operation, by *admission, do func() (pat.Issuance, error)) (pat.Issuance, error) {
 	began := d.now()
 	issued, err := pat.Issuance{}, by.ask(c.From)
@@ -101,7 +101,7 @@ func (d *Service) issued(c Call, operation Operation, by *admission, do func() (
 	return issued, d.finish(c, began, e, err)
 }
 
-// Revoke ends a PAT. Anyone who has the PAT may end it. A token of another service, or one that has ended already, is not an error. Every
+// Revoke ends a PAT. Anyone who has the PAT may revoke it. A token of another service or an already ended one is not an error. Every
 // error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
 func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 	began := d.now()
@@ -109,8 +109,8 @@ func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 	return d.finish(c, began, &Event{Operation: Revocation}, err)
 }
 
-// Introspect reports what a PAT is worth to its own bearer. read returns the token that is asked about; it is called
-// once, where there is a bearer. Every error is a *reason.Refusal. RFC 7662.
+// Introspect reports the state of a PAT to its own bearer. read returns the token to introspect; it is called once, if there is a bearer.
+// Every error is a *reason.Refusal. RFC 7662.
 func (d *Service) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
 	began := d.now()
 	var found pat.Introspection
@@ -136,7 +136,7 @@ func (d *Service) introspect(
 	return s.Verifier.Introspect(ctx, token, s.Offer().Digest, d.now())
 }
 
-// caught does something, and turns a panic on the way into a refusal.
+// caught calls a function, and converts a panic into a refusal.
 func caught(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,13 +146,13 @@ func caught(do func() error) (err error) {
 	return do()
 }
 
-// finish makes the Refusal of an error, and records the outcome of the call.
+// finish converts an error into a Refusal, and records the outcome of the call.
 func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {
 		refused := refusal.For(err)
 		switch refused.Reason {
-		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // what to agree to instead
+		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // the policy to agree to instead
 			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)
 		default:
 		}

@@ -23,21 +23,21 @@ const (
 	challengeSize = 43   // base64url of SHA-256
 )
 
-// A Query is an authorization request as it was sent. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
+// A Query is an authorization request as received. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
 type Query struct {
 	ResponseType, ClientID, RedirectURI, Challenge, ChallengeMethod, State, Scope, Resource string
 }
 
-// A Request is an authorization request that a person may be asked about.
+// A Request is an authorization request that a person can decide.
 type Request struct {
 	Client      Client
 	RedirectURI string
 	State       string
 	Challenge   string
 	Resource    string
-	Scope       pat.Scope // what can be granted, and what is left out
+	Scope       pat.Scope // the scope that can be granted, and what is left out
 	Policy      pat.Offer
-	// Invited: it takes an invitation of the operator. Approved: the operator approves each agent.
+	// Invited: it requires an invitation of the operator. Approved: the operator approves each agent.
 	Invited, Approved bool
 }
 
@@ -99,32 +99,32 @@ func challenge(s string) bool {
 	return err == nil && len(s) == challengeSize && len(sum) == sha256.Size
 }
 
-// A Decision is what a person decided on the page.
+// A Decision is a person's decision on the page.
 type Decision struct {
-	Scope      []string // what they left of Request.Scope
-	Page       string   // digest of what was shown
+	Scope      []string // the part of Request.Scope that they permit
+	Page       string   // digest of the shown policy
 	Browser    string   // digest of the cookie that identifies their browser
 	Address    string   // network of their browser
 	UserAgent  string
 	Invitation string // as typed; empty: none
-	// Seed is a secret of this one decision, the same each time its form is sent: Agree then keeps one consent, with one code.
+	// Seed is a secret of this one decision. It is the same each time its form is sent, so that Agree stores one consent, with one code.
 	Seed Seed
 }
 
 // A Step is what follows a decision.
 type Step struct {
 	Handle string // of the consent
-	Code   string // to be sent to the client: a secret; empty: the operator has to approve first
+	Code   string // for the client: a secret; empty: the operator must approve first
 	// RedirectURI and State are the destination of the code.
 	RedirectURI, State string
 	AgentID            pat.AgentID // that waits for the operator
 }
 
-// Agree keeps a person's consent. A form that is sent again returns the step of the first time, until its code is used.
+// Agree stores a person's consent. A form that is sent again returns the first step, until its code is used.
 func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
 	handle, secret := by.Seed.split()
 	step, err, _ := d.agreeing.Do(c.Service.ID+" "+handle, func() (any, error) {
-		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice gives up its first request
+		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice aborts its first request
 		if step, err := d.repeated(ctx, c, handle, secret, by.Browser); !errors.Is(err, store.ErrNotFound) {
 			return step, errorOf(err)
 		}
@@ -133,7 +133,7 @@ func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step.(Step), err //nolint:forcetypeassert // both functions return a Step
 }
 
-// repeated returns the step of a decision that was kept before, or store.ErrNotFound.
+// repeated returns the step of an already stored decision, or store.ErrNotFound.
 func (d *Service) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
 	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
@@ -183,7 +183,7 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 		request.Invited, request.Invitation = true, invitation.Name
 		request.Admit = func() error { return d.keep(invited) }
 		defer func() {
-			if err != nil { // the operator has to invite people first
+			if err != nil { // the operator must invite people first
 				err = errors.Join(err, d.store.AddInvitation(context.WithoutCancel(ctx), invitation))
 			}
 		}()
@@ -223,8 +223,8 @@ func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (s
 	return i, err
 }
 
-// Wait returns the state of a consent that the operator has to approve, to the browser that gave it: a Step without code while it waits.
-// The code is valid for a minute, and replaces the one before.
+// Wait returns the state of a consent that the operator must approve, to the browser that gave it: a Step without code while it waits.
+// The code is valid for a minute, and replaces the previous one.
 func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
 	unknown := failed(InvalidRequest, "No consent of this browser waits here.")
 	if !random(handle, handleSize) {

@@ -34,10 +34,10 @@ const (
 	longestKept  = 24 * time.Hour
 )
 
-// A Client is who asks for consent.
+// A Client is an OAuth client that requests consent.
 type Client struct {
 	ID        string // URL of its document, or the id of a registration
-	Name      string // as it calls itself
+	Name      string // the client's own name for itself
 	Document  string // digest of its document; empty: a registration
 	Redirects []string
 	CreatedAt time.Time // of a registration
@@ -55,13 +55,13 @@ func (c Client) Host() string {
 // A Document is a client-ID metadata document as fetched.
 type Document struct {
 	Body   []byte
-	MaxAge time.Duration // of its header fields; 0: none
+	MaxAge time.Duration // from its header fields; 0: none
 }
 
-// Fetch gets a document that foreigners name: without redirects, from public addresses alone, bounded in size and time.
+// Fetch gets a document at a foreign URL: without redirects, only from public addresses, bounded in size and time.
 type Fetch func(ctx context.Context, address string) (Document, error)
 
-// documents are those read lately.
+// documents caches recently read documents.
 type documents struct {
 	mu   sync.Mutex
 	kept map[string]keptDocument
@@ -114,7 +114,7 @@ func (t trustedClients) has(service, id string) bool {
 	return ok
 }
 
-// trust notes the client of a consent whose agent the operator has approved.
+// trust records the client of a consent whose agent the operator has approved.
 func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.AgentID) {
 	if kept.Document == "" {
 		return
@@ -124,7 +124,7 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 	}
 }
 
-// Client finds a client by its id. A URL names its metadata document, which is fetched and cached for as long as it allows, within 5
+// Client finds a client by its id. A URL names its metadata document, which is fetched and cached for as long as it allows, between 5
 // minutes and a day; any other id is that of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
@@ -168,8 +168,8 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	return client, nil
 }
 
-// registration reports whether a text can be the id of a registration. Only such a text is looked up: PostgreSQL, for one,
-// fails on a NUL.
+// registration reports whether a text can be the id of a registration. Only such a text is looked up, because PostgreSQL, for example,
+// rejects a NUL.
 func registration(id string) bool {
 	return id != "" && len(id) <= maxClientID && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
@@ -221,7 +221,7 @@ func readMetadata(tree map[string]any) (Client, *Error) {
 	return c, nil
 }
 
-// notOfClients are schemes that browsers treat in ways of their own.
+// notOfClients are schemes that browsers treat specially.
 var notOfClients = []string{
 	"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "search-ms", "sms", "tel",
 	"vbscript", "view-source", "ws", "wss",
@@ -244,8 +244,8 @@ func redirectURI(text string) bool {
 	}
 }
 
-// shows reports whether the host of a URL is one that people can be shown as it is: a name of ASCII, which no letters of another
-// script imitate (%D0%B0 in a host is a Cyrillic a), or an address.
+// shows reports whether people can be shown the host of a URL unchanged: an ASCII name, which no letters of another script imitate
+// (%D0%B0 in a host is a Cyrillic a), or an address.
 func shows(u *url.URL) bool {
 	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	host := u.Hostname()
@@ -255,13 +255,13 @@ func shows(u *url.URL) bool {
 	return host != "" && strings.Trim(host, names) == ""
 }
 
-// loopback reports whether a URL leads to the machine of the browser: these three names alone.
+// loopback reports whether a URL leads to the machine of the browser: only these three names do.
 func loopback(u *url.URL) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 }
 
-// redirects reports whether a client may have codes sent to a URI: one of its own, compared exactly, but for the port of
-// http to a loopback address. RFC 8252 7.3.
+// redirects reports whether codes may be sent to a URI of a client: to one of its own, compared exactly except for the port of http to a
+// loopback address. RFC 8252 7.3.
 func (c Client) redirects(uri string) bool {
 	if !redirectURI(uri) {
 		return false
@@ -280,8 +280,8 @@ func withoutPort(uri string) string {
 	return "http://" + u.Hostname() + rest
 }
 
-// SentTo is where a redirect URI leads, in words: a host, or the scheme of a program; local reports whether it is a program on
-// the browser's own machine. Any program can listen on a port or claim a scheme. RFC 8252 8.6.
+// SentTo describes the destination of a redirect URI: a host, or the scheme of a program; local reports whether it is a program on the
+// browser's machine. Any program can listen on a port or claim a scheme. RFC 8252 8.6.
 func SentTo(uri string) (to string, local bool) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -296,7 +296,7 @@ func SentTo(uri string) (to string, local bool) {
 	return u.Host, loopback(u)
 }
 
-// plain bounds a text of strangers and takes out what does not show or steers the text around it.
+// plain bounds foreign text and removes characters that are invisible or reorder the surrounding text.
 func plain(s string, most int) string {
 	var b strings.Builder
 	n := 0
@@ -315,7 +315,7 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Register stores a client that registered itself. The registration is deleted after a day without a consent. RFC 7591.
+// Register stores a client that registers itself. The registration is deleted after a day without a consent. RFC 7591.
 func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err

@@ -10,28 +10,28 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Bounds of how long an invitation is good.
+// Bounds of the validity of an invitation.
 const (
 	LeastInvited   = time.Minute
 	LongestInvited = 30 * 24 * time.Hour
 )
 
-// ErrInvitation means that an invitation was asked for with a time or a name out of bounds.
+// ErrInvitation means that the requested duration or name of an invitation is out of bounds.
 var ErrInvitation = errors.New("an invitation is good for 1m to 30 days, and its name has at most 100 printable characters")
 
-// An Invitation lets one person consent once, whatever the admission of the service. The code is a secret.
+// An Invitation lets one person consent once, regardless of the service's admission. The code is a secret.
 type Invitation struct {
 	Code  string
-	Name  string // what the operator calls the person; empty: nothing
+	Name  string // the operator's name for the person; empty: none
 	Until time.Time
 }
 
-// Invitations keep invitations.
+// Invitations stores invitations.
 type Invitations interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 }
 
-// Invite makes an invitation that is good for a time. The error is ErrInvitation or the store's own.
+// Invite makes an invitation with a lifetime. The error is ErrInvitation or the store's.
 func Invite(ctx context.Context, s Invitations, service, name string, now time.Time, good time.Duration) (Invitation, error) {
 	if good < LeastInvited || good > LongestInvited || plain(name, maxName) != name {
 		return Invitation{}, ErrInvitation

@@ -1,14 +1,14 @@
-// Package consent lets people agree to the policy of a service for clients that have no key, on the gateway's own page: the request of
-// the client, the page, the code and the tokens. It is an authorization server of OAuth 2.1, as MCP requires one, without transport: a
-// door reads the requests and renders the answers.
+// Package consent lets people agree to the policy of a service for clients without a key, on the gateway's own page: it handles the
+// request of the client, the page, the code and the tokens. It is an OAuth 2.1 authorization server, as MCP requires, without a
+// transport: a door reads the requests and renders the responses.
 //
 //	consents := consent.New(consent.Config{…})
 //	request, err := consents.Ask(ctx, call, query)              // what to show
-//	step, err := consents.Agree(ctx, call, request, decision)   // a code, or that the operator has to approve
+//	step, err := consents.Agree(ctx, call, request, decision)   // a code, or that the operator must approve first
 //	tokens, err := consents.Exchange(ctx, call, code)
 //
-// Every error is an *Error, with a code of OAuth, or a *reason.Refusal. Package service decides what a consent allows, and package pat
-// what is kept of it as evidence.
+// Every error is an *Error, with an OAuth code, or a *reason.Refusal. Package service decides what a consent permits, and package pat
+// what evidence of it is stored.
 package consent
 
 import (
@@ -31,19 +31,19 @@ import (
 
 const (
 	codeLife = time.Minute
-	// mostClients are registered at one service at once, and unusedFor is how long one is kept without any consent. Where there are
-	// as many, the oldest without consent makes room, once sparedFor is over: time enough to read a page.
+	// mostClients bounds the registered clients of a service, and unusedFor is how long one is kept without a consent. At the bound, the
+	// oldest without a consent that is older than sparedFor is removed for a new one; that is enough time to read a page.
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
 	sparedFor   = time.Hour
-	fetchTime   = 5 * time.Second // for a client document, with the wait for a place
+	fetchTime   = 5 * time.Second // for a client document, including the wait for a place
 )
 
-// fetches are the places of client documents that are being fetched. Addresses share them, and leave a quarter to clients that an
-// approved agent has consented for.
+// fetches are the places for fetching client documents. Addresses share them, and leave a quarter to clients that an approved agent has
+// consented for.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
-// A Store holds what outlives a request. It returns store.ErrNotFound, store.ErrUsed and store.ErrFull.
+// A Store holds what outlives a request. Its errors are store.ErrNotFound, store.ErrUsed and store.ErrFull.
 type Store interface {
 	AddConsent(ctx context.Context, c store.Consent) error
 	Consent(ctx context.Context, service, handle string) (store.Consent, error)
@@ -60,20 +60,20 @@ type Store interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 }
 
-// A Config is what a Service is built on. All of it is required.
+// A Config configures a Service. All fields are required.
 type Config struct {
 	Store Store
-	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how
-	// often one consent is refreshed.
+	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how often one
+	// consent is refreshed.
 	PerCaller limit.Rate
-	// All bounds the consents and the registrations of all callers together: each costs a durable write. What PerCaller refuses does not
-	// count. Consents by invitation have a bound of their own, as large.
+	// All bounds the consents and the registrations of all callers together, because each costs a durable write. Requests that PerCaller
+	// refuses do not count. Consents by invitation have a separate, equal bound.
 	All      limit.Rate
 	Recorder agree.Recorder
 	Now      func() time.Time
 }
 
-// A Service takes consents for all services. It is safe for concurrent use.
+// A Service handles consents for all services. It is safe for concurrent use.
 type Service struct {
 	store     Store
 	consents  *ratelimit.Set
@@ -82,7 +82,7 @@ type Service struct {
 	refreshed *ratelimit.Set // by consent
 	all       *ratelimit.Set // of all callers, under one name
 	fetching  *fairqueue.Places
-	agreeing  singleflight.Group // by handle: a form that is sent twice at once is one decision
+	agreeing  singleflight.Group // by handle: a form sent twice at the same time is one decision
 	documents *documents
 	trusted   trustedClients
 	recorder  agree.Recorder
@@ -110,7 +110,7 @@ func (d *Service) SetPerCaller(r limit.Rate) {
 // SetAll changes Config.All.
 func (d *Service) SetAll(r limit.Rate) { d.all.SetRate(r) }
 
-// ask takes from the bucket of a caller. The error is a *reason.Refusal.
+// ask counts a request of a caller. The error is a *reason.Refusal.
 func (d *Service) ask(of *ratelimit.Set, from string) error {
 	if !of.Admit(from, d.now()) {
 		return reason.TooManyConnections.Refusal("Too many requests for consent from this address.").After(of.Wait()).
@@ -125,7 +125,7 @@ const (
 	invited   = "invited"
 )
 
-// keep takes from a bucket of all callers. The error is a *reason.Refusal.
+// keep counts a request against a bound of all callers. The error is a *reason.Refusal.
 func (d *Service) keep(of string) error {
 	if !d.all.Admit(of, d.now()) {
 		return reason.Overloaded.Refusal("Too many consents at once.").After(d.all.Wait()).ShedFor(reason.ShedAgreements)
@@ -151,7 +151,7 @@ const (
 	InvalidClientMetadata   Code = "invalid_client_metadata"
 )
 
-// An Error is a request that is refused. Its description is for developers of the client, of ASCII that needs no escaping.
+// An Error is a refused request. Its description is for developers of the client, in ASCII that needs no escaping.
 type Error struct {
 	Code        Code
 	Description string
@@ -165,7 +165,7 @@ func failed(code Code, description string) *Error {
 	return &Error{Code: code, Description: description}
 }
 
-// errorOf is the error of a package below in terms of OAuth.
+// errorOf converts an error of a package below into an OAuth error.
 func errorOf(err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
@@ -185,7 +185,7 @@ func errorOf(err error) error {
 	return refusal.For(err)
 }
 
-// open returns how people agree to a service, where it lets them.
+// open returns how people agree to a service, if it permits that.
 func open(s *service.Service) (*service.Consent, error) {
 	consent := s.Announced().Consent
 	if consent == nil || !consent.Open {
@@ -234,7 +234,7 @@ func (d *Service) record(c agree.Call, operation agree.Operation, began time.Tim
 	}
 }
 
-// RefusalOf is an error of a Service in terms of the gateway, for the log and the metrics.
+// RefusalOf converts an error of a Service into a refusal, for the log and the metrics.
 func RefusalOf(err error) *reason.Refusal {
 	own, ok := errors.AsType[*Error](err)
 	if !ok {

@@ -20,14 +20,14 @@ const (
 	secretSize = 32
 )
 
-// newSecret makes a handle and a secret. What is handed out is both of them with a dot between.
+// newSecret makes a handle and a secret. Clients get both, joined by a dot.
 func newSecret() (handle, secret string) {
 	var b Seed
 	_, _ = rand.Read(b[:]) // it never fails
 	return b.split()
 }
 
-// A Seed is what a handle and a secret are made of.
+// A Seed is what a handle and a secret are made from.
 type Seed [handleSize + secretSize]byte
 
 func (s *Seed) split() (handle, secret string) {
@@ -35,25 +35,25 @@ func (s *Seed) split() (handle, secret string) {
 	return text(s[:handleSize]), text(s[handleSize:])
 }
 
-// parse takes apart what was handed out.
+// parse splits what newSecret joined.
 func parse(token string) (handle, secret string, ok bool) {
 	handle, secret, ok = strings.Cut(token, ".")
 	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
 }
 
-// random reports whether a text can be one that newSecret has made of size bytes: nothing else is looked up.
+// random reports whether newSecret can have made a text of size bytes: no other text is looked up.
 func random(text string, size int) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)
 }
 
-// digestOf is how a secret is kept. It is random, so that nothing has to make guessing slow.
+// digestOf returns the stored form of a secret. The secret is random, so the digest need not be slow.
 func digestOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Tokens are what a client gets.
+// Tokens are the tokens for a client.
 type Tokens struct {
 	pat.Issuance
 	Refresh string // a secret
@@ -82,7 +82,7 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 		return Tokens{}, err
 	}
 	code := digestOf(secret)
-	// A code passes through the browser, so a copy of it ends nothing: the client proves itself first.
+	// A code passes through the browser, so a copy of it ends nothing: the client must authenticate itself first.
 	switch {
 	case !same(kept.Code, code):
 		return Tokens{}, errGrant
@@ -115,7 +115,7 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 	return d.issue(ctx, c, kept, nil)
 }
 
-// verifies reports whether a code verifier fits a challenge, by S256. RFC 7636 4.1 and 4.6.
+// verifies reports whether a code verifier matches a challenge, by S256. RFC 7636 4.1 and 4.6.
 func verifies(verifier, challenge string) bool {
 	unreserved := func(r rune) bool {
 		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)
@@ -126,7 +126,7 @@ func verifies(verifier, challenge string) bool {
 	return same(digestOf(verifier), challenge)
 }
 
-// target refuses another resource than that of the consent, or one that is no longer served.
+// target rejects another resource than that of the consent, or one that is no longer served.
 func target(c agree.Call, kept store.Consent, request string) error {
 	if request != "" && request != kept.Resource || kept.Resource != Resource(c.Service.Definition) {
 		return failed(InvalidTarget, "The consent is for another resource.")
@@ -134,7 +134,7 @@ func target(c agree.Call, kept store.Consent, request string) error {
 	return nil
 }
 
-// find returns the consent that a code or refresh token belongs to, which lookUp reads by the handle in it.
+// find returns the consent of a code or refresh token, which lookUp reads by the handle in it.
 func find(
 	ctx context.Context, c agree.Call, token string, lookUp func(ctx context.Context, service, handle string) (store.Consent, error),
 ) (kept store.Consent, secret string, err error) {
@@ -161,7 +161,7 @@ func (d *Service) end(ctx context.Context, c agree.Call, kept store.Consent, why
 	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
 }
 
-// issue issues a PAT, and the next refresh token in place of the one that kept has. Only then is either handed out.
+// issue issues a PAT and the refresh token that replaces the one in kept. It returns either only then.
 func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
 	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
 	if err != nil {
@@ -202,7 +202,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	switch {
 	case err != nil:
 		return Tokens{}, err
-	case kept.Refresh == "": // no refresh token was handed out yet
+	case kept.Refresh == "": // no refresh token was issued yet
 		return Tokens{}, errGrant
 	case kept.ClientID != r.ClientID:
 		return Tokens{}, failed(InvalidGrant, "The refresh token was made for another client.")
@@ -214,7 +214,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	if err := target(c, kept, r.Resource); err != nil {
 		return Tokens{}, err
 	}
-	// Each token is a durable write. A consent has a bucket of its own: many of them may come from one address of their client.
+	// Each token is a durable write. Each consent is limited separately, because many may come from one address of their client.
 	if err := d.ask(d.refreshed, c.Service.ID+" "+kept.Handle); err != nil {
 		return Tokens{}, err
 	}
@@ -225,7 +225,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	return d.issue(ctx, c, kept, scope)
 }
 
-// Revoke ends the consent of a refresh token. It returns false for any other text. A token that has ended is not an error. RFC 7009 2.2.
+// Revoke ends the consent of a refresh token. It returns false for any other text. An already ended token is not an error. RFC 7009 2.2.
 func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil
@@ -243,7 +243,7 @@ func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine 
 	return true, err
 }
 
-// Wide is the scope of whole namespaces that replaces the entries of a scope with too many to choose from. nil: they are few enough.
+// Wide replaces the entries of a scope by whole namespaces if there are too many to choose from. nil: they are few enough.
 func Wide(s pat.Scope) []string {
 	if len(s.Entries) <= MostChoices {
 		return nil
@@ -258,5 +258,5 @@ func Wide(s pat.Scope) []string {
 	return out
 }
 
-// MostChoices is how many intents a person chooses from; more are granted as a whole, or not at all.
+// MostChoices is the number of intents that a person can choose from; more are granted as a whole, or not at all.
 const MostChoices = 64

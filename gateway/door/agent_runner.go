@@ -10,8 +10,8 @@ import (
 type agentRunner[A Agent] struct {
 	agent     A
 	ran       atomic.Bool   // set by run or by unrun
-	stopping  chan struct{} // closed by stop: the agent takes nothing more
-	cutting   chan struct{} // closed by cut: the agent abandons what it works on
+	stopping  chan struct{} // closed by stop: the agent accepts nothing more
+	cutting   chan struct{} // closed by cut: the agent abandons its work
 	ended     chan struct{}
 	stop, cut func()
 }
@@ -22,7 +22,7 @@ func newAgentRunner[A Agent](a A) *agentRunner[A] {
 	return r
 }
 
-// run runs the agent until ctx ends, or it is stopped and done, or cut off.
+// run runs the agent until ctx ends, or until it is stopped and done, or cut off.
 func (r *agentRunner[A]) run(ctx context.Context) {
 	if r.ran.Swap(true) {
 		return
@@ -41,7 +41,7 @@ func (r *agentRunner[A]) run(ctx context.Context) {
 	watching.Wait()
 }
 
-// when does something once a channel is closed, unless ctx ends first.
+// when calls a function once a channel is closed, unless ctx ends first.
 func when(ctx context.Context, closed <-chan struct{}, do func()) {
 	select {
 	case <-closed:
@@ -50,7 +50,7 @@ func when(ctx context.Context, closed <-chan struct{}, do func()) {
 	}
 }
 
-// unrun closes an agent that has not run. It will not run later.
+// unrun closes an agent that has not run. It cannot run later.
 func (r *agentRunner[A]) unrun() {
 	if !r.ran.Swap(true) {
 		r.agent.Close()
@@ -58,7 +58,7 @@ func (r *agentRunner[A]) unrun() {
 	}
 }
 
-// wait waits until the stopped agent has ended. When ctx ends, it cuts the agent off and returns how many requests it abandoned.
+// wait waits until the stopped agent has ended. When ctx ends, it cuts the agent off and returns how many requests were abandoned.
 func (r *agentRunner[A]) wait(ctx context.Context) (left int) {
 	r.unrun()
 	select {

@@ -10,21 +10,21 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// An Agent represents one service in the network of a Door. It listens on a port of its own, or is connected to a relay or a node.
+// An Agent represents one service in the network of a Door. It listens on a separate port, or is connected to a relay or a node.
 type Agent interface {
-	// Run accepts messages until the context taking ends. It goes on to answer those that it accepted until they are answered, or the
-	// context working ends. Run returns when all its goroutines have ended. It is called at most once.
+	// Run accepts messages until the context taking ends. It continues to handle accepted messages until all have a reply, or the context
+	// working ends. Run returns when all its goroutines have ended. It is called at most once.
 	Run(taking, working context.Context)
 	// Close releases the resources of an agent that is never run.
 	Close()
-	// UnderWay returns the number of messages that the agent works on. It may be called at any time.
+	// UnderWay returns the number of messages in progress. It may be called at any time.
 	UnderWay() int
 }
 
 // Agents runs the agents of a Door: at most one for each service. The zero value has none. It is safe for concurrent use.
 type Agents[A Agent] struct {
 	opening sync.Mutex // one Open or Drain at a time
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	of      map[string]*agentRunner[A]
 	start   func(*agentRunner[A]) // nil: Run has not been called
 }
@@ -34,12 +34,12 @@ type OpenRequest[A Agent] struct {
 	Services []*service.Service // all services that have an agent
 	// Good reports whether the running agent of a service still fits it. Open ends agents that do not fit before it makes others.
 	Good func(a A, s *service.Service) bool
-	// New makes the agent of a service. The agent accepts nothing until it is run.
+	// New makes the agent of a service. The agent accepts nothing until it runs.
 	New func(ctx context.Context, s *service.Service) (A, error)
-	// Update gives an agent the current version of its service: a running agent after a reload, a new one before it runs. nil: agents need
-	// no update.
+	// Update gives an agent the current version of its service: a running agent after a reload, a new one before it runs. nil: agents
+	// need no update.
 	Update func(ctx context.Context, a A, s *service.Service) error
-	// Drain bounds the time in which an agent that ends may answer the messages that it works on.
+	// Drain bounds the time for the messages in progress of an agent that ends.
 	Drain time.Duration
 }
 
@@ -146,7 +146,7 @@ func (as *Agents[A]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain ends all agents. See Runner. They accept nothing more and answer the messages that they work on.
+// Drain ends all agents. See Runner. They accept nothing more and handle the messages in progress.
 func (as *Agents[A]) Drain(ctx context.Context) (left int) {
 	as.opening.Lock()
 	defer as.opening.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ReadExecute reads the body of an execute call, of at most wire.MaxValues values, and keeps no part of it.
+// ReadExecute reads the body of an execute call, of at most wire.MaxValues values, and retains no part of it.
 func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	if r, ok := readPlain(body); ok {
 		return r, nil
@@ -26,11 +26,11 @@ func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	return ParseExecute(tree, s)
 }
 
-// shortCall bounds the body of a call, in bytes, that readPlain reads: it is not long enough for too many values.
+// shortCall bounds the body of a call, in bytes, that readPlain reads: it is too short for too many values.
 const shortCall = 2 << 10
 
 // readPlain reads core's form without a tree of the body, which suits nearly all calls. It returns false if the body has any other member
-// or is wrong; ParseExecute then reports the problem.
+// or is invalid; ParseExecute then reports the problem.
 func readPlain(body []byte) (r execute.Request, ok bool) {
 	if len(body) > shortCall {
 		return r, false
@@ -88,8 +88,7 @@ func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execut
 	return r, parsed(s, r, m)
 }
 
-// parsed reports what is wrong with the objects of a body. It begins with parameters of the intent that are beside the object they belong
-// into.
+// parsed reports problems in the objects of a body. It begins with parameters of the intent that are beside the object they belong into.
 func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
 	var violations []schema.Violation
 	if in, err := s.Intent(r.IntentUID); err == nil {

@@ -1,5 +1,5 @@
 // Package door has the interfaces of doors: protocols other than UIM over HTTP that agents call services with. A Door parses requests,
-// has the gateway carry them out, by the methods of a Request or of a Host, and renders the results. It contains no rule of its own.
+// has the gateway carry them out, by the methods of a Request or of a Host, and renders the results. It contains no rules of its own.
 package door
 
 import (
@@ -11,23 +11,23 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A Door answers requests at paths that each service gives it. It is safe for concurrent use.
+// A Door handles requests at paths that each service configures. It is safe for concurrent use.
 type Door interface {
 	// Route returns the name of the handler of a path of a service, for the log and the metrics: one of a few names. Empty: the door does
-	// not serve the path. It is called for every request, so it must be quick.
+	// not serve the path. It is called for every request, so it must be fast.
 	Route(s *service.Definition, path string) string
-	// Serve answers a request whose path has a Route.
+	// Serve responds to a request whose path has a Route.
 	Serve(w http.ResponseWriter, r *http.Request, q *Request)
 }
 
-// An Outcome is what the listener writes down of a request beside its status.
+// An Outcome is what the listener records of a request in addition to its status.
 type Outcome struct {
 	Event     *execute.Event  // of a call
 	Agreement *agree.Event    // of a request about agreements
-	Refusal   *reason.Refusal // what was answered, if it was a failure
+	Refusal   *reason.Refusal // of a failed request
 }
 
-// A Delivery is the outcome of an answer that was sent to an agent after its request had ended.
+// A Delivery is the outcome of a reply that was sent to an agent after its request had ended.
 type Delivery struct {
 	Outcome
 

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// DraftEnvelope wraps the output of a call that took so long in the envelope of draft-uim-protocol-core-01: the output as data, and as meta
-// what the call cost and the state of the tightest limit. The error is a *reason.Refusal.
+// DraftEnvelope wraps the output of a call in the envelope of draft-uim-protocol-core-01: the output as data, and as meta the duration,
+// the charge and the state of the tightest limit. The error is a *reason.Refusal.
 func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
 	if l, ok := wire.Tightest(r.Standing); ok {

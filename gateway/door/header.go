@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// attribution carries a notice as RFC 8187 writes text in a parameter, so that any language fits.
+	// attribution encodes a notice as RFC 8187 encodes text in a parameter, so that it can be in any language.
 	attribution = "Uim-Attribution"
 	license     = "Uim-License"
 )
@@ -32,8 +32,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// Beside lists the header fields that WriteHeader and wire.WriteHeader set, and the members that carry them in
-// protocols without header fields.
+// Beside lists the header fields that WriteHeader and wire.WriteHeader set, and the members that carry them in protocols without header
+// fields.
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
 	{"RateLimit", "Ratelimit"},
@@ -44,11 +44,11 @@ var Beside = []struct{ Name, Field string }{
 	{"UIM-License", license},
 }
 
-// Challenged reports whether a refusal is one that another token can help against: clients act on its status and its Challenge.
+// Challenged reports whether another token can help against a refusal: clients act on its status and its Challenge.
 func Challenged(f *reason.Refusal) bool { return challengeCode(f) != "" }
 
-// Challenge is the WWW-Authenticate field of a refusal, with where a client finds out how to get a token for the endpoint at
-// path, and the scope that would do; empty: the refusal has none. RFC 6750 3; RFC 9728 5.1.
+// Challenge returns the WWW-Authenticate field of a refusal, with the metadata for getting a token for the endpoint at path, and the
+// sufficient scope; empty: the refusal has none. RFC 6750 3; RFC 9728 5.1.
 func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 	code := challengeCode(f)
 	if code == "" {
@@ -70,14 +70,14 @@ func challengeCode(f *reason.Refusal) string {
 	switch {
 	case f.Reason == reason.ScopeExceeded && obtainable, f.Reason == reason.InsufficientPermissions:
 		return "insufficient_scope"
-	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is of no use any more
+	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is useless now
 		return "invalid_token"
 	default:
 		return ""
 	}
 }
 
-// MetadataURL is where the protected resource at a path describes itself. RFC 9728 3.1.
+// MetadataURL returns the URL of the metadata of the protected resource at a path. RFC 9728 3.1.
 func MetadataURL(s *service.Definition, path string) string {
 	return s.At("/.well-known/oauth-protected-resource" + path)
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Host carries out what an agent requests in a message, for doors that do not take requests over HTTP. It bounds, logs, counts and
-// audits each request as the listener does its own. The errors of its methods are of type *reason.Refusal. A Host is safe for concurrent
-// use.
+// A Host carries out the requests in messages of agents, for doors without HTTP. It bounds, logs, counts and audits each request as the
+// listener does its own. The errors of its methods are of type *reason.Refusal. A Host is safe for concurrent use.
 type Host interface {
 	// Search returns a page of the catalogue. The parameters of the query are those of UIM core 5.4.
 	Search(ctx context.Context, from Origin, query url.Values) (intents.Page, error)

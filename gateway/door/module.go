@@ -21,34 +21,34 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Module is a protocol that agents call services with. It implements those interfaces of this package that it needs: Configurable,
-// Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods but Provision are safe for concurrent use.
+// A Module is a protocol that agents call services with. It implements the interfaces of this package that it needs: Configurable,
+// Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods except Provision are safe for concurrent use.
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
 	Name() string
-	// Provision gives the module what it works with. It is called once, before the first service is served. A program that only reads a
-	// configuration calls Name and Blocks alone.
+	// Provision gives the module its dependencies. It is called once, before the first service is served. A program that only reads a
+	// configuration calls only Name and Blocks.
 	Provision(ctx context.Context, p Process) error
 }
 
-// A Configurable is a Module that the configuration is about.
+// A Configurable is a Module with a block in the configuration.
 type Configurable interface {
 	// Blocks returns the blocks that the module reads.
 	Blocks() config.Blocks
 }
 
-// A Preparer is a Module that makes something of each service before it is served, such as its key.
+// A Preparer is a Module that prepares each service before it is served, for example makes its key.
 type Preparer interface {
 	// Prepare completes the settings of the module in d.Doors. An error leaves the services as they were.
 	Prepare(d *service.Definition) error
 }
 
-// A FormSource is a Module whose agents agree, or are named, in a form of their own.
+// A FormSource is a Module whose agents have a separate form of agreement or of ids.
 type FormSource interface {
 	Form() pat.Form
 }
 
-// Forms returns those of all modules.
+// Forms returns the forms of all modules.
 func Forms(modules []Module) (forms []pat.Form) {
 	for _, m := range Of[FormSource](modules) {
 		forms = append(forms, m.Form())
@@ -60,29 +60,29 @@ func Forms(modules []Module) (forms []pat.Form) {
 type Runner interface {
 	// Run works until ctx ends.
 	Run(ctx context.Context) error
-	// Drain finishes the work that is under way. When ctx ends, it abandons the rest and returns how much that was. It is called at most
-	// once, after the last request.
+	// Drain finishes the work in progress. When ctx ends, it abandons the rest and returns how much that was. It is called at most once,
+	// after the last request.
 	Drain(ctx context.Context) (left int)
 }
 
-// An Opener is a Module that listens on ports of its own, or connects to other networks.
+// An Opener is a Module that listens on separate ports, or connects to other networks.
 type Opener interface {
 	// Open listens for exactly these services, by their current settings. It closes what other services had opened, after the requests
 	// there have ended. It returns the errors of what could not be opened; all the rest is open.
 	Open(ctx context.Context, services []*service.Service) error
 }
 
-// A Process is what a Module works with.
+// A Process is the environment of a Module.
 type Process struct {
 	Host     Host
 	API      http.Handler // of the public listener
 	Consents *consent.Service
-	// Services returns those that are served now. Sole reports whether no other process serves them.
+	// Services returns the services served now. Sole reports whether no other process serves them.
 	Services func() []*service.Service
 	Sole     bool
 
-	Config *config.Config  // that the process started with
-	Data   *config.DataDir // where a module keeps its keys
+	Config *config.Config  // of the start of the process
+	Data   *config.DataDir // where a module stores its keys
 	Keys   *keys.Keyring
 	// State is the store of the process. A module asserts the interface that it needs.
 	State any
@@ -91,11 +91,11 @@ type Process struct {
 	Listen func(ctx context.Context, address string) (net.Listener, string, error)
 	// Certificate returns the certificate of the listeners. nil: they serve http.
 	Certificate func() *tls.Certificate
-	// Documents fetches what strangers name. nil: the module makes a client of its own.
+	// Documents fetches documents at foreign URLs. nil: the module makes its own client.
 	Documents *fetch.Client
 	Memory    *membudget.Budget  // of requests
-	Shed      func(reason.Cause) // counts what is refused for lack of room
-	// DrainTimeout returns how long what is under way may last once it has to end.
+	Shed      func(reason.Cause) // counts requests refused because of load
+	// DrainTimeout returns how long work in progress may continue when it must end.
 	DrainTimeout func() time.Duration
 	Metrics      prometheus.Registerer
 	Now          func() time.Time
@@ -103,7 +103,7 @@ type Process struct {
 	Version      string // of the program
 }
 
-// Blocks returns those of all modules.
+// Blocks returns the blocks of all modules.
 func Blocks(modules []Module) (all config.Blocks) {
 	for _, m := range modules {
 		if c, ok := m.(Configurable); ok {
@@ -134,7 +134,7 @@ func Provision(ctx context.Context, modules []Module, p Process) error {
 	return nil
 }
 
-// Prepare has modules prepare a service.
+// Prepare lets modules prepare a service.
 func Prepare(modules []Module, d *service.Definition) error {
 	for _, m := range Of[Preparer](modules) {
 		if err := m.Prepare(d); err != nil {

@@ -8,21 +8,21 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// An Origin names the door and the sender of a request that came in a message.
+// An Origin names the door and the sender of a request in a message.
 type Origin struct {
 	Door    string // name of the door in logs, metrics and audit records
 	Service string // id of the service that the message is for
 	// RequestID identifies the request in logs and refusals.
 	RequestID execute.RequestID
-	// Sender is the sender's address, as far as the connection proves it. Requests are counted under it, and PATs of other agents are
-	// refused.
+	// Sender is the sender's address, as far as the connection authenticates it. Requests are counted under it, and PATs of other agents
+	// are refused.
 	Sender pat.AgentID
-	// SenderKey is the sender's key, in protocols whose senders are keys. The key decides which PATs are accepted, instead of Sender. Empty:
-	// the protocol has no keys.
+	// SenderKey is the sender's key, in protocols whose senders are keys. The key decides which PATs are accepted, instead of Sender.
+	// Empty: the protocol has no keys.
 	SenderKey keys.ID
 	// Proved is the proof of key that the signature of the message gives a call. See execute.Call. nil: the message is not signed.
 	Proved *pat.Proof
-	// Confidential reports whether only the sender can read the answer. PATs are sent only in confidential answers.
+	// Confidential reports whether only the sender can read the reply. PATs are sent only in confidential replies.
 	Confidential bool
 }
 

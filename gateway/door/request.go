@@ -15,22 +15,22 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Request is one HTTP request to a Door, as the listener received it. Its methods carry out what the agent requests, as those of a Host
-// do for doors that take messages.
+// A Request is one HTTP request to a Door, as the listener received it. Its methods carry out the agent's request, like those of a Host
+// for doors with messages.
 type Request struct {
 	Service *service.Service        // that the request is for
 	Serving func() *service.Service // the same with its current configuration; it returns nil once the service is not served
 	// RequestID identifies the request in the log.
 	RequestID execute.RequestID
 	Caller    service.Caller
-	Address   string // that the limits on requests of one client count under
-	// Later records the outcome of an answer that is sent after the request has ended. It is called at most once, then.
+	Address   string // the client that limits on requests count
+	// Later records the outcome of a reply that is sent after the request has ended. It is called at most once, then.
 	Later func(Delivery)
 	Pipeline
 	Outcome
 }
 
-// A Pipeline carries out requests, whichever door they came through. Doors reach it by the methods of a Request.
+// A Pipeline carries out requests of all doors. Doors reach it by the methods of a Request.
 type Pipeline struct {
 	executor   *execute.Executor
 	agreements *agree.Service
@@ -120,7 +120,7 @@ func (q *Request) Unapproved(ctx context.Context, of pat.Principal) bool {
 	return q.executor.Unapproved(ctx, q.Service.ID, of)
 }
 
-// Accepted notes that the PAT of a call was accepted: the body and the connection no longer count as a stranger's.
+// Accepted records that the PAT of a call was accepted: the body and the connection no longer count as unauthenticated.
 func Accepted(r *http.Request) {
 	membudget.Of(r.Context()).Known()
 	connlimit.Of(r.Context()).Keep()

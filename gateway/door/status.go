@@ -4,23 +4,23 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A Status is what an operator sees of a door at one service.
+// A Status is the operator's view of a door at one service.
 type Status struct {
 	Door string `json:"door"` // as in logs, metrics and audit records
-	// Addresses are where agents come in, by what each is: url, or address for an identity of the protocol, and what else the
-	// protocol has. They stay the same while the door is open.
+	// Addresses are the addresses for agents, by kind: url, or address for an identity of the protocol, and other kinds of the protocol.
+	// They stay the same while the door is open.
 	Addresses map[string]string `json:"addresses"`
-	// Activity is what a door that does more than answer requests is busy with; nil: it has nothing of the kind.
+	// Activity is the background work of a door; nil: it has none.
 	Activity any `json:"activity,omitempty"`
 }
 
-// A Reporter is a Module that operators see. It is safe for concurrent use.
+// A Reporter is a Module with a status for operators. It is safe for concurrent use.
 type Reporter interface {
-	// Status reports a door at a service, and false where it is shut there.
+	// Status reports a door at a service, and false if it is closed there.
 	Status(s *service.Service) (Status, bool)
 }
 
-// Statuses reports those of the modules that are open at a service, in their order.
+// Statuses reports the modules that are open at a service, in their order.
 func Statuses(modules []Module, s *service.Service) []Status {
 	open := []Status{}
 	for _, r := range Of[Reporter](modules) {
@@ -31,8 +31,8 @@ func Statuses(modules []Module, s *service.Service) []Status {
 	return open
 }
 
-// A Listener is a Module that listens for more than services.
+// A Listener is a Module with listeners that belong to no service.
 type Listener interface {
-	// URLs returns where it listens, by name.
+	// URLs returns the URLs of its listeners, by name.
 	URLs() map[string]string
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// agreedKeys remembers the key of each agreement that calls are proved under. An agreement never
-// changes its key.
+// agreedKeys remembers the keys of agreements for proofs of calls. An agreement never changes its key.
 type agreedKeys struct {
 	agents Agents
 	known  *cache.Cache[string, keys.Key]

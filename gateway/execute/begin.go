@@ -16,8 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// begin takes what the call needs, all or none of it: in one durable transaction or, where it only counts, from
-// what this process has on lease.
+// begin takes what the call needs, all or none of it: in one durable transaction or, if it only counts, from the lease of this process.
 func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
 	request, err := x.reservation(ctx, e)
 	if err != nil {
@@ -118,7 +117,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 }
 
 const (
-	// idempotencyWindow is how long a stored answer is kept.
+	// idempotencyWindow is how long a stored response is kept.
 	idempotencyWindow = 24 * time.Hour
 )
 

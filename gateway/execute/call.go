@@ -15,25 +15,25 @@ import (
 
 // A Call is one call of an agent, through any door.
 type Call struct {
-	Door string // the protocol it came by, such as mcp; empty: that of UIM over HTTP
-	// Service returns the called service as it is served at the moment, or nil if it is not served any more. It is called when the call
-	// begins, when it has been read, and before the first byte of each attempt; it must be quick.
+	Door string // the protocol of the call, such as mcp; empty: UIM over HTTP
+	// Service returns the called service as served now, or nil if it is no longer served. It is called when the call begins, when it has
+	// been read, and before the first byte of each attempt; it must be fast.
 	Service func() *service.Service
 	Token   string // the PAT, without a scheme; empty if none was sent
-	// Sender is the agent that sent the call, if the protocol identifies it beside the PAT: a PAT of another agent is refused. Empty: it
-	// does not.
+	// Sender is the agent that sent the call, if the protocol identifies it in addition to the PAT: a PAT of another agent is refused.
+	// Empty: it does not.
 	Sender pat.AgentID
 	// SenderKey identifies the sender by its key. It takes precedence over Sender. Empty: the protocol does not.
 	SenderKey      keys.ID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
-	// Proved is a proof of key in place of Proof: the message that brought the call is signed, over intent, parameters, service
-	// and something that is used once. It proves nothing where its key is not that of the agreement. nil: it is not signed.
+	// Proved is a proof of key instead of Proof: the message of the call is signed, over intent, parameters, service and a value that is
+	// used once. It proves nothing if its key is not that of the agreement. nil: it is not signed.
 	Proved      *pat.Proof
 	RequestID   RequestID // for correlation only
 	Traceparent Traceparent
-	ContextID   string         // of the conversation that the call is a part of; empty: the protocol has none. See Executor.Record
-	Caller      service.Caller // who calls, as far as the transport can see
+	ContextID   string         // of the conversation that the call belongs to; empty: the protocol has none. See Executor.Record
+	Caller      service.Caller // who calls, as far as the transport identifies it
 	Observe     func(*Event)   // called with the Event of the call; may be nil
 	// HandedOn: the output is sent without change. If a long answer belongs to an intent without outputs, only its beginning must then be
 	// JSON; otherwise all of it must be.

@@ -28,12 +28,12 @@ func (s *Shop) admits(r *http.Request) bool {
 	if s.cfg.APIKey == "" {
 		return true
 	}
-	// Hashed, so that the time of the comparison does not depend on the key's length either.
+	// Hashed, so that the time of the comparison does not depend on the key's length.
 	want, got := sha256.Sum256([]byte(s.cfg.APIKey)), sha256.Sum256([]byte(r.Header.Get("X-Api-Key")))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// A found is a product as a search shows it.
+// A found is a product in a search result.
 type found struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -112,10 +112,10 @@ type orderRequest struct {
 	GiftNote  string `json:"gift_note"`
 }
 
-// pieces is a whole number, however it is written: 2 and 2.0 are the same integer of JSON Schema.
+// pieces is an integer in any notation: 2 and 2.0 are the same integer in JSON Schema.
 type pieces int
 
-// UnmarshalJSON refuses what is not whole.
+// UnmarshalJSON rejects a number that is not an integer.
 func (p *pieces) UnmarshalJSON(text []byte) error {
 	var n float64
 	if err := json.Unmarshal(text, &n); err != nil {
@@ -128,7 +128,7 @@ func (p *pieces) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// order: POST /orders. With an Idempotency-Key, the same request again returns the same order.
+// order: POST /orders. With an Idempotency-Key, a repeated request returns the same order.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	want, status, problem := readOrder(w, r)
 	if problem != "" {
@@ -170,7 +170,7 @@ func readOrder(w http.ResponseWriter, r *http.Request) (want orderRequest, statu
 	return want, 0, ""
 }
 
-// take sells, or returns what was sold under the key before.
+// take sells, or returns the order that was made under the key before.
 func (s *Shop) take(want orderRequest, key string) (order Order, status int, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +209,7 @@ func (s *Shop) remember(key string, p placement) {
 	s.oldest = append(s.oldest, key)
 }
 
-// number reads a whole number, also one written as 10.0 or 1e1.
+// number parses an integer, also one written as 10.0 or 1e1.
 func number(s string, usual, least, most int) (int, error) {
 	if s == "" {
 		return usual, nil
@@ -221,7 +221,7 @@ func number(s string, usual, least, most int) (int, error) {
 	return int(f), nil
 }
 
-// price reads a bound of a search, rounded to cents.
+// price parses a bound of a search, rounded to cents.
 func price(s string, usual Cents) (Cents, error) {
 	if s == "" {
 		return usual, nil
@@ -233,7 +233,7 @@ func price(s string, usual Cents) (Cents, error) {
 	return Cents(math.Round(f * 100)), nil
 }
 
-// parseCents reads 24, 24.9 and 24.90.
+// parseCents parses 24, 24.9 and 24.90.
 func parseCents(s string) (Cents, error) {
 	whole, part, found := strings.Cut(s, ".")
 	if found && (part == "" || len(part) > 2) {

@@ -1,5 +1,5 @@
-// Package shopapi is a small shop's HTTP API: search, details, orders. It has no notion of UIM; it is the kind
-// of service a gateway is put in front of.
+// Package shopapi is a small shop's HTTP API: search, details, orders. It knows nothing of UIM; it is an example of a service behind a
+// gateway.
 //
 //	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
 //	http.ListenAndServe("127.0.0.1:9000", shop)
@@ -22,9 +22,9 @@ const Currency = "EUR"
 //go:embed products.json
 var catalogue []byte
 
-// A Config sets how the shop runs.
+// A Config configures the shop.
 type Config struct {
-	// APIKey, where set, must come with each request in the header X-Api-Key.
+	// APIKey, if set, must come with each request in the header X-Api-Key.
 	APIKey string
 	// Now dates the orders. Required.
 	Now func() time.Time
@@ -40,7 +40,7 @@ type Product struct {
 	Description string `json:"description"`
 }
 
-// An Order is what a customer bought.
+// An Order is a customer's purchase.
 type Order struct {
 	ID        string    `json:"id"`
 	ProductID string    `json:"product_id"`
@@ -52,7 +52,7 @@ type Order struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Shop answers the API. It keeps stock and orders in memory and is safe for concurrent use.
+// Shop serves the API. It keeps stock and orders in memory and is safe for concurrent use.
 type Shop struct {
 	cfg Config
 	mux *http.ServeMux
@@ -105,7 +105,7 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may be gone; there is no other recipient for the error.
+	// The client may have disconnected; there is no other recipient for the error.
 	_ = json.NewEncoder(w).Encode(v)
 }
 
@@ -118,10 +118,10 @@ type Cents int64
 
 func (c Cents) String() string { return fmt.Sprintf("%d.%02d", int64(c)/100, int64(c)%100) }
 
-// MarshalJSON writes 24.90.
+// MarshalJSON encodes 24.90.
 func (c Cents) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalJSON reads "24.90".
+// UnmarshalJSON decodes "24.90".
 func (c *Cents) UnmarshalJSON(b []byte) error {
 	parsed, err := parseCents(strings.Trim(string(b), `"`))
 	*c = parsed

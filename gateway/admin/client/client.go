@@ -1,5 +1,5 @@
-// Package client calls the admin API of a running gateway. It has the operations of admin.Operator, with the same requests
-// and answers.
+// Package client calls the admin API of a running gateway. It has the operations of admin.Operator, with the same request and response
+// types.
 //
 //	base, err := client.ParseURL("http://127.0.0.1:8081")
 //	c := client.New(client.Options{URL: base, Token: token})
@@ -28,21 +28,21 @@ const (
 	maxAnswer = 64 << 20        // in bytes
 )
 
-// ErrURL means that a URL does not lead to an admin listener, or to one that must not get the token.
+// ErrURL means that a URL does not lead to an admin listener, or leads to one that must not get the token.
 var ErrURL = errors.New("the admin URL cannot be used")
 
-// Options are where a gateway is, and what it asks for.
+// Options are the address of a gateway and the credentials.
 type Options struct {
 	// URL is that of the admin listener: see ParseURL.
 	URL *url.URL
 	// Token is the admin token: see ParseToken.
 	Token string
-	// Socket is the Unix socket of a gateway of this user, in place of URL and Token: see OwnSocket. Empty: URL and Token are used.
+	// Socket is the Unix socket of a gateway of this user, instead of URL and Token: see OwnSocket. Empty: URL and Token are used.
 	Socket string
 }
 
-// A Client calls one gateway. It is safe for concurrent use. Its errors are *RefusedError where the gateway answered, and
-// *UnansweredError where it did not.
+// A Client calls one gateway. It is safe for concurrent use. Its errors are *RefusedError if the gateway responded, and *UnansweredError
+// if it did not.
 type Client struct {
 	base  *url.URL
 	token string
@@ -60,7 +60,7 @@ func New(o Options) *Client {
 			return dialer.DialContext(ctx, "unix", o.Socket)
 		}
 	}
-	// It goes straight to the gateway: no proxy, and no redirect that would take the token elsewhere.
+	// It connects directly to the gateway: no proxy, and no redirect that would send the token elsewhere.
 	c.http = &http.Client{
 		Transport:     &http.Transport{DialContext: dial, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -68,8 +68,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// ParseURL reads the URL of an admin listener: with https, except on this machine, since the token is sent there. The
-// error wraps ErrURL.
+// ParseURL parses the URL of an admin listener. It must be https, except on this machine, because the token is sent there. The error
+// wraps ErrURL.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -82,14 +82,14 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// A urlError is an ErrURL with a text of its own.
+// A urlError is an ErrURL with a separate text.
 type urlError string
 
 func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
-// hostFor returns the Host header. The admin API answers only to addresses and localhost, which keeps web pages out. If the URL has a
-// name, which its certificate is for, only TLS uses the name.
+// hostFor returns the Host header. The admin API accepts only addresses and localhost, which keeps web pages out. If the URL has a name,
+// for which its certificate was issued, only TLS uses the name.
 func hostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"
@@ -97,7 +97,7 @@ func hostFor(base *url.URL) string {
 	return base.Host
 }
 
-// path joins escaped segments. Dots are escaped, too, where a segment consists of them: an agent may be called "..".
+// path joins escaped segments. It also escapes dots in segments that consist of them: an agent id may be "..".
 func path(segments ...string) string {
 	var out strings.Builder
 	for _, s := range segments {
@@ -118,12 +118,12 @@ type message struct {
 	body         any // nil: none
 }
 
-// get asks for a record.
+// get requests a record.
 func get[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
 	return answer[A](ctx, c, message{method: http.MethodGet, path: path, query: values(q)})
 }
 
-// post does something; the request is the body, too.
+// post carries out an operation; the request is also the body.
 func post[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
 	var body any = q
 	if _, ok := q.(*admin.Record); ok || q == nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A RefusedError is a refusal of the gateway. Its texts may quote what agents and others wrote.
+// A RefusedError is a refusal of the gateway. Its texts may quote agents and other clients.
 type RefusedError struct {
 	Reason              reason.Reason
 	Message, Suggestion string
-	Services            []string        // to choose from, where the request has to name one
-	Problems            []admin.Problem // of a configuration that was not taken over
+	Services            []string        // to choose from, if the request must name one
+	Problems            []admin.Problem // of a configuration that was rejected
 }
 
 func (e *RefusedError) Error() string {
@@ -23,7 +23,7 @@ func (e *RefusedError) Error() string {
 	return e.Message + "\n" + e.Suggestion
 }
 
-// refusal reads the envelope of a refusal.
+// refusal decodes the envelope of a refusal.
 func (c *Client) refusal(status string, data []byte) error {
 	var envelope struct {
 		Error struct {
@@ -46,10 +46,10 @@ func (c *Client) refusal(status string, data []byte) error {
 	}
 }
 
-// An UnansweredError means that no answer came.
+// An UnansweredError means that no response arrived.
 type UnansweredError struct {
 	URL     string
-	Changed bool // what was asked for may have been done
+	Changed bool // the operation may have been carried out
 	err     error
 }
 

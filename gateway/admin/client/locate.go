@@ -26,7 +26,7 @@ const maxToken = 4 << 10
 var ErrToken = errors.New("holds no token")
 
 // ConfiguredURL returns the address of the admin listener in a configuration, as this machine reaches it. It returns DefaultURL if there
-// is no configuration, or if the configuration leaves the port open.
+// is no configuration, or if its port is 0.
 func ConfiguredURL(c *config.Config) string {
 	if c == nil {
 		return DefaultURL
@@ -58,7 +58,7 @@ func OwnSocket(ctx context.Context, dir string) string {
 }
 
 // ConfiguredToken returns the admin token of the gateway that a configuration describes: the configured one, or the one that the gateway
-// made. Errors call the configuration by the name from.
+// made. Errors name the configuration from.
 func ConfiguredToken(c *config.Config, from string) (string, error) {
 	if !c.Admin.Token.IsEmpty() {
 		return ParseToken(c.Admin.Token.Reveal(), "admin.token in "+from)
@@ -80,7 +80,7 @@ func ReadToken(file string) (string, error) {
 	return ParseToken(strings.TrimSpace(string(text)), file)
 }
 
-// ParseToken refuses a text from somewhere that cannot be a token, without repeating it. The error wraps ErrToken.
+// ParseToken rejects a text that cannot be a token, without repeating it. from names its source. The error wraps ErrToken.
 func ParseToken(text, from string) (string, error) {
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		return "", fmt.Errorf("%s %w", from, ErrToken)

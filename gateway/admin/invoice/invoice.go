@@ -1,4 +1,4 @@
-// Package invoice writes an invoice as a page that prints well: without a script, with nothing from elsewhere.
+// Package invoice renders an invoice as a printable page without scripts and external resources.
 //
 //	err := invoice.WriteHTML(file, answer)
 package invoice
