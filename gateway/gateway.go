@@ -1,12 +1,11 @@
-// Package gateway answers agents over HTTP: it reads a request, calls what it is for, and renders the answer. It holds no
-// rule of its own: those of a call are package execute's, those of an agreement package agree's, those of a service package
-// service's.
+// Package gateway serves agents over HTTP: it reads a request, calls the package that handles it, and renders the result. It holds no
+// rules of its own: package execute has those of a call, package agree those of an agreement, and package service those of a service.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
 //	server := gateway.New(gateway.Config{Directory: directory, Executor: execute.New(…), Agreements: agree.New(…), …})
 //	http.Serve(ln, server.Handler())
-//	err = directory.Replace(ctx, next) // a reload: whole or not at all
+//	err = directory.Replace(ctx, next) // a reload: all or nothing
 package gateway
 
 import (
@@ -25,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Config is what a Server is built on.
+// A Config configures a Server.
 type Config struct {
 	Directory  *service.Directory
 	Executor   *execute.Executor
@@ -34,11 +33,11 @@ type Config struct {
 	Metrics    *record.Metrics
 	Log        *zap.Logger
 	Now        func() time.Time
-	// PerAddress bounds the requests of one address, before anything costs: before hosts, tokens and cryptography.
+	// PerAddress bounds the requests of one address, before any other work: before hosts, tokens and cryptography.
 	PerAddress limit.Rate
-	// Memory is what all requests together may hold.
+	// Memory bounds what all requests together may hold.
 	Memory *membudget.Budget
-	// Doors are further protocols; the first whose path it is answers a request.
+	// Doors are further protocols; the first one with the path of a request handles it.
 	Doors []door.Door
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// agentsFile answers GET /agents.json. UIM core 5.2.
+// agentsFile handles GET /agents.json. UIM core 5.2.
 func (s *Server) agentsFile(c echo.Context) error {
 	p, err := s.publication(exchangeOf(c).service).agentsFile(s.keys.PublicKey(s.now()))
 	if err != nil {
@@ -19,12 +19,12 @@ func (s *Server) agentsFile(c echo.Context) error {
 	return serve(c, p)
 }
 
-// policy answers GET /api/policy with the exact bytes that are offered. UIM core 4.2.
+// policy handles GET /api/policy; the response is the exact bytes of the offered policy. UIM core 4.2.
 func (s *Server) policy(c echo.Context) error {
 	return serve(c, s.publication(exchangeOf(c).service).policy)
 }
 
-// keySet answers GET /.well-known/jwks.json. RFC 7517.
+// keySet handles GET /.well-known/jwks.json. RFC 7517.
 func (s *Server) keySet(c echo.Context) error {
 	body, err := s.keys.JWKS(s.now())
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) keySet(c echo.Context) error {
 	return serve(c, newDocument(body, "application/jwk-set+json"))
 }
 
-// intent answers GET /api/intents/{intent_uid}.
+// intent handles GET /api/intents/{intent_uid}.
 func (s *Server) intent(c echo.Context) error {
 	uid, err := url.PathUnescape(c.Param("uid"))
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Server) intent(c echo.Context) error {
 	return s.serveOnce(c, found.JSON(), "application/json")
 }
 
-// search answers GET /api/intents/search. UIM core 5.4.
+// search handles GET /api/intents/search. UIM core 5.4.
 func (s *Server) search(c echo.Context) error {
 	found, err := find(exchangeOf(c).service, c.QueryParams())
 	if err != nil {

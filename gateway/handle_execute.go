@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// execute answers POST /api/intents/execute, and /api/intents/execute/{intent_uid}, whose body names no intent. The PAT is
-// accepted before the body is read. UIM core 3.2.
+// execute handles POST /api/intents/execute, and /api/intents/execute/{intent_uid}, whose body names no intent. It accepts the PAT before
+// it reads the body. UIM core 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	began, draft := s.now(), wantsDraft(r)
@@ -48,7 +48,7 @@ func (s *Server) execute(c echo.Context) error {
 	if !draft {
 		h[echo.HeaderContentType] = applicationJSON
 		if err := c.Blob(http.StatusOK, applicationJSON[0], result.Output); err != nil {
-			return err // a part of it may be on its way still
+			return err // a part of it may still be on its way
 		}
 		result.Sent()
 		return nil
@@ -84,7 +84,7 @@ var (
 	noSniff         = []string{"nosniff"}
 )
 
-// wantsDraft reports whether the client asked for the draft's envelope.
+// wantsDraft reports whether the client requested the draft's envelope.
 func wantsDraft(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), wire.MediaType)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// front answers GET /: for people what the service is, what it offers and on which terms; for programs, which do not ask
-// for HTML, where to find all that.
+// front handles GET /: for people it describes the service, its offer and its terms; for programs, which do not request HTML, it has the
+// addresses of all that.
 func (s *Server) front(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -38,12 +38,12 @@ func (s *Server) front(c echo.Context) error {
 	return serve(c, p)
 }
 
-// icon answers GET /favicon.svg.
+// icon handles GET /favicon.svg.
 func (s *Server) icon(c echo.Context) error { return serve(c, signOfThePage) }
 
 var signOfThePage = newDocument(page.Icon, "image/svg+xml")
 
-// openAPI answers GET /openapi.json; with ?per-intent each intent is an operation of its own.
+// openAPI handles GET /openapi.json; with ?per-intent each intent is a separate operation.
 func (s *Server) openAPI(c echo.Context) error {
 	made := s.publication(exchangeOf(c).service)
 	build := made.openAPIDocument
@@ -57,10 +57,10 @@ func (s *Server) openAPI(c echo.Context) error {
 	return serve(c, p)
 }
 
-// errorList answers GET /errors: every reason of a refusal that agents get.
+// errorList handles GET /errors: every reason of a refusal that agents get.
 func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }
 
-// errorPage answers GET /errors/{reason}, to which help_url of each refusal leads.
+// errorPage handles GET /errors/{reason}, the help_url of each refusal.
 func (s *Server) errorPage(c echo.Context) error {
 	request := reason.Reason(c.Param("reason"))
 	if !request.Known() || request.ForOperators() {
@@ -71,7 +71,7 @@ func (s *Server) errorPage(c echo.Context) error {
 		func(d *service.Definition) ([]byte, error) { return page.ErrorJSON(d, request) })
 }
 
-// explained answers with a page for people, or with the same in JSON where that is asked for.
+// explained responds with a page for people, or with the same content in JSON if requested.
 func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definition) ([]byte, error)) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -106,22 +106,21 @@ func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
 	return body
 }
 
-// secure sets the fields that restrict what a page for people may do. They also keep browsers from sending its address to the sites that
-// it links to.
+// secure sets the fields that restrict a page for people. They also keep browsers from sending its address to linked sites.
 func secure(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// wantsHTML reports whether a client asks for HTML by name, and not for JSON rather.
+// wantsHTML reports whether a client requests HTML by name, and does not prefer JSON.
 func wantsHTML(fields []string) bool {
 	html, json := wanted(fields)
 	return html > 0 && html >= json
 }
 
-// wanted returns the weights with which a client asks for HTML and for JSON by name, 0 to 1. RFC 9110 12.5.1.
+// wanted returns the weights of HTML and of JSON in a client's request, 0 to 1. RFC 9110 12.5.1.
 func wanted(fields []string) (html, json float64) {
-	const most = 32 // media ranges; no browser sends more
+	const most = 32 // media ranges; browsers send fewer
 	n := 0
 	for entry := range strings.SplitSeq(strings.Join(fields, ","), ",") {
 		if n++; n > most {

@@ -16,13 +16,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of bodies that anybody may send, in bytes: an agreement with its key, and a PAT. server.max_body may be lower.
+// Bounds of bodies that anyone may send, in bytes: an agreement with its key, and a PAT. server.max_body may be lower.
 const (
 	maxAgreementBody = 64 << 10
 	maxTokenBody     = 32 << 10
 )
 
-// issue answers POST /api/pat/issue: a signed agreement in, a PAT out. UIM core 4.2.
+// issue handles POST /api/pat/issue: it exchanges a signed agreement for a PAT. UIM core 4.2.
 func (s *Server) issue(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -41,7 +41,7 @@ func (s *Server) issue(c echo.Context) error {
 	return s.answerPAT(c, issued)
 }
 
-// confidential refuses a request whose answer, a PAT, others than who asks could read.
+// confidential refuses a request whose response, a PAT, could be read by others.
 func (x *exchange) confidential() error {
 	if x.origin != nil && !x.origin.Confidential {
 		return reason.InsufficientPermissions.Refusal("PATs are not sent over a connection that others can read.")
@@ -54,14 +54,14 @@ func (x *exchange) agreeCall() agree.Call {
 	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.Agreement = e }}
 }
 
-// issueMembers are the members of each body for issue, with their meaning.
+// issueMembers are the members of a body for issue, with their meaning.
 var issueMembers = []struct{ name, example string }{
 	{"agent_id", "agent-1"},
 	{"agent_public_key", "<PEM, JWK or base64 of the DER>"},
 	{"signed_policy", "<the signed agreement, a compact JWS>"},
 }
 
-// lacking refuses a body without several members of issue, all of them at once and with an example.
+// lacking refuses a body without several members of issue, all of them together and with an example.
 func lacking(tree strictjson.Object) error {
 	var missing []string
 	example := map[string]string{}
@@ -92,7 +92,7 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 	return r, m.Done()
 }
 
-// renew answers POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
+// renew handles POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -153,7 +153,7 @@ func (s *Server) answerPAT(c echo.Context, issued pat.Issuance) error {
 	return c.JSON(http.StatusOK, answer)
 }
 
-// revoke answers POST /api/pat/revoke. Anyone who has a PAT may end it, and the answer is 200 for any token. RFC 7009; UIM core 4.5.
+// revoke handles POST /api/pat/revoke. Anyone who has a PAT may revoke it, and the response is 200 for any token. RFC 7009; UIM core 4.5.
 func (s *Server) revoke(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	token, err := presented(r, min(maxTokenBody, x.service.MaxBody))
@@ -167,8 +167,7 @@ func (s *Server) revoke(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{})
 }
 
-// introspect answers POST /api/pat/introspect, here only for the bearer of the very token; others ask on
-// the admin listener. RFC 7662.
+// introspect handles POST /api/pat/introspect, here only for the bearer of the same token; others use the admin listener. RFC 7662.
 func (s *Server) introspect(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	bearer, err := wire.Bearer(r.Header)
@@ -184,7 +183,7 @@ func (s *Server) introspect(c echo.Context) error {
 	return c.JSON(http.StatusOK, found)
 }
 
-// presented reads a token from a form (RFC 7009, 7662) or JSON body; the bearer's own where the body is empty.
+// presented reads a token from a form (RFC 7009, 7662) or JSON body; the bearer's own if the body is empty.
 func presented(r *http.Request, most int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {

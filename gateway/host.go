@@ -12,10 +12,10 @@ import (
 
 const forwardedHost = "X-Forwarded-Host"
 
-// serviceFor returns the service that a request is for. It is the only place that reads the host of a request, and it is in front of every
-// door and every route. If the connection came to an address of this machine alone, the host must be a name of the service, so that no page
-// of another site reaches the gateway by a name that its owner points to this machine (DNS rebinding). A trusted proxy has checked the
-// name. The error is a *reason.Refusal.
+// serviceFor returns the service of a request. It alone reads the host of a request, before every door and every route. If the connection
+// came to an address that only this machine reaches, the host must be a name of the service, so that no page of another site reaches the
+// gateway by a name that its owner points to this machine (DNS rebinding). A trusted proxy has already checked the name. The error is a
+// *reason.Refusal.
 func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
 	snapshot := s.directory.Current()
 	if o := door.OriginOf(r.Context()); o != nil {
@@ -45,7 +45,7 @@ func named(snapshot *service.Snapshot, id string) (*service.Service, error) {
 	return nil, reason.UnknownHost.Refusal("")
 }
 
-// serving is serviceFor; nil for what it refuses.
+// serving is serviceFor, but returns nil instead of an error.
 func (s *Server) serving(r *http.Request) *service.Service {
 	found, err := s.serviceFor(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Server) serving(r *http.Request) *service.Service {
 	return found
 }
 
-// hostOf returns the host that a request names. X-Forwarded-Host counts only from a trusted proxy. The last field is the proxy's own; those
-// before it may be the client's. A list in it does not show which host the proxy means, and is refused.
+// hostOf returns the host that a request names. X-Forwarded-Host counts only from a trusted proxy. The last field is the proxy's own;
+// earlier ones may be the client's. A list in it does not show which host the proxy means, and is refused.
 func hostOf(r *http.Request, proxied bool) (string, error) {
 	fields := r.Header.Values(forwardedHost)
 	if !proxied || len(fields) == 0 {

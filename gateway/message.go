@@ -82,8 +82,8 @@ func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bo
 	return s.executor.UnapprovedKey(ctx, service, key)
 }
 
-// message carries out one request that came in a message, as guard does one over HTTP, and logs it under the method and the path that it
-// has over HTTP. The error is a *reason.Refusal.
+// message carries out one request in a message, as guard does one over HTTP, and logs it under the method and the path that it has over
+// HTTP. The error is a *reason.Refusal.
 func (s *Server) message(ctx context.Context, from *door.Origin, method, path string, do func(x *exchange) error) error {
 	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender)}
 	s.memory.Start(&x.share)

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 )
 
-// enter takes a place among the calls under way before begin takes anything: it refuses calls of an intent whose breaker is open, and may
-// wait its turn. Unapproved agents leave some places to approved ones.
+// enter reserves a place among the calls in progress before begin takes anything: it refuses calls of an intent whose breaker is open,
+// and may wait. Unapproved agents leave some places to approved ones.
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	agent := e.claims.Principal()
 	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {
@@ -22,7 +22,7 @@ func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	return nil
 }
 
-// leave gives the place back, if the call has one still.
+// leave releases the place, if the call still has one.
 func (e *execution) leave() {
 	if e.place != nil {
 		e.place()

@@ -17,7 +17,7 @@ import (
 type Event struct {
 	At          time.Time
 	RequestID   RequestID
-	Door        string // the protocol it came by; empty: that of UIM over HTTP
+	Door        string // the protocol of the call; empty: UIM over HTTP
 	Service     string
 	AgentID     string
 	TokenID     string
@@ -27,37 +27,37 @@ type Event struct {
 	Decision    string // permit or deny
 	Rule        string
 	Reason      reason.Reason // of a failure
-	Shed        reason.Cause  // of a failure because there is too much to do, or not what it takes; empty: none
+	Shed        reason.Cause  // of a failure due to overload or a missing resource; empty: none
 	Outcome     store.Outcome
-	Exceeded    limit.Period // of the limit that was used up, where the call was refused for that
-	ExecutionID string       // of a call that begin was to record; empty otherwise
+	Exceeded    limit.Period // of the exhausted limit, if the call was refused because of it
+	ExecutionID string       // of a call that begin tried to record; empty otherwise
 	// Reference locates the record of the call, or of the earlier call that it repeats. nil: there is no record.
 	Reference *Reference
 	Charge    *reason.Charge
 	Replayed  bool
 	Took      time.Duration
-	Upstream  time.Duration // of the call to the service, with all attempts; 0: none was made
-	// Missing are required outputs that the service's answer did not have; Undeclared are members it had beside its outputs,
-	// which were dropped: names, at most intents.MaxUndeclared, and UndeclaredCount how many there were in all.
+	Upstream  time.Duration // of the call to the service, with all attempts; 0: no call
+	// Missing are required outputs that the service's response did not have; Undeclared are further members, which were dropped: names,
+	// at most intents.MaxUndeclared; UndeclaredCount is their total number.
 	Missing         []string
 	Undeclared      []string
 	UndeclaredCount int
-	AnswerLost      bool   // the answer was not stored under the idempotency key, because there was no room
-	Unsettled       error  // the end of the call could not be written down when it ended
+	AnswerLost      bool   // the response was not stored under the idempotency key, because there was no space
+	Unsettled       error  // the end of the call could not be stored when it ended
 	Engine          string // what evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Reproduction is the request for the decision, which can be repeated with the policy alone. nil: no decision was made.
+	// Reproduction is the request for the decision, which can be repeated with the policy alone. nil: there was no decision.
 	Reproduction   *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
-	Duties         []string          // what the policy asks to be informed of, logged or tracked: action and rule
-	Owed           bool              // a duty of the policy rests on this record
+	Duties         []string          // the events that the policy requires to be reported, logged or tracked: action and rule
+	Owed           bool              // a duty of the policy requires this record
 }
 
-// metByRecord are the duties that the gateway meets by writing a call down.
+// metByRecord are the duties that the gateway meets by recording a call.
 var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
-// event sums up an execution in v, and returns v.
+// event fills v from an execution, and returns v.
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
@@ -117,7 +117,7 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
-// Unsent returns the *reason.Refusal of a call that was not begun. If the failure is not the agent's, the refusal states that nothing was
+// Unsent returns the *reason.Refusal of a call that did not begin. If the failure is not the agent's, the refusal states that nothing was
 // sent.
 func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
 

@@ -19,19 +19,19 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Config is what an Executor is built on.
+// A Config configures an Executor.
 type Config struct {
 	Store       Store
 	Agents      Agents
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
-	// Journal may be nil, unlike those above: then calls are written down when they have ended.
+	// Journal may be nil, unlike the fields above: calls are then recorded only when they have ended.
 	Journal Journal
 	// Records returns the records of calls to agents whose protocol can ask for them. nil: no protocol can.
 	Records Records
 	// Late is called when an end that could not be stored with its call has been stored, or has been given up. nil: there is no callback.
-	// It is safe for concurrent use, and quick.
+	// It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
 }
 
@@ -39,11 +39,11 @@ type Config struct {
 type Store interface {
 	// Begin takes the nonce, the idempotency key, the limits and the charge of a call: all of them, or none with an error.
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
-	// Settle ends a call that was admitted, once: store.ErrSettled.
+	// Settle ends an admitted call, once: store.ErrSettled.
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 }
 
-// Agents are the records of who agreed.
+// Agents are the records of agents and their keys.
 type Agents interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	// KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
@@ -51,18 +51,18 @@ type Agents interface {
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 
-// Revocations is the view that this process has of revocations and of changes of agents.
+// Revocations is this process's view of revocations and of changes of agents.
 type Revocations interface {
-	// Refresh reads what was revoked up to now.
+	// Refresh reads the revocations up to now.
 	Refresh(ctx context.Context) error
 	// AgentChanges grows with every change of an agent that was read.
 	AgentChanges() uint64
 }
 
-// A Recorder records the Events of calls. It is safe for concurrent use, and quick: the agent waits for it.
+// A Recorder records the Events of calls. It is safe for concurrent use, and fast: the agent waits for it.
 type Recorder interface{ Record(e *Event) }
 
-// A Journal writes down calls before they are made. It is safe for concurrent use.
+// A Journal records calls before they are made. It is safe for concurrent use.
 type Journal interface {
 	// Required reports whether calls are recorded before they are made.
 	Required() bool
@@ -85,7 +85,7 @@ type Executor struct {
 	recorder    Recorder
 	journal     Journal
 	records     Records
-	started     sync.WaitGroup // calls that go on by themselves
+	started     sync.WaitGroup // calls that continue in the background
 }
 
 // New makes an Executor.
@@ -97,14 +97,14 @@ func New(c Config) *Executor {
 	}
 }
 
-// Run writes down the ends of calls that could not be written down when the calls ended, until ctx ends.
+// Run stores the ends of calls that could not be stored when the calls ended, until ctx ends.
 func (x *Executor) Run(ctx context.Context) error {
 	x.late.run(ctx)
 	return nil
 }
 
-// Drain waits for calls that go on by themselves, and writes down what still waits for it, as long as ctx allows. It returns
-// how many ends were left: their records become unresolved. No call may be started any more.
+// Drain waits for calls in the background, and stores the remaining ends, until ctx ends. It returns how many ends were left: their
+// records become unresolved. No call may be started any more.
 func (x *Executor) Drain(ctx context.Context) int {
 	ended := make(chan struct{})
 	go func() {
@@ -143,7 +143,7 @@ func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error
 	return e.claims, nil
 }
 
-// identified begins an execution, as far as to whose it is.
+// identified begins an execution and identifies its agent.
 func (x *Executor) identified(ctx context.Context, call Call) (*execution, error) {
 	now := x.now()
 	e := &execution{call: call, started: now, at: now}
@@ -153,8 +153,8 @@ func (x *Executor) identified(ctx context.Context, call Call) (*execution, error
 	return e, nil
 }
 
-// caught are the steps, with a panic on the way turned into a refusal. Where something was taken already its
-// record stays held, so that its charge is pending until it is resolved.
+// caught runs the steps, and converts a panic into a refusal. If something was already taken, its record stays held, so that its charge
+// is pending until it is resolved.
 func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,7 +168,7 @@ func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err
 	return x.steps(ctx, e)
 }
 
-// steps is the way through, in order. Deny is the default at each.
+// steps are the steps of a call, in order. Each denies by default.
 func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.authenticate(ctx, e); err != nil { // the PAT, its policy, its revocation
 		return Result{}, err
@@ -179,7 +179,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.resolve(ctx, e); err != nil { // the intent, and whether the PAT covers it
 		return Result{}, err
 	}
-	if err := x.heldBack(e); err != nil { // the same, for calls that were read meanwhile
+	if err := x.heldBack(e); err != nil { // again, for calls that were read meanwhile
 		return Result{}, err
 	}
 	if err := x.validate(e); err != nil { // parameters against the intent; defaults filled in
@@ -191,7 +191,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.decide(ctx, e); err != nil { // the policy: permissions, limits and charges
 		return Result{}, err
 	}
-	if err := x.enter(ctx, e); err != nil { // a place among the calls under way to the service
+	if err := x.enter(ctx, e); err != nil { // a place among the calls in progress to the service
 		return Result{}, err
 	}
 	defer e.leave()
@@ -199,10 +199,10 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if replay != nil { // made before under this idempotency key: the same answer, nothing is done again
+	if replay != nil { // made before under this idempotency key: the same response, nothing is executed again
 		return replay.result()
 	}
-	ctx = e.room.detached.from(ctx)   // a client that hangs up cancels nothing any more
+	ctx = e.room.detached.from(ctx)   // a client that disconnects no longer cancels anything
 	answer := x.call(ctx, e, grant)   // only a live Grant reaches the upstream
 	shaped := x.shape(ctx, e, answer) // to the intent's output parameters
 	return x.settle(ctx, e, shaped)   // capture or release

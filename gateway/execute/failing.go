@@ -7,14 +7,14 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// failuresPerMinute bounds how many calls of one agent may be refused for what is in them: checking a call costs time, and
-// a call that is refused costs the agent nothing. Then the agent is held back to one such call a second.
+// failuresPerMinute bounds how many calls of one agent may be refused as invalid: checking a call costs time, and a refused call costs
+// the agent nothing. Beyond it, the agent may make one such call a second.
 var failuresPerMinute = limit.Rate{Max: 60, Period: limit.Minute}
 
-// inTheCall are the codes of refusals for what is in a call.
+// inTheCall are the codes of refusals of invalid calls.
 var inTheCall = []reason.Code{reason.CodeInvalidParameter, reason.CodeInvalidSignature, reason.CodePayloadTooLarge}
 
-// heldBack refuses a call of an agent whose calls were refused too often of late, before it is read or checked.
+// heldBack refuses a call of an agent with too many recent invalid calls, before it is read or checked.
 func (x *Executor) heldBack(e *execution) error {
 	if !x.failing.Empty(e.caller, x.now()) {
 		return nil
@@ -23,7 +23,7 @@ func (x *Executor) heldBack(e *execution) error {
 		After(x.failing.Wait()).ShedFor(reason.ShedFailing)
 }
 
-// countFailure takes a refused call from the bucket of its agent, if it was refused for what is in it.
+// countFailure counts a refused call of its agent, if it was refused as invalid.
 func (x *Executor) countFailure(e *execution, fault *reason.Refusal) {
 	if fault == nil || e.claims == nil || e.admission != nil || !slices.Contains(inTheCall, fault.Code) {
 		return

@@ -11,16 +11,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// sentBefore is how long before the deadline of its record a call must have been sent: after the deadline others may end
-// it, by their own clock.
+// sentBefore is how long before the deadline of its record a call must have been sent: after the deadline other processes may end it, by
+// their own clock.
 const sentBefore = 2 * time.Second
 
-// An attempt is what the Grant of one attempt of a call rests on.
+// An attempt is the basis of the Grant of one attempt of a call.
 type attempt struct {
 	executor *Executor
 	call     *execution
 	expires  time.Time
-	own      *store.Admission // what it took, where it is a further one; nil: what the call took
+	own      *store.Admission // what a further attempt took; nil: what the call took
 }
 
 // attemptOf makes the attempt for which begin took an admission, some time after since.
@@ -46,16 +46,16 @@ func (a *attempt) Another(ctx context.Context) (grant.Grant, error) {
 	return a.executor.another(ctx, a.call)
 }
 
-// Unused implements grant.Terms. What the call took is given back at its end; what cannot be given back counts as used.
+// Unused implements grant.Terms. What the call took is released at its end; what cannot be released counts as used.
 func (a *attempt) Unused(ctx context.Context) {
 	if a.own != nil {
 		_, _ = a.executor.store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
 	}
 }
 
-// stillAgreed is the last gate: it returns nil while token, agreement, agent and policy are what they were when the call
-// was decided, by a view of revocations that is at most a second old. It is asked right before the first byte of each
-// attempt, when begin, connecting and earlier attempts may have taken long.
+// stillAgreed is the last gate: it returns nil while token, agreement, agent and policy are unchanged since the decision, by a view of
+// revocations that is at most a second old. It is called right before the first byte of each attempt, because begin, connecting and
+// earlier attempts may take long.
 func (e *execution) stillAgreed(now time.Time) error {
 	s := e.call.Service()
 	if s == nil {
@@ -67,7 +67,7 @@ func (e *execution) stillAgreed(now time.Time) error {
 	return agreed(e.claims, s)
 }
 
-// refresh brings the view of revocations up to date before an attempt, where it has grown old.
+// refresh updates the view of revocations before an attempt if it has become old.
 func (x *Executor) refresh(ctx context.Context, e *execution) {
 	if errors.Is(e.stillAgreed(x.now()), pat.ErrUnavailable) {
 		x.catchUp(ctx)
@@ -75,7 +75,7 @@ func (x *Executor) refresh(ctx context.Context, e *execution) {
 }
 
 // another admits one more attempt of a call: it takes a place in every limit of the call, and does not charge. If one of the limits is
-// used up, the attempt is not made.
+// exhausted, the attempt is not made.
 func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
 	since := x.now()
 	a, err := x.store.Begin(ctx, e.furtherAttempt())
@@ -89,7 +89,7 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	return grant.New(a.Execution.ID, &further), nil
 }
 
-// furtherAttempt is what one more attempt takes: without charge and idempotency key, which the call has taken.
+// furtherAttempt is the reservation of one more attempt: without charge and idempotency key, which the call has taken.
 func (e *execution) furtherAttempt() store.BeginRequest {
 	call := e.admission.Execution
 	only := store.Candidate{Rule: call.Rule}

@@ -18,11 +18,11 @@ func newRequestID() RequestID {
 	return RequestID(text(id, 4))
 }
 
-// lastID is the moment of the newest id of an execution, in 1/4096 ms since 1970.
+// lastID is the time of the newest execution id, in 1/4096 ms since 1970.
 var lastID atomic.Int64
 
-// newID makes the id of an execution: UUIDv7, so that ids sort by the time they were made, in one process also within a
-// millisecond. RFC 9562 5.7 and 6.2, method 3.
+// newID makes an execution id: UUIDv7, so that ids sort by creation time, in one process also within a millisecond. RFC 9562 5.7 and 6.2,
+// method 3.
 func newID() string {
 	now := time.Now() //nolint:forbidigo // ids are by the clock of the machine
 	moment := now.UnixMilli()<<12 | int64(now.Nanosecond()%int(time.Millisecond))<<12/int64(time.Millisecond)
@@ -39,7 +39,7 @@ func newID() string {
 	return text(id, 7)
 }
 
-// text is an id with its version, and the variant of RFC 9562.
+// text formats an id with its version and the variant of RFC 9562.
 func text(id uuid.UUID, version byte) string {
 	id[6], id[8] = version<<4|id[6]&0x0f, 0x80|id[8]&0x3f
 	return id.String()

@@ -14,7 +14,7 @@ type end struct {
 	admission  store.Admission
 	settlement store.Settlement
 	deadline   time.Time // of the record; from then on it is unresolved
-	answered   bool      // there is an answer to store
+	answered   bool      // there is a response to store
 }
 
 // A LateEnd is the outcome of an end that could not be stored when its call ended.
@@ -33,25 +33,25 @@ func (n *end) size() int {
 
 const (
 	maxLate        = 16 << 10 // ends that wait; further ones are swept to unresolved
-	maxLateAnswers = 64 << 20 // bytes of answers that wait; beyond it an end is kept without its answer
+	maxLateAnswers = 64 << 20 // bytes of waiting responses; beyond it an end is kept without its response
 	lateAtOnce     = 64
-	// The pause between two tries begins with leastLatePause, and is doubled up to mostLatePause.
+	// The pause between two attempts starts with leastLatePause and doubles up to mostLatePause.
 	leastLatePause = 100 * time.Millisecond
 	mostLatePause  = time.Second
 )
 
-// lateEnds holds the ends of calls that are not in the store yet, and stores them as soon as the store accepts writes again. So a record
+// lateEnds holds the ends of calls that are not yet stored, and stores them as soon as the store accepts writes again. So a record
 // becomes unresolved only if no process knows its outcome.
 type lateEnds struct {
 	store  Store
 	now    func() time.Time
 	turn   chan struct{} // held by the goroutine that stores them
-	added  chan struct{} // has an element where some were added since the last turn
+	added  chan struct{} // receives when some were added since the last turn
 	became func(LateEnd) // counts them
 
 	mu      sync.Mutex
 	waiting []end
-	bytes   int // of answers
+	bytes   int // of responses
 }
 
 func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds {
@@ -61,8 +61,7 @@ func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds 
 	return &lateEnds{store: s, now: now, became: became, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
 }
 
-// add keeps an end whose settlement failed with err. What is not known, what has no record, and what the store refuses
-// is not kept.
+// add keeps an end whose settlement failed with err. It drops unknown outcomes, calls without a record, and ends that the store refuses.
 func (l *lateEnds) add(n end, err error) {
 	if !errors.Is(err, store.ErrUnavailable) || !n.admission.Recorded || n.settlement.State == store.Unresolved {
 		return
@@ -81,7 +80,7 @@ func (l *lateEnds) add(n end, err error) {
 	}
 }
 
-// keep adds one more, without its answer where there are too many.
+// keep adds one more, without its response if there are too many.
 func (l *lateEnds) keep(n end) {
 	if l.bytes+n.size() > maxLateAnswers {
 		n.settlement.Answer = nil
@@ -102,7 +101,7 @@ func (l *lateEnds) take() []end {
 	return some
 }
 
-// left returns how many wait.
+// left returns how many are waiting.
 func (l *lateEnds) left() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +143,8 @@ func (l *lateEnds) settle(ctx context.Context) int {
 	return l.left()
 }
 
-// try stores some ends, and reports whether the store accepted any. The others wait at the back of the queue until their deadline.
+// try stores some ends, and reports whether the store accepted any. The others move to the back of the queue and wait there until their
+// deadline.
 func (l *lateEnds) try(ctx context.Context) bool {
 	some := l.take()
 	failed := make([]bool, len(some))

@@ -17,12 +17,12 @@ import (
 type UnresolvedCalls interface {
 	// Executions returns records, the newest first.
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
-	// Reconcile settles an unresolved record by the word of the service: store.ErrSettled where another has.
+	// Reconcile settles an unresolved record as the service reports it: store.ErrSettled if another process has.
 	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 }
 
-// A Reconciler settles calls of unknown outcome by asking the service behind the gateway. It asks after the deadline of a call, when no
-// process can send the call any more.
+// A Reconciler settles calls of unknown outcome by requesting the outcome from the service behind the gateway. It waits until the
+// deadline of a call, when no process can send the call any more.
 type Reconciler struct {
 	records UnresolvedCalls
 	now     func() time.Time
@@ -31,9 +31,9 @@ type Reconciler struct {
 	rounds map[string]round // by service
 }
 
-// A round is where the asking of one service goes on, and when.
+// A round is the position of the reconciliation of one service, and its next time.
 type round struct {
-	after string    // the record asked last; empty: from the newest
+	after string    // the last requested record; empty: from the newest
 	due   time.Time // not before
 	pause time.Duration
 }
@@ -51,8 +51,8 @@ func NewReconciler(records UnresolvedCalls, now func() time.Time) *Reconciler {
 	return &Reconciler{records: records, now: now, rounds: map[string]round{}}
 }
 
-// Round asks a service about some of its calls, where it can be asked and it is time for it, and returns how many were
-// settled. An error: the service or the store did not answer; the calls are asked about again later.
+// Round requests the outcome of some calls of a service, if the service supports that and it is time, and returns how many were settled.
+// An error means that the service or the store did not respond; the calls are requested again later.
 func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int
 	return settled, err
 }
 
-// ask asks about calls until one is not answered.
+// ask requests the outcome of calls until a request fails.
 func (r *Reconciler) ask(ctx context.Context, s *service.Service, list []store.Execution) (int, error) {
 	var settled atomic.Int64
 	asking, ctx := errgroup.WithContext(ctx)

@@ -12,15 +12,15 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Records are those of calls that are part of a conversation, or have an idempotency key. Every read takes the scope of the PAT that
-// asks: a call outside of it is store.ErrNotFound, and is neither listed nor counted.
+// Records are the records of calls that are part of a conversation, or have an idempotency key. Every read takes the scope of the
+// requesting PAT: a call outside it is store.ErrNotFound, and is neither listed nor counted.
 type Records interface {
 	Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error)
 	KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error)
 	Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error)
 }
 
-// A Reference is where the record of a call is found, and since when the call is in its state.
+// A Reference locates the record of a call, and has the time of its present state.
 type Reference struct {
 	ID        string // UUIDv7
 	ContextID string // of the conversation
@@ -45,18 +45,18 @@ type Record struct {
 	Charge   *reason.Charge
 	Output   []byte // JSON, of a call that is done
 	Warnings []intents.MissingOutput
-	// Refusal is what the agent was answered, or would have been: of a call that failed, and of one that is done and whose
-	// output was not kept. Nil in a listing without outputs where the call is done.
+	// Refusal is the error that the agent received or would have received, of a failed call or of one that is done and whose output was
+	// not stored. Nil in a listing without outputs if the call is done.
 	Refusal *reason.Refusal
 }
 
-// recordsKept is how long agents can ask for their calls: as long as an idempotency key is kept.
+// recordsKept is how long agents can read their calls: as long as an idempotency key is kept.
 const recordsKept = idempotencyWindow
 
 // ErrNoRecord means that the agent has no such call of an intent in the scope of its PAT. Another agent may have one.
 var ErrNoRecord = errors.New("no such call of this agent")
 
-// callScope is what the bearer of a PAT may read of calls.
+// callScope is the set of calls that the bearer of a PAT may read.
 func callScope(service string, claims *pat.Claims) store.CallScope {
 	c := store.CallScope{Service: service, AgentID: claims.Principal().Record()}
 	c.Intents, c.Namespaces = claims.Named()
@@ -93,7 +93,7 @@ func (x *Executor) record(ctx context.Context, call Call, read func(store.CallSc
 // A RecordCursor is a position in a listing of calls; the zero RecordCursor is the beginning.
 type RecordCursor = store.CallCursor
 
-// A RecordQuery asks for calls of an agent. Zero fields restrict nothing.
+// A RecordQuery selects calls of an agent. Zero fields restrict nothing.
 type RecordQuery struct {
 	ContextID string
 	Status    CallStatus
@@ -103,7 +103,7 @@ type RecordQuery struct {
 	Outputs   bool // of calls that are done; otherwise neither Output nor Warnings is read
 }
 
-// A RecordPage is one page of the calls of an agent, those first that reached their status last.
+// A RecordPage is one page of the calls of an agent, those that reached their status last first.
 type RecordPage struct {
 	Records []Record
 	Total   int          // of all pages, store.MostCounted at most
@@ -113,8 +113,8 @@ type RecordPage struct {
 // maxListedOutputs bounds the outputs of a page, in bytes. The first output is always included.
 const maxListedOutputs = 4 << 20
 
-// Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord where the query begins behind a call
-// that the PAT does not permit to read. All other errors are a *reason.Refusal.
+// Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord if the query begins after a call that the PAT must
+// not read. All other errors are a *reason.Refusal.
 func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {
@@ -151,7 +151,7 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 	return page, nil
 }
 
-// listed is the record of a listing, with the output where it is wanted.
+// listed returns the record of a listing, with the output if requested.
 func (x *Executor) listed(ctx context.Context, scope store.CallScope, e *store.Execution, output bool) (Record, error) {
 	status, since := e.Status()
 	if status != CallDone || !output {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// answer returns the answer to store under the idempotency key of the call. It is nil without a key.
+// answer returns the response to store under the idempotency key of the call. It is nil without a key.
 func (e *execution) answer(s shapedCall) *store.Answer {
 	if e.call.IdempotencyKey == "" {
 		return nil
@@ -27,7 +27,7 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
 	details := map[string]any{}
 	maps.Copy(details, f.Details)
-	if f.RetryAfter > 0 { // the call happened before, so there is nothing to wait for
+	if f.RetryAfter > 0 { // the call ended before, so there is nothing to wait for
 		details["retry_after"] = f.RetrySeconds()
 	}
 	if text, err := json.Marshal(details); err == nil {
@@ -42,7 +42,7 @@ type replay struct {
 	standing  []limit.Status // of its limits, now
 }
 
-// result returns the answer of the earlier call: the same output or Refusal, with the present state of its limits.
+// result returns the response of the earlier call: the same output or Refusal, with the present state of its limits.
 func (r *replay) result() (Result, error) {
 	result, f := r.answer()
 	if f != nil {
@@ -74,7 +74,7 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	return Result{}, f
 }
 
-// warnings are the details of a stored answer without some of its outputs.
+// warnings are the details of a stored response without some of its outputs.
 type warnings struct {
 	Missing []intents.MissingOutput `json:"warnings"`
 }

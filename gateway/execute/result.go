@@ -8,24 +8,24 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Result is what a successful call answers.
+// A Result is the result of a successful call.
 type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *reason.Charge
 	Standing []limit.Status // states of the limits of the call
 	// Attribution has the notices that the policy obliges every user of the output to show.
 	Attribution []string
-	// Warnings are required outputs that the service's answer does not have, where such answers are passed on.
+	// Warnings are required outputs that are missing in the service's response, where such responses are passed on.
 	Warnings []intents.MissingOutput
 	License  string // of the output, as a header field can hold it; empty: none
-	Replayed bool   // answered before under the same idempotency key; nothing was done now
+	Replayed bool   // a stored response under the same idempotency key; nothing was executed now
 	buffer   *upstream.Buffer
 }
 
-// Sent releases Output after the whole of it was sent: its memory serves other calls.
+// Sent releases Output after it was completely sent: other calls reuse its memory.
 func (r *Result) Sent() { r.buffer.Release() }
 
-// chargeOf reads the charge off a record; nil where the call is free.
+// chargeOf reads the charge from a record; nil if the call is free.
 func chargeOf(e store.Execution) *reason.Charge {
 	if e.Charge.IsZero() {
 		return nil

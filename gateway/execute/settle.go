@@ -15,16 +15,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A shapedCall is a call that came back from the upstream: its outcome and what it returns.
+// A shapedCall is a call that has returned from the upstream: its outcome and its result.
 type shapedCall struct {
 	outcome store.Outcome
-	output  []byte          // JSON; nil where it failed
-	refusal *reason.Refusal // nil where it did not
+	output  []byte          // JSON; nil if it failed
+	refusal *reason.Refusal // nil if it did not fail
 	missing []intents.MissingOutput
 	buffer  *upstream.Buffer // output may be a part of it
 }
 
-// call makes the upstream call, which only a live Grant can.
+// call makes the upstream call, which requires a live Grant.
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
 	defer e.leave()
 	x.refresh(ctx, e)
@@ -45,7 +45,7 @@ type upstreamAnswer struct {
 	err     error
 }
 
-// shape fits a complete answer to the intent's output parameters. UIM core 3.1.3.
+// shape reduces a complete response to the intent's output parameters. UIM core 3.1.3.
 func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shapedCall {
 	if a.err != nil {
 		return shapedCall{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
@@ -76,20 +76,20 @@ func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) sh
 	return shapedCall{outcome: a.outcome, output: body, missing: e.fitted.Missing}
 }
 
-// memoryWait is how long an answer waits for the memory that its tree takes.
+// memoryWait is how long a response waits for the memory of its tree.
 const memoryWait = 30 * time.Second
 
 func responseInvalid(err error) *reason.Refusal {
 	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome",
 		store.Done).Because(err)
 	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
-		f.With("answer_pointer", misfit.Pointer) // into the answer of the service
+		f.With("answer_pointer", misfit.Pointer) // into the service's response
 	}
 	return f
 }
 
-// settle stores the end of the call before the answer leaves. If the store does not take it, the charge stays held, the agent receives it
-// as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
+// settle stores the end of the call before the response leaves. If the store does not accept it, the charge stays held, the agent
+// receives it as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
 func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Result, error) {
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
@@ -125,8 +125,8 @@ func (e *execution) notices() []string {
 	return notices
 }
 
-// settledState follows from the outcome of the upstream call: the agent pays when the call was done and the agent gets
-// its answer.
+// settledState derives the end from the outcome of the upstream call: the agent pays if the call was executed and the agent gets its
+// response.
 func settledState(s shapedCall) store.State {
 	switch {
 	case s.outcome == store.Unknown:

@@ -17,7 +17,7 @@ const (
 	standingUnapproved = "unapproved"
 )
 
-// standings remembers which principals are approved, until an agent changes.
+// standings caches which principals are approved, until an agent changes.
 type standings struct {
 	agents  Agents
 	changes func() uint64
@@ -31,7 +31,7 @@ type approval struct {
 
 const (
 	maxStandings  = 100_000
-	standingsKept = time.Minute // a record is read again after it, even without a change
+	standingsKept = time.Minute // a record is read again after this time, even without a change
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
@@ -55,8 +55,8 @@ func (s *standings) approved(ctx context.Context, service string, p pat.Principa
 	return agent.Approved, nil
 }
 
-// Unapproved reports whether the operator has not approved a principal. Such agents leave some of the places that agents share to the
-// approved ones. If the store cannot be read, it returns true.
+// Unapproved reports whether the operator has not approved a principal. Such agents leave some of the shared places to approved ones. If
+// the store cannot be read, it returns true.
 func (x *Executor) Unapproved(ctx context.Context, service string, p pat.Principal) bool {
 	approved, err := x.standings.approved(ctx, service, p)
 	return err != nil || !approved
@@ -68,8 +68,8 @@ func (x *Executor) UnapprovedKey(ctx context.Context, service string, key keys.I
 	return err != nil || x.Unapproved(ctx, service, pat.Principal(owner))
 }
 
-// billing is how a call of this agent is paid for. Under open admission agents that the operator has not
-// approved share one further bound: keys are free, credit is not.
+// billing returns how a call of this agent is paid. Under open admission, unapproved agents share one further bound: keys are free,
+// credit is not.
 func (e *execution) billing() store.Billing {
 	b := e.service.Credit
 	b.Unapproved = e.service.OpenAdmission && !e.approved

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A StartedCall is a call that goes on by itself.
+// A StartedCall is a call that continues in the background.
 type StartedCall struct {
 	started, done chan struct{}
 	reference     Reference
@@ -15,8 +15,8 @@ type StartedCall struct {
 	event         *Event
 }
 
-// Start begins a call that goes on in the background: it returns once the call has begun, durably, or has ended. After that it uses only
-// the values of ctx. Call.Observe is not called; Ended returns the Event.
+// Start starts a call that continues in the background: it returns once the call has begun, durably, or has ended. After that it uses
+// only the values of ctx. It does not call Call.Observe; Ended returns the Event.
 func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 	s := &StartedCall{started: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {
@@ -24,7 +24,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 		close(s.started)
 	}
 	call.Observe = func(e *Event) { s.event = e }
-	share := membudget.Of(ctx).Beside() // that of the request may end before the call
+	share := membudget.Of(ctx).Beside() // the request's memory may be released before the call ends
 	ctx = membudget.With(ctx, share)
 	x.started.Go(func() {
 		defer close(s.done)
@@ -38,7 +38,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 	return s
 }
 
-// Begun returns where the record of the call is found; false where the call ended before it was begun.
+// Begun returns the location of the record of the call; false if the call ended before it began.
 func (s *StartedCall) Begun() (Reference, bool) {
 	select {
 	case <-s.started:
@@ -51,7 +51,7 @@ func (s *StartedCall) Begun() (Reference, bool) {
 // Done is closed when the call has ended.
 func (s *StartedCall) Done() <-chan struct{} { return s.done }
 
-// Ended returns what Execute returns, and what was observed. It waits for Done.
+// Ended waits for Done and returns the result of Execute and the Event.
 func (s *StartedCall) Ended() (Result, *Event, error) {
 	<-s.done
 	return s.result, s.event, s.err

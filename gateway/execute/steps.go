@@ -18,12 +18,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An execution is what the steps find out about one call, in their order.
+// An execution is the state of one call, which the steps fill in their order.
 type execution struct {
 	call           Call
 	started        time.Time
-	at             time.Time        // the time that the call is judged at: of its beginning, later of the end of its reading
-	service        *service.Service // as it was when the call had been read; nil: not yet known
+	at             time.Time        // the time that the call is judged at: its beginning, later the end of its reading
+	service        *service.Service // the service as it was when the call had been read; nil: not yet known
 	claims         *pat.Claims
 	caller         string // the agent, among those of all services
 	request        Request
@@ -31,37 +31,37 @@ type execution struct {
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
 	decided        bool
-	question       odrl.Request // what decision answers
+	question       odrl.Request // the result of decision
 	decision       odrl.Decision
-	reproduction   odrl.Reproduction // question, to be asked again of the policy alone
-	fromParameters []string          // operands whose facts are the agent's own words
+	reproduction   odrl.Reproduction // the request of the decision, which can be evaluated again with the policy alone
+	fromParameters []string          // operands whose facts the agent declared
 	id             string            // of the record; empty: begin was not reached
-	approved       bool              // the agent, by the operator
-	place          func()            // gives back the place among the calls under way; nil: the call has none
+	approved       bool              // of the agent, by the operator
+	place          func()            // releases the place among the calls in progress; nil: the call has none
 	admission      *store.Admission
 	reference      *Reference        // of the record of the call, or of the earlier call that it repeats; nil: there is no record
 	sendBy         time.Time         // from then on nothing is sent: the record may end
-	fitted         intents.FitResult // the answer, to the outputs
+	fitted         intents.FitResult // the response, reduced to the outputs
 	outcome        store.Outcome
-	upstream       time.Duration // how long the call to the service took; 0: it was not made
-	exceeded       limit.Period  // of a limit that was used up
-	// settleErr: the end of the call could not be written down yet, so its record stays held.
+	upstream       time.Duration // duration of the call to the service; 0: no call
+	exceeded       limit.Period  // of an exhausted limit
+	// settleErr: the end of the call could not yet be stored, so its record stays held.
 	settleErr  error
-	answerLost bool // it was not stored under the idempotency key, because there was no room
+	answerLost bool // it was not stored under the idempotency key, because there was no space
 	room       room
 }
 
-// A room holds what pointers and slices of an execution lead to, so that a call takes one piece of memory and not many.
+// A room holds the values that pointers and slices of an execution refer to, so that a call makes one allocation instead of many.
 type room struct {
 	detached     detachedContext
-	reservations [3]store.Reservation // where those of begin start
+	reservations [3]store.Reservation // initial array of begin's
 	candidates   [1]store.Candidate   // likewise
 	admission    store.Admission
 	attempt      attempt // the first
 	event        Event   // when the call has ended
 }
 
-// A detachedContext has the values of another and does not end with it, as that of context.WithoutCancel.
+// A detachedContext has the values of another and does not end with it, like that of context.WithoutCancel.
 type detachedContext struct {
 	context.Context //nolint:containedctx // a context is made of another
 }
@@ -81,7 +81,7 @@ func (*detachedContext) Done() <-chan struct{} { return nil }
 // Err implements context.Context.
 func (*detachedContext) Err() error { return nil }
 
-// assurance is that of the agreement, or fresh where this very call is proved.
+// assurance returns that of the agreement, or fresh if this call itself is proved.
 func (e *execution) assurance() pat.Assurance {
 	if e.proof != nil {
 		return pat.Fresh
@@ -89,8 +89,8 @@ func (e *execution) assurance() pat.Assurance {
 	return e.claims.Assurance
 }
 
-// authenticate verifies the PAT, whether it was revoked up to a second ago, and whether the policy it
-// was issued under is still the one offered. UIM core 4.3, 4.5.
+// authenticate verifies the PAT, that it was not revoked up to a second ago, and that the policy it was issued under is still offered.
+// UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	if e.service = e.call.Service(); e.service == nil {
 		return reason.UnknownHost.Refusal("")
@@ -103,9 +103,9 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 		return refusal.For(err)
 	}
 	e.claims = claims
-	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service holds no space
+	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service contains no space
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
-		share.Approved() // before the body is read: strangers leave memory to approved agents
+		share.Approved() // before the body is read: unauthenticated clients leave memory to approved agents
 	}
 	return agreed(claims, e.service)
 }
@@ -116,7 +116,7 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 		return i.claims, nil
 	}
 	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
-	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // a starved machine polls late: ask now, once for all that wait
+	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // an overloaded machine polls late: poll now, once for all waiting calls
 		e.at = x.now()
 		return e.service.Verifier.Verify(ctx, e.call.Token, e.at)
 	}
@@ -131,7 +131,7 @@ func agreed(c *pat.Claims, s *service.Service) error {
 	return nil
 }
 
-// catchUp brings the view of revocations up to date, if the store answers soon.
+// catchUp updates the view of revocations, if the store responds soon.
 func (x *Executor) catchUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pat.MaxAge)
 	defer cancel()
@@ -164,7 +164,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// outOfScope refuses an intent that the PAT does not hold, and names the scope that would do, if one can.
+// outOfScope refuses an intent that is not in the scope of the PAT, and names a sufficient scope, if one exists.
 func outOfScope(ctx context.Context, e *execution) error {
 	switch {
 	case e.intent.Reserved(e.claims.Assurance):
@@ -176,8 +176,8 @@ func outOfScope(ctx context.Context, e *execution) error {
 	return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
 }
 
-// validate holds the parameters against the intent and makes the upstream request of them, so that
-// nothing later can turn out not to be sendable. UIM core 3.1.1.
+// validate validates the parameters against the intent and makes the upstream request from them, so that every later step can rely on its
+// being sendable. UIM core 3.1.1.
 func (x *Executor) validate(e *execution) error {
 	filled, violations := e.intent.Validate(e.request.Parameters)
 	if len(violations) > 0 {
@@ -196,7 +196,7 @@ func (x *Executor) validate(e *execution) error {
 	return nil
 }
 
-// prove verifies a proof of key, if one was sent. It only sets a fact; its nonce is used up by begin.
+// prove verifies a proof of key, if one was sent. It only sets a fact; begin uses up its nonce.
 func (x *Executor) prove(ctx context.Context, e *execution) error {
 	if e.request.Proof == "" {
 		if proved := e.call.Proved; proved != nil && e.claims.KeyID != "" && proved.Key.Thumbprint() == e.claims.KeyID {
@@ -206,7 +206,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	}
 	digest, err := pat.ExecuteDigest(e.request.IntentUID, e.request.Parameters)
 	if err != nil {
-		return refusal.InexactParameter("", err) // its pointer leads into {"intent_uid", "parameters"}
+		return refusal.InexactParameter("", err) // its pointer points into {"intent_uid", "parameters"}
 	}
 	key, err := x.agreedKey(ctx, e)
 	if err != nil {
@@ -222,7 +222,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// decide asks the policy, then the operator's own Rego, and holds static agreements back from what can charge.
+// decide evaluates the policy, then the operator's own Rego, and refuses calls that can charge under static agreements.
 func (x *Executor) decide(ctx context.Context, e *execution) error {
 	request, err := x.question(ctx, e)
 	if err != nil {
@@ -256,10 +256,10 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	}
 }
 
-// ProofRule is how the operator's rule about proofs is called where decisions name their rule.
+// ProofRule is the name of the operator's rule about proofs in decisions.
 const ProofRule = "services[].intents.proof"
 
-// extra asks the operator's own Rego about a call that the policy permits. It can only refuse.
+// extra evaluates the operator's own Rego for a call that the policy permits. It can only refuse.
 func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request) error {
 	if e.service.Extra == nil {
 		return nil
@@ -287,7 +287,7 @@ func freshRequired(e *execution) error {
 		With("issuer", e.service.Issuer).With("policy", e.service.PolicyRef())
 }
 
-// question gathers the facts the policy may ask for.
+// question collects the facts that the policy may use.
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
 		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.ID, Now: e.at,

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A suspension counts refused attempts at limits that the policy also forbids to exceed. Too many within one period of
-// the limit, and the agent is blocked until the operator undoes it. UIM core 4.5.
+// A suspension counts refused attempts at limits that the policy also forbids to exceed. After too many within one period of the limit,
+// the agent is blocked until the operator unblocks it. UIM core 4.5.
 type suspension struct {
 	attempts *cache.Cache[[2]string, attempts] // by service and agent, and limit
 }
@@ -23,7 +23,7 @@ type attempts struct {
 	count int64
 }
 
-// maxAttempts bounds how many agents and limits are counted at once; the least recently used are evicted first.
+// maxAttempts bounds how many agents and limits are counted; the least recently used are evicted first.
 const maxAttempts = 100_000
 
 func newSuspension() *suspension {
@@ -50,7 +50,7 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 	err := e.service.Issuance.Revoke(ctx, pat.Revocation{
 		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "went on calling over a limit that the policy forbids to exceed",
 	})
-	if err == nil { // the operator who lets the agent in again lets it begin anew
+	if err == nil { // after the operator unblocks the agent, its count starts anew
 		s.attempts.Remove(key)
 	}
 	return err == nil, err
@@ -64,7 +64,7 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 	return p.Slot(now)
 }
 
-// overLimit refuses a call because a limit is used up.
+// overLimit refuses a call because a limit is exhausted.
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
 	e.exceeded = full.Period
 	blocked, err := x.suspension.refused(ctx, e, full, x.now())

@@ -22,14 +22,14 @@ var consentHTML string
 
 var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML))
 
-// ConsentSecurity is the Content-Security-Policy of a consent page that sends its form to its own origin and is redirected
-// from there to a client: browsers hold the redirect after a form against form-action, too.
+// ConsentSecurity is the Content-Security-Policy of a consent page that sends its form to its own origin and is then redirected to a
+// client: browsers check the redirect after a form against form-action, too.
 func ConsentSecurity(redirectURI string) string {
 	return "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; form-action 'self'" + redirectSource(redirectURI) +
 		"; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// redirectSource is a source expression for a redirect URI, with a space before it. CSP 3, 2.3.1, which has no IPv6 hosts.
+// redirectSource returns a source expression for a redirect URI, preceded by a space. CSP 3, 2.3.1, which has no IPv6 hosts.
 func redirectSource(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme == "" || strings.ContainsAny(u.Host+u.Scheme, " ;,'\"*") {
@@ -49,10 +49,10 @@ type Consent struct {
 	name    string
 	intents map[string]*service.Intent // by entry of a scope
 	policy  []topicView
-	more    int // rules of the policy that are not shown
+	more    int // number of rules of the policy that are not shown
 }
 
-// NewConsent reads what the pages are made of.
+// NewConsent reads the content of the pages.
 func NewConsent(s *service.Definition) *Consent {
 	c := &Consent{service: s, name: s.Catalog.Service.Name, intents: map[string]*service.Intent{}}
 	if c.name == "" {
@@ -65,14 +65,14 @@ func NewConsent(s *service.Definition) *Consent {
 	return c
 }
 
-// A shownView is all that a person agrees to.
+// A shownView is what a person agrees to.
 type shownView struct {
 	Name, Issuer               string // of the service
 	Client, ClientID, Host, To string
 	Local                      bool // To is the browser's own machine
 	Choices                    []choiceView
-	Wide                       []string // in place of Choices, where those would be too many
-	WideLeft                   bool     // the person took them away before
+	Wide                       []string // instead of Choices, if there would be too many
+	WideLeft                   bool     // the person removed it before
 	Granted, LeftOut, More     int
 	Limit, Days                string
 	Policy                     []topicView
@@ -83,17 +83,17 @@ type shownView struct {
 // A choiceView is one intent that can be left out.
 type choiceView struct {
 	Entry, Name, Description, Terms string
-	Left                            bool // the person took it away before
+	Left                            bool // the person removed it before
 }
 
-// Shown is what a person is asked to agree to.
+// Shown is the content that a person agrees to.
 type Shown struct {
 	view   *shownView
 	html   template.HTML
-	Digest string // of it, before anything was taken away
+	Digest string // of it, before anything was removed
 }
 
-// Shown renders what a request asks for: the same for the same request, client and terms.
+// Shown renders the content of a request: equal for equal request, client and terms.
 func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
 	s := c.service
 	to, local := consent.SentTo(r.RedirectURI)
@@ -121,8 +121,8 @@ func (v *shownView) html() (template.HTML, error) {
 	return template.HTML(b.String()), err //nolint:gosec // what html/template has just made
 }
 
-// Leaving is what was shown with nothing ticked but the entries that a person has chosen: a page that comes back keeps what they
-// took away.
+// Leaving returns the shown content with only the entries ticked that a person has chosen: a page that is shown again keeps what they
+// removed.
 func (s Shown) Leaving(chosen []string) (Shown, error) {
 	v := *s.view
 	v.Choices = slices.Clone(v.Choices)
@@ -165,7 +165,7 @@ type consentView struct {
 	Fields  []Field
 	Changed bool
 	Invited bool
-	Wrong   string // what was wrong with what was typed
+	Wrong   string // what was wrong with the input
 	Waiting bool
 	Agent   string
 	Heading string
@@ -177,18 +177,18 @@ type consentView struct {
 // A Link leads from a page to a client.
 type Link struct{ To, URL string }
 
-// Ask returns the page that asks a person. Fields come back with the answer; changed reports that what was shown before has changed, and
-// wrong describes what was wrong with the answer before.
+// Ask returns the page with the question. Fields are sent back with the answer; changed reports that the content has changed since the
+// last display, and wrong describes what was wrong with the last answer.
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string) ([]byte, error) {
 	return c.page(&consentView{Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong})
 }
 
-// Waiting is the page that waits for the operator's approval, and asks again by itself.
+// Waiting returns the page that waits for the operator's approval, and reloads itself.
 func (c *Consent) Waiting(agent pat.AgentID) ([]byte, error) {
 	return c.page(&consentView{Title: "Waiting for approval", Waiting: true, Agent: string(agent)})
 }
 
-// Failed is the page for a request that cannot be answered to the client; or, with a link, only where the person follows it.
+// Failed returns the page for an error that the client cannot receive or, with a link, receives only if the person follows it.
 func (c *Consent) Failed(heading, message string, back Link) ([]byte, error) {
 	return c.page(&consentView{Title: heading, Heading: heading, Message: message, Back: back})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// entryPoints is what a program finds at /.
+// An entryPoints is the response to a program at /.
 type entryPoints struct {
 	Service     string            `json:"service"`
 	Description string            `json:"description,omitempty"`

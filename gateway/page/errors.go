@@ -15,7 +15,7 @@ var errorsHTML string
 
 var errorsTemplate = template.Must(template.New("errors.html").Parse(errorsHTML))
 
-// An errorsView is what a page about errors shows: one reason, or the list of them.
+// An errorsView is the content of a page about errors: one reason, or the list of them.
 type errorsView struct {
 	Style  template.CSS
 	Name   string // of the service

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Example makes the parameters that an intent requires: their names, in the order of the intent, and values made from their
-// schemas and held against them. One that does not fit is a placeholder, <name>, to be filled in.
+// Example makes the required parameters of an intent: their names, in the order of the intent, and values made from their schemas and
+// validated against them. A value that is not valid becomes a placeholder, <name>.
 func Example(in *intents.Intent) (names []string, values map[string]any, placeholders bool) {
 	values = map[string]any{}
 	for i := range in.Inputs {
@@ -34,8 +34,8 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 	return names, values, placeholders
 }
 
-// exampleCall returns a shell command that calls an intent with the parameters that it requires, as Example makes them. Texts of the
-// operator are in single quotes, which no shell expands.
+// exampleCall returns a shell command that calls an intent with its required parameters, as Example makes them. Texts of the operator are
+// in single quotes, in which no shell expands anything.
 func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
@@ -55,12 +55,12 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	if !in.Safe {
 		lines = append(lines, `-H "Idempotency-Key: $(uuidgen)"`)
 	}
-	// JSON has apostrophes only inside texts, which can escape them.
+	// JSON has apostrophes only inside strings, which can escape them.
 	lines = append(lines, "-d '"+strings.ReplaceAll(body, "'", `\u0027`)+"'")
 	return strings.Join(lines, " \\\n  "), placeholders
 }
 
-// shellQuoted is a word for a POSIX shell.
+// shellQuoted quotes a word for a POSIX shell.
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // formatSamples are values of the formats that cannot be guessed.
@@ -71,7 +71,7 @@ var formatSamples = map[string]string{
 	"byte": "aGk=",
 }
 
-// sample makes a value that a schema probably accepts. It looks at most four levels deep.
+// sample makes a value that a schema probably accepts, at most four levels deep.
 func sample(schema map[string]any, depth int) any {
 	if list, ok := schema["examples"].([]any); ok && len(list) > 0 {
 		return list[0]
@@ -192,7 +192,7 @@ func wholeNumber(v any) (int, bool) {
 	return int(i), err == nil && i >= 0 && i <= 1<<30
 }
 
-// matching makes a short text that a pattern matches, if the pattern is plain enough.
+// matching makes a short text that a pattern matches, if the pattern is simple enough.
 func matching(pattern string) (string, bool) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -203,7 +203,7 @@ func matching(pattern string) (string, bool) {
 	return b.String(), ok
 }
 
-// write writes what a part of a pattern matches; it stops at what would be too long to read.
+// write writes a text that a part of a pattern matches; it stops when the text would be too long to read.
 func write(b *strings.Builder, re *syntax.Regexp) bool {
 	const most = 64
 	if b.Len() > most {
@@ -237,7 +237,7 @@ func write(b *strings.Builder, re *syntax.Regexp) bool {
 		}
 	case syntax.OpAlternate:
 		return write(b, re.Sub[0])
-	default: // word boundaries and what matches nothing
+	default: // word boundaries and other parts of zero width
 		return false
 	}
 	return true

@@ -16,21 +16,21 @@ import (
 
 const (
 	frontIntents  = 20     // on one page
-	frontArticles = 48_000 // bytes of intents in full; those beyond are shown briefly
-	frontTopTags  = 12     // tags to choose from at once
-	frontRareTags = 60     // and behind "More tags"
+	frontArticles = 48_000 // bytes of intents in full; further ones are shown briefly
+	frontTopTags  = 12     // tags shown at once
+	frontRareTags = 60     // tags behind "More tags"
 	maxSearch     = 200    // characters of a search or tag
 )
 
-// A Query is what a person looks for on the page.
+// A Query is a person's search on the page.
 type Query struct {
 	Text, Tag string
-	Intent    string // uid: that intent alone
+	Intent    string // uid: only that intent
 	Page      int    // from 1
 }
 
-// ParseQuery reads q (or query, as search calls it), tag, intent and page. What has no meaning counts as not given: the
-// page always shows something.
+// ParseQuery reads q (or query, as search calls it), tag, intent and page. It ignores invalid values, so that the page always shows
+// something.
 func ParseQuery(values url.Values) Query {
 	get := func(name string) string {
 		text := strings.TrimSpace(values.Get(name))
@@ -46,10 +46,10 @@ func ParseQuery(values url.Values) Query {
 	return q
 }
 
-// IsZero reports whether the query asks for nothing in particular.
+// IsZero reports whether the query is empty.
 func (q Query) IsZero() bool { return q == Query{Page: 1} || q == Query{} }
 
-// address is the relative address of another page of the same query, at its intents.
+// address returns the relative address of another page of the same query, at its intents.
 func (q Query) address(page int) string {
 	values := url.Values{}
 	for name, value := range map[string]string{"q": q.Text, "tag": q.Tag} {
@@ -68,8 +68,8 @@ type foundView struct {
 	Query
 	Cards          []template.HTML
 	Count, Total   int    // found; offered
-	From, To       int    // the places of those shown among those found, from 1
-	Pages          int    // of what is found
+	From, To       int    // the positions of the shown intents in the result, from 1
+	Pages          int    // of the result
 	Before, After  string // addresses of the neighbouring pages; may be empty
 	All            string // address of all intents
 	Tags, RareTags []tagView
@@ -77,15 +77,15 @@ type foundView struct {
 	OnlyOne, Empty bool
 }
 
-// A tagView is a tag with how many intents have it.
+// A tagView is a tag with its number of intents.
 type tagView struct {
 	Name    string
 	Count   int
-	Address string // of what has the tag; of the query without it where it is Chosen
+	Address string // of the intents with the tag; of the query without it if it is Chosen
 	Chosen  bool
 }
 
-// found makes the list of intents. Those that do not fit are shown without their parameters.
+// found makes the list of intents. Beyond the bound they are shown without their parameters.
 func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	s := f.service
 	q.Page = max(q.Page, 1)
@@ -115,7 +115,7 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	for n, found := range result.Intents {
 		in, err := s.Intent(found.UID.String())
 		if err != nil {
-			continue // not of this service: the catalogue is its own
+			continue // not of this service: its catalogue has only its own
 		}
 		view := newIntentView(ctx, s, in)
 		view.Open = len(result.Intents) <= 3
@@ -135,7 +135,7 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	return v, nil
 }
 
-// choose sorts the tags into those shown at once, that which is chosen among them, and others.
+// choose divides the tags into those shown at once, including the chosen one, and others.
 func (v *foundView) choose(all []tagView) {
 	for n, t := range all {
 		t.Address = Query{Text: v.Text, Tag: t.Name}.address(1)
@@ -161,7 +161,7 @@ func (v *intentView) html() (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // made by the template, which escapes
 }
 
-// tagsOf counts the tags of all intents, the most used first. Tags that differ only in case are one.
+// tagsOf counts the tags of all intents, the most used first. Tags that differ only in case count as one.
 func tagsOf(offered []*service.Intent) []tagView {
 	counts := map[string]*tagView{}
 	for _, in := range offered {

@@ -14,8 +14,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// descriptions renders the part of CommonMark that descriptions are written in: paragraphs, lists, code, emphasis and
-// links. What else looks like markup stays text: HTML, headings, quotes and images.
+// descriptions renders the part of CommonMark that descriptions use: paragraphs, lists, code, emphasis and links. Other markup stays
+// text: HTML, headings, quotes and images.
 var descriptions = goldmark.New(
 	goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(
@@ -32,7 +32,7 @@ var descriptions = goldmark.New(
 	))),
 )
 
-// markdown renders a description of at most frontDescription bytes. A text of one paragraph comes without its <p>.
+// markdown renders a description of at most frontDescription bytes. A text of one paragraph is rendered without its <p>.
 func markdown(text string) template.HTML {
 	if !strings.ContainsAny(text, "*_`[<-+\n\\&0123456789") {
 		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // it is escaped
@@ -50,7 +50,7 @@ func markdown(text string) template.HTML {
 	return template.HTML(made) //nolint:gosec // goldmark escapes text, and writes no elements but those of descriptions
 }
 
-// linkRenderer writes links that lead to the web, and only the text of others and of images.
+// linkRenderer renders links to the web, and only the text of other links and of images.
 type linkRenderer struct{}
 
 // RegisterFuncs is for goldmark.

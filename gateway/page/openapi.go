@@ -13,12 +13,11 @@ import (
 // openAPIIntents bounds the intents in openapi.json; the search has all.
 const openAPIIntents = 1000
 
-// tree is a JSON object in the making.
+// tree is a JSON object under construction.
 type tree = map[string]any
 
-// OpenAPI describes the endpoints of a service for tools, as OpenAPI 3.1. The execute call is one operation, with one
-// request schema per intent, distinguished by intent_uid. Retired intents are left out. After the first openAPIIntents
-// intents the rest is left out too, and the description notes that.
+// OpenAPI describes the endpoints of a service for tools, as OpenAPI 3.1. The execute call is one operation, with one request schema per
+// intent, distinguished by intent_uid. It omits retired intents, and all after the first openAPIIntents, which the description notes.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -44,7 +43,7 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 	return describe(s, len(described), paths, schemas)
 }
 
-// executed are the answers to a call whose output has this schema.
+// executed returns the responses to a call whose output has this schema.
 func executed(s *service.Definition, output any) tree {
 	return tree{
 		"200": tree{
@@ -55,7 +54,7 @@ func executed(s *service.Definition, output any) tree {
 	}
 }
 
-// describe writes the document of these paths and schemas; described is how many intents are in it.
+// describe makes the document with these paths and schemas; described is the number of intents in it.
 func describe(s *service.Definition, described int, paths, schemas tree) ([]byte, error) {
 	doc := tree{
 		"openapi": "3.1.0",
@@ -101,8 +100,8 @@ func info(s *service.Definition, described, offered int) tree {
 	return info
 }
 
-// componentKey names an intent among the components, which allow no colon. No two UIDs share one: a
-// name holds no dot, and a version starts with the last v that follows a dot.
+// componentKey names an intent among the components, which allow no colon. Different UIDs have different keys: a name holds no dot, and a
+// version starts with the last v that follows a dot.
 func componentKey(uid intents.UID) string { return strings.ReplaceAll(uid.String(), ":", ".") }
 
 func component(key string) string { return "#/components/schemas/" + key }
@@ -138,10 +137,10 @@ func bodySchema(in *intents.Intent, key string, named bool) tree {
 	}
 }
 
-// answerSchemas collect what a call can return.
+// answerSchemas collects the possible results of calls.
 type answerSchemas struct {
 	list []any
-	open bool // some intent declares no outputs: anything may come
+	open bool // some intent declares no outputs: any result is possible
 }
 
 func (a *answerSchemas) add(in *intents.Intent, key string, schemas tree) {

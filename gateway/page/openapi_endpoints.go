@@ -7,7 +7,7 @@ const (
 	tagTokens    = "tokens"
 )
 
-// endpoints are the paths of every service beside the calls of its intents.
+// endpoints are the paths of every service in addition to the calls of its intents.
 func endpoints() tree {
 	return tree{
 		"/agents.json": get("agentsFile", "What is offered, and each endpoint", tagDocuments, tree{"type": "object"}),
@@ -35,7 +35,7 @@ func get(id, summary, tag string, answer tree, parameters ...any) tree {
 	return tree{"get": operation}
 }
 
-// post is an operation at the desk; bearer: it takes the PAT.
+// post returns an operation of the agreement endpoints; bearer: it takes the PAT.
 func post(id, summary string, bearer bool, sent, answer tree, parameters ...any) tree {
 	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer)}
 	if bearer {
@@ -57,7 +57,7 @@ func answered(schema tree) tree {
 	}
 }
 
-// refused is every answer that is an error.
+// refused describes every error response.
 func refused() tree {
 	return tree{
 		"description": "What is wrong, where, and what to do.",

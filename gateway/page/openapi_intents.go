@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// OpenAPIPerIntent is OpenAPI with one operation for each intent, at /api/intents/execute/{intent_uid}, for tools that make
-// a function of each operation.
+// OpenAPIPerIntent is OpenAPI with one operation for each intent, at /api/intents/execute/{intent_uid}, for tools that make a function of
+// each operation.
 func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -35,7 +35,7 @@ func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 	return describe(s, len(described), paths, schemas)
 }
 
-// operationID names an intent as most languages can name a function: search_products_v1.
+// operationID returns a name for an intent that is a valid function name in most languages: search_products_v1.
 func operationID(uid intents.UID) string {
 	_, after, _ := strings.Cut(uid.String(), ":")
 	return strings.NewReplacer(":", "_", "-", "_", ".", "_").Replace(after)

@@ -1,5 +1,5 @@
-// Package page writes what a service publishes about itself beside the files of UIM: a page for people, and openapi.json
-// for tools.
+// Package page renders what a service publishes about itself in addition to the files of UIM: a page for people, and openapi.json for
+// tools.
 package page
 
 import (
@@ -22,20 +22,19 @@ var frontCSS string
 //go:embed script.js
 var frontScript string
 
-// Icon is the sign of the page, as SVG.
-//
+// Icon is the icon of the page, as SVG.
 //go:embed icon.svg
 var Icon []byte
 
 var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML))
 
-// Security is the Content-Security-Policy of pages that can do nothing but be read: no script, no image, no form, nothing
-// from elsewhere, and only the one style sheet inside them.
+// Security is the Content-Security-Policy of pages that can only be read: no script, no image, no form, nothing from elsewhere, and only
+// the one style sheet inside them.
 var Security = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'"
 
-// FrontSecurity is that of the page with the search: besides, it may run the one script inside it, ask its own address,
-// send its form there and show its icon.
+// FrontSecurity is that of the page with the search: in addition it may run its one inline script, send requests to its own address, send
+// its form there and show its icon.
 var FrontSecurity = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; script-src 'sha256-" + hashOf(frontScript) +
 	"'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -49,10 +48,10 @@ type Front struct {
 	service *service.Definition
 	total   int // intents offered
 	tags    []tagView
-	view    frontView // what is the same whatever is looked for
+	view    frontView // the parts that do not depend on the query
 }
 
-// NewFront reads what the page is made of. The terms of at most 1,000 intents are asked of the policy, each once.
+// NewFront reads the content of the page. It evaluates the policy once for each of at most 1,000 intents.
 func NewFront(ctx context.Context, s *service.Definition) *Front {
 	offered := s.Offered()
 	f := &Front{service: s, total: len(offered), tags: tagsOf(offered)}
@@ -61,7 +60,7 @@ func NewFront(ctx context.Context, s *service.Definition) *Front {
 	return f
 }
 
-// Page is the page, as HTML of less than 100 kB where intents are of usual size.
+// Page returns the page for a query, as HTML of less than 100 kB if the intents are of usual size.
 func (f *Front) Page(ctx context.Context, q Query) ([]byte, error) {
 	v := f.view
 	var err error

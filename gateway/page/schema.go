@@ -14,8 +14,7 @@ var silentKeywords = map[string]bool{
 	"writeOnly": true, "$comment": true, "$schema": true, "$id": true, "$defs": true, "definitions": true, "nullable": true,
 }
 
-// schemaRules describes which values a schema accepts, beside its type. Keywords that it cannot describe are listed by
-// name.
+// schemaRules describes which values a schema accepts, in addition to its type. It lists keywords that it cannot describe by name.
 func schemaRules(schema map[string]any) []string {
 	w := &schemaWords{schema: schema, used: map[string]bool{}}
 	if inner := withoutNull(schema); inner != nil {
@@ -99,7 +98,7 @@ func (w *schemaWords) enum() {
 	w.out = append(w.out, s)
 }
 
-// items words the entries of a list where they are simple.
+// items describes the entries of a list if they are simple.
 func (w *schemaWords) items() {
 	v, has := w.take("items")
 	if !has {
@@ -136,7 +135,7 @@ func withoutNull(schema map[string]any) map[string]any {
 	return nil
 }
 
-// valueText is a value for people: texts as they are, all else as JSON.
+// valueText returns a value for people: strings unchanged, other values as JSON.
 func valueText(v any) string {
 	const most = 200 // bytes; patterns can be long
 	s, isText := v.(string)

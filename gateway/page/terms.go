@@ -15,16 +15,16 @@ import (
 const (
 	summarised   = 1000 // intents whose terms are summed up
 	summaryLines = 8
-	termsOfOne   = 3 // ways to be permitted that are listed for one intent
+	termsOfOne   = 3 // permissions that are listed for one intent
 )
 
-// ShortTerms summarizes the terms for an agent that the policy does not name: free, 600 calls an hour. The policy binds, and may require
-// more: the summary has no conditions and duties.
+// ShortTerms summarizes the terms for an agent that the policy does not name: free, 600 calls an hour. Only the policy is binding, and it
+// may require more: the summary has no conditions and duties.
 func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(odrl.Candidate) bool { return true })
 }
 
-// freeTerms are ShortTerms of what charges nothing; all of them where everything charges.
+// freeTerms are the ShortTerms of permissions that charge nothing; of all of them if each charges.
 func freeTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return c.Charge.IsZero() })
 }
@@ -57,7 +57,7 @@ func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent, 
 	return strings.Join(ways, "; or ")
 }
 
-// shortRate words a rate in a list: 600 calls an hour.
+// shortRate describes a rate in a list: 600 calls an hour.
 func shortRate(r limit.Rate) string {
 	n := strconv.FormatInt(r.Max, 10) + " calls "
 	switch {
@@ -72,14 +72,14 @@ func shortRate(r limit.Rate) string {
 	}
 }
 
-// A summaryView is what several intents have in common.
+// A summaryView is the common terms of several intents.
 type summaryView struct {
 	Count int
 	Safe  bool
 	Terms string
 }
 
-// summary sums up the terms of the first intents, most of them first, and returns how many intents the lines leave out.
+// summary summarizes the terms of the first intents, the most common first, and returns how many intents the lines leave out.
 func summary(ctx context.Context, s *service.Definition, offered []*service.Intent) (lines []summaryView, more int) {
 	counts := map[summaryView]int{}
 	for _, in := range offered[:min(len(offered), summarised)] {

@@ -26,7 +26,7 @@ const (
 	frontParameter   = 500  // bytes of the description of a parameter
 )
 
-// A frontView is what the page shows.
+// A frontView is the content of the page.
 type frontView struct {
 	Style     template.CSS
 	Script    template.JS
@@ -74,7 +74,7 @@ type intentView struct {
 	UID, Name             string
 	Description           template.HTML
 	URL                   string
-	Address               string // of a page with this intent alone
+	Address               string // of a page with only this intent
 	Tags                  []tagView
 	Terms                 string // such as: free, 600 calls an hour
 	Open                  bool   // its parts are shown at once
@@ -162,7 +162,7 @@ func parametersOf(list []intents.Parameter) []parameterView {
 	return out
 }
 
-// cut keeps a text to so many bytes.
+// cut shortens a text to n bytes.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -201,7 +201,7 @@ func topics(list []words.Sentence) (out []topicView, more int) {
 	return out, more
 }
 
-// licenseOf puts the licence into words as far as it is one of the UIM scheme.
+// licenseOf describes the licence as far as it is one of the UIM scheme.
 func licenseOf(text string) licenseView {
 	v := licenseView{Text: text}
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil {
@@ -233,7 +233,7 @@ func complianceRules(c intents.Compliance) []string {
 	return list
 }
 
-// rateWords words a rate for people.
+// rateWords describes a rate for people.
 func rateWords(r limit.Rate) string {
 	n := strconv.FormatInt(r.Max, 10) + " calls "
 	switch {

@@ -16,13 +16,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// An Audit writes one line of JSON for each decision: who asked for what with which agreement, and which rule decided on which facts. It
-// is a stream of its own, apart from the log. The parameters of a call are written as the SHA-256 of their JSON, with sorted members,
-// unless the operator asks for the values.
+// An Audit writes one line of JSON for each decision: the agent, the call, the agreement, and which rule decided on which facts. It is a
+// separate stream, apart from the log. The parameters of a call are written as the SHA-256 of their JSON, with sorted members, unless the
+// operator configures the values.
 //
 // Record hands a record that a duty of the policy requires to the operating system before it returns. If the operator requires every
 // record, Record hands over each one and flushes it to the disk, and a call is also recorded before it is made. Other records are
-// buffered for up to a second. Records that cannot be written wait in memory, up to maxWaiting, and are tried again each second.
+// buffered for up to a second. Records that cannot be written wait in memory, up to maxWaiting, and are retried each second.
 type Audit struct {
 	open             func() (File, error)
 	log              *zap.Logger
@@ -37,22 +37,22 @@ type Audit struct {
 	outage  error  // of the last write; nil: it succeeded
 	moved   bool   // the file must be opened again
 
-	writing sync.Mutex // held while writing, and taken before mu
+	writing sync.Mutex // held while writing, and acquired before mu
 	file    File       // nil: not open
 	batch   []byte     // whole records
-	done    int        // bytes of the batch that the file has taken
-	written uint64     // records that the files have taken
+	done    int        // bytes of the batch in the file
+	written uint64     // records in the files
 }
 
-// A File is what the records are appended to.
+// A File is the destination of records.
 type File interface {
 	io.WriteCloser
 	Sync() error
 }
 
-// AuditOptions are how the stream is written. All but the last two are required.
+// AuditOptions configure the stream. All except the last two are required.
 type AuditOptions struct {
-	Open       func() (File, error) // opens the file that has the name of the stream now, for appending
+	Open       func() (File, error) // opens the file with the present name of the stream, for appending
 	Log        *zap.Logger
 	Metrics    *Metrics
 	Parameters bool // write parameters as they were sent
@@ -60,40 +60,40 @@ type AuditOptions struct {
 }
 
 const (
-	// enough to be handed on at once
+	// enough to be written at once
 	enoughWaiting = 64 << 10
-	// maxWaiting bounds what is kept of records while they cannot be written; further ones are lost.
+	// maxWaiting bounds the records that are kept while they cannot be written; further ones are lost.
 	maxWaiting = 4 << 20
 )
 
 var errAuditLost = errors.New("too many records wait to be written")
 
-// NewAudit returns a stream whose file is opened by the first Flush, and again and again where that fails.
+// NewAudit returns a stream whose file is opened by the first Flush, and again after a failure.
 func NewAudit(o AuditOptions) *Audit {
 	a := &Audit{open: o.Open, log: o.Log, metrics: o.Metrics}
 	a.Configure(o.Parameters, o.Required)
 	return a
 }
 
-// Configure sets from now on whether parameters are written as they were sent, and whether every record is required.
+// Configure sets whether parameters are written as they were sent, and whether every record is required.
 func (a *Audit) Configure(parameters, required bool) {
 	a.values.Store(parameters)
 	a.required.Store(required)
 }
 
-// Reopen has the next write go to the file that has the name of the stream then: the old one was moved.
+// Reopen makes the next write open the file with the name of the stream, because the old one was moved.
 func (a *Audit) Reopen() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.moved = true
 }
 
-// Begin implements execute.Journal: it writes down a call that is about to be made.
+// Begin implements execute.Journal: it records a call that is about to be made.
 func (a *Audit) Begin(v *execute.Event) error {
 	if !a.required.Load() { // any more
 		return nil
 	}
-	if a.Outage() != nil { // it may be over; otherwise records of refused calls are dropped
+	if a.Outage() != nil { // the outage may be over; otherwise records of refused calls are dropped
 		if err := a.Flush(); err != nil {
 			return err
 		}
@@ -106,8 +106,8 @@ func (a *Audit) Begin(v *execute.Event) error {
 	return a.flush(n)
 }
 
-// Record writes one event. A call without an accepted PAT belongs to no agent, and no policy decided it: the log and the metrics have it,
-// and strangers cannot fill this stream.
+// Record writes one event. It skips a call without an accepted PAT: the log and the metrics have it, and unauthenticated clients must not
+// fill this stream.
 func (a *Audit) Record(v *execute.Event) {
 	if v.AgentID == "" {
 		return
@@ -117,7 +117,7 @@ func (a *Audit) Record(v *execute.Event) {
 		return // counted
 	}
 	if v.Owed || a.required.Load() || a.enough() {
-		_ = a.flush(n) // noted: the call has been made, and its record is tried again
+		_ = a.flush(n) // logged: the call has been made, and its record is retried
 	}
 }
 
@@ -152,19 +152,19 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 	return a.added, nil
 }
 
-// enough reports whether the waiting records should be written now. While writing fails, they are tried once a second.
+// enough reports whether the waiting records should be written now. While writing fails, they are retried once a second.
 func (a *Audit) enough() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.waiting) >= enoughWaiting && a.outage == nil
 }
 
-// Flush hands what waits to the operating system, and ends an outage that is over. What cannot be written is tried again by
-// the next.
+// Flush hands the waiting records to the operating system, and ends an outage that is over. The next Flush retries what cannot be
+// written.
 func (a *Audit) Flush() error { return a.flush(0) }
 
-// flush hands on all records that wait, unless the n-th was handed on meanwhile: of those who wait for each other one
-// writes for all. n = 0: whatever there is.
+// flush writes all waiting records, unless another call wrote the n-th meanwhile: of concurrent callers, one writes for all. n = 0: all
+// there are.
 func (a *Audit) flush(n uint64) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -187,7 +187,7 @@ func (a *Audit) flush(n uint64) error {
 	return err
 }
 
-// write writes the batch, and keeps what was not taken. It holds writing.
+// write writes the batch, and keeps the rest. The caller holds writing.
 func (a *Audit) write(moved bool) error {
 	if a.file == nil || moved {
 		if err := a.reopen(); err != nil {
@@ -213,7 +213,7 @@ func (a *Audit) write(moved bool) error {
 	return nil
 }
 
-// reopen opens the file. A record that the file before has a part of is written whole to this one.
+// reopen opens the file. A record that is partly in the previous file is written whole to this one.
 func (a *Audit) reopen() error {
 	file, err := a.open()
 	if err != nil {
@@ -226,7 +226,7 @@ func (a *Audit) reopen() error {
 	return err
 }
 
-// note counts a write that failed, and logs when an outage begins and when it is over.
+// note counts a failed write, and logs when an outage begins and when it is over.
 func (a *Audit) note(err error) {
 	a.mu.Lock()
 	before, lost := a.outage, a.lost
@@ -246,7 +246,7 @@ func (a *Audit) note(err error) {
 	}
 }
 
-// Outage is why records cannot be written at the moment; nil: they can.
+// Outage returns why records cannot be written at the moment; nil: they can.
 func (a *Audit) Outage() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -263,7 +263,7 @@ func (a *Audit) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-tick.C:
-			_ = a.Flush() // noted
+			_ = a.Flush() // logged
 		case <-ctx.Done():
 			if err := a.Flush(); err != nil {
 				return fmt.Errorf("the last audit records: %w", err)

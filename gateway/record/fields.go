@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// Fields are what the log of requests holds of a call.
+// Fields are the fields of a call in the request log.
 func Fields(v *execute.Event) []zap.Field {
 	f := []zap.Field{
 		zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent),
@@ -31,8 +31,8 @@ func Fields(v *execute.Event) []zap.Field {
 	return f
 }
 
-// AgreementFields are the fields of the request log for a request about agreements. Of a refused one it holds nothing that the
-// agent sent.
+// AgreementFields are the fields of the request log for a request about agreements. For a refused one it holds nothing that the agent
+// sent.
 func AgreementFields(e *agree.Event) []zap.Field {
 	f := []zap.Field{zap.String("operation", string(e.Operation))}
 	add := func(name, value string) {

@@ -38,7 +38,7 @@ type Line struct {
 	Facts       map[string]any `json:"facts,omitempty"`
 	// FactsSHA256 names the facts that are given as the SHA-256 of their JSON, because they came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
-	// Request holds request, world and dutyMode as uimgate policy decide takes them.
+	// Request holds request, world and dutyMode in the form of uimgate policy decide.
 	Request *odrl.Reproduction `json:"asked,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
@@ -126,7 +126,7 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 	return r
 }
 
-// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names those replaced.
+// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names them.
 func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
 	out, names := maps.Clone(facts), []string{}
 	for _, operand := range operands {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Metrics are what an operator watches. No agent id, token or other value from outside is ever a label.
+// Metrics are the gateway's metrics. No agent id, token or other external value is ever a label.
 type Metrics struct {
 	registry    *prometheus.Registry
 	requests    *prometheus.CounterVec
@@ -42,12 +42,12 @@ type Metrics struct {
 	auditLost   prometheus.Counter
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
-	waiting     prometheus.Gauge // settings, for a restart
+	waiting     prometheus.Gauge // changed settings that need a restart
 	calls       atomic.Int64
 	done        atomic.Int64
 }
 
-// buckets start at half a millisecond: what the gateway itself adds lies below the first.
+// buckets start at half a millisecond: the gateway's own time is below the first.
 var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
 // NewMetrics makes all metrics, at zero.
@@ -107,7 +107,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// zero makes the series whose labels are known, so that their first increase is one.
+// zero creates the series whose labels are known, so that their first increase is one.
 func (m *Metrics) zero() {
 	for _, cause := range reason.Causes() {
 		m.shed.WithLabelValues(string(cause))
@@ -137,13 +137,13 @@ func (m *Metrics) Late(e execute.LateEnd) {
 	}
 }
 
-// Delivered counts an answer that a door sent to an agent after its request: by delivered, or why it was not.
+// Delivered counts a reply that a door sent to an agent after its request, by delivered or the cause of its failure.
 func (m *Metrics) Delivered(door, became string) { m.delivered.WithLabelValues(door, became).Inc() }
 
 // CommitsLost counts commits that the database lacks although it had acknowledged them.
 func (m *Metrics) CommitsLost(n int64) { m.lostCommits.Add(float64(n)) }
 
-// ClockStepped counts that the clock of the database was found set, by so much; below zero it was set back.
+// ClockStepped records that the clock of the database was set, by this much; below zero it was set back.
 func (m *Metrics) ClockStepped(by time.Duration) {
 	direction := clockForward
 	if by < 0 {
@@ -161,8 +161,7 @@ func (m *Metrics) Request(route string, status int, took time.Duration) {
 	m.durations.WithLabelValues(route).Observe(took.Seconds())
 }
 
-// Shed counts what was refused because the gateway had more to do than it can.
-// Without a cause it counts nothing.
+// Shed counts a refusal due to overload. Without a cause it counts nothing.
 func (m *Metrics) Shed(cause reason.Cause) {
 	if cause != "" {
 		m.shed.WithLabelValues(string(cause)).Inc()
@@ -206,7 +205,7 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 }
 
-// Calls returns how many calls of agents there were since the start, and how many of them the service did.
+// Calls returns the number of calls since the start, and of those that the service executed.
 func (m *Metrics) Calls() (all, done int64) { return m.calls.Load(), m.done.Load() }
 
 // StoreTook measures one operation of the store: begin, settle or lease.
@@ -214,19 +213,19 @@ func (m *Metrics) StoreTook(operation string, took time.Duration) {
 	m.store.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-// Reloaded notes that a configuration was taken over.
+// Reloaded records that a configuration was applied.
 func (m *Metrics) Reloaded(at time.Time) {
 	m.reload.Set(1)
 	m.reloaded.Set(float64(at.Unix()))
 }
 
-// NeedRestart notes how many settings were changed that only a restart takes over.
+// NeedRestart records the number of changed settings that need a restart.
 func (m *Metrics) NeedRestart(settings int) { m.waiting.Set(float64(settings)) }
 
-// ReloadRefused notes that a configuration was not taken over.
+// ReloadRefused records that a configuration was refused.
 func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 
-// RecordAgreement counts one PAT that was issued, by how it came to be: agreement or renewal.
+// RecordAgreement counts one issued PAT, by its origin: agreement or renewal.
 func (m *Metrics) RecordAgreement(e *agree.Event) {
 	m.Shed(e.Shed)
 	if e.Reason != "" {
@@ -238,5 +237,5 @@ func (m *Metrics) RecordAgreement(e *agree.Event) {
 	}
 }
 
-// Registry is where all metrics are gathered from.
+// Registry gathers all metrics.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

@@ -13,22 +13,22 @@ import (
 
 // Errors of Replay.
 var (
-	// ErrNoLine means that a text is no line of the audit stream.
+	// ErrNoLine means that a text is not a line of the audit stream.
 	ErrNoLine = errors.New("the line is not an audit record")
 	// ErrOtherPolicy means that a call was decided under another policy, or was never decided by a policy.
 	ErrOtherPolicy = errors.New("the call was not decided under this policy")
-	// ErrWithheld means that a line holds digests in place of facts: see NewAudit.
+	// ErrWithheld means that a line has digests instead of facts: see NewAudit.
 	ErrWithheld = errors.New("the line holds digests for facts")
 )
 
-// A Verdict is a decision, as far as a policy by itself makes it.
+// A Verdict is a decision of the policy alone.
 type Verdict struct {
 	Decision string        `json:"decision"` // permit or deny
 	Code     reason.Reason `json:"code,omitempty"`
 	Rule     string        `json:"rule,omitempty"`
 }
 
-// A Replay is a decision of the gateway, and what the policy decides on the same facts.
+// A Replay is a decision of the gateway, and the policy's decision on the same facts.
 type Replay struct {
 	Gateway Verdict `json:"gateway"`
 	Policy  Verdict `json:"policy"`
@@ -40,7 +40,7 @@ var denials = []reason.Reason{
 	reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification,
 }
 
-// ParseLine reads one line of the audit stream. The error is ErrNoLine, or that of a question that cannot be asked again.
+// ParseLine parses one line of the audit stream. The error is ErrNoLine, or that of a request that cannot be evaluated again.
 func ParseLine(text []byte) (Line, error) {
 	var l Line
 	err := json.Unmarshal(text, &l)
@@ -54,8 +54,8 @@ func ParseLine(text []byte) (Line, error) {
 	}
 }
 
-// Replay decides again what the gateway decided, by the policy of a digest alone. Errors: ErrOtherPolicy, ErrWithheld, and
-// those of odrl.Policy.Evaluate.
+// Replay repeats a decision of the gateway by the policy with a digest alone. Errors: ErrOtherPolicy, ErrWithheld, and those of
+// odrl.Policy.Evaluate.
 func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Replay, error) {
 	switch {
 	case l.Request == nil || l.Digest != digest || l.Rule == odrl.ExtraRule || l.Rule == execute.ProofRule:
@@ -75,7 +75,7 @@ func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Repla
 	if !e.Permit {
 		out.Policy.Decision, out.Policy.Code = "deny", e.Reason
 	}
-	// Of several permissions the gateway takes the first whose limits and charge it could have.
+	// Of several permissions the gateway uses the first whose limits and charge were available.
 	out.Same = out.Gateway == out.Policy || e.Permit && out.Gateway.Decision == "permit" && slices.Contains(e.Candidates, l.Rule)
 	return out, nil
 }

@@ -12,24 +12,24 @@ import (
 // A State is the state of the process at one time, for gauges.
 type State struct {
 	Version, Commit, Go string
-	ConfigHash          string    // of the configuration that is served
+	ConfigHash          string    // of the configuration in use
 	CertificateExpires  time.Time // of the listeners; zero: they have none
 	Services            []ServiceState
 }
 
-// A ServiceState is how one service is at the moment.
+// A ServiceState is the present state of one service.
 type ServiceState struct {
 	ID                string
-	UnderWay, Waiting int              // calls, and those that wait for a place among them
-	Breakers          map[string]int   // intents whose breaker is in a state, without those that are closed
-	Concealed         map[string]int64 // answers that held a credential or a fixed value, by intent
+	UnderWay, Waiting int              // calls, and those that wait for a place
+	Breakers          map[string]int   // intents whose breaker is not closed, by state
+	Concealed         map[string]int64 // responses that held a credential or a fixed value, by intent
 	Backlog           store.Backlog
 }
 
-// stateFor is how long a State is cached: anyone who reaches the listener may ask, and reading it costs.
+// stateFor is how long a State is cached, because reading it costs and anyone who reaches the listener may request it.
 const stateFor = time.Second
 
-// Watch has a State read when metrics are gathered, once a second at most.
+// Watch makes a State be read when metrics are gathered, at most once a second.
 func (m *Metrics) Watch(now func() time.Time, read func() State) {
 	m.registry.MustRegister(&watchedState{now: now, read: read})
 }

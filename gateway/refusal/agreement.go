@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// agreement describes the errors of issuance and renewal that carry details of their own.
+// agreement describes the errors of issuance and renewal that carry details.
 func agreement(err error) *reason.Refusal {
 	if changed, ok := errors.AsType[*pat.PolicyChangedError](err); ok {
 		return reason.PolicyRequiresAgreement.Refusal("").With("agreed_digest", changed.Agreed)

@@ -47,8 +47,7 @@ func MisplacedParameters(violations []schema.Violation) *reason.Refusal {
 	return invalid(violations).With("suggestion", "Move what details.violations names into parameters.")
 }
 
-// InexactParameter refuses a number that a signature or a fingerprint could not pin down. at is what the pointer of the
-// error leads from.
+// InexactParameter refuses a number that a signature or a fingerprint cannot represent exactly. at is the base of the error's pointer.
 func InexactParameter(at string, err error) *reason.Refusal {
 	v := schema.Violation{
 		Keyword: "number", Reason: reason.InvalidParameter,
@@ -60,7 +59,7 @@ func InexactParameter(at string, err error) *reason.Refusal {
 	return InvalidParameters(at, []schema.Violation{v}).Because(err)
 }
 
-// Violations lists what is wrong with the parameters that were refused; nil where the refusal is another.
+// Violations lists the violations of refused parameters; nil for another refusal.
 func Violations(f *reason.Refusal) []schema.Violation {
 	list, _ := f.Details["violations"].([]schema.Violation)
 	return list

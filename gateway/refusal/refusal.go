@@ -1,5 +1,5 @@
-// Package refusal maps errors of the domain to reasons, in one table, and describes the errors that carry details. Everything that
-// answers agents or operators calls For.
+// Package refusal maps errors of the domain to reasons, in one table, and describes the errors that carry details. All responses to
+// agents and operators use For.
 package refusal
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// causes maps each error of the domain to its reason; the first match wins, and what is not here is INTERNAL.
-// Errors that carry details of their own are described below.
+// causes maps each error of the domain to its reason; the first match counts, and an error that is not here is INTERNAL. Errors that
+// carry details are described below.
 var causes = []struct {
 	err     error
 	reason  reason.Reason
@@ -42,7 +42,7 @@ var causes = []struct {
 	{pat.ErrProofReplayed, reason.ProofReplayed, "", ""},
 	{pat.ErrProofRequired, reason.PolicyRequiresVerification, "", ""},
 	{pat.ErrBusy, reason.Overloaded, "", reason.ShedSignatures},
-	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, which it is too
+	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, because it is one, too
 	{store.ErrUnavailable, reason.StoreUnavailable, "", reason.ShedStore},
 	{context.DeadlineExceeded, reason.StoreUnavailable, "", reason.ShedStore},
 	{context.Canceled, reason.StoreUnavailable, "The request was given up before anything was done.", ""},
@@ -81,7 +81,7 @@ func For(err error) *reason.Refusal {
 	return reason.Internal.Refusal("").Because(err)
 }
 
-// described makes the refusal of an error that carries details; nil where it carries none.
+// described makes the refusal of an error that carries details; nil if it carries none.
 func described(err error) *reason.Refusal {
 	if f := agreement(err); f != nil {
 		return f

@@ -11,19 +11,19 @@ import (
 // maxViolations bounds the violations in a text.
 const maxViolations = 5
 
-// Sentence returns a refusal in words, for readers that see neither header fields nor details, such as models: what is wrong and where,
-// the message of the service behind the gateway, and what to do, with the seconds to wait.
+// Sentence returns a refusal in words, for readers that see neither header fields nor details, such as models: the problem and its
+// location, the message of the service behind the gateway, and what to do, with the seconds to wait.
 func Sentence(f *reason.Refusal) string {
 	text := wrong(f)
 	s := strings.ReplaceAll(f.Suggestion(), "details.violations", "the message")
-	if s == "" || strings.Contains(s, "details.") { // which the refusal does not have
+	if s == "" || strings.Contains(s, "details.") { // if the refusal does not have it
 		return text
 	}
 	return text + " " + s
 }
 
-// InMessage is a refusal for doors whose agents get it as a message, without header fields: its Message has all that is wrong, and the
-// seconds to wait. The suggestion stays a detail of its own.
+// InMessage returns a refusal for doors whose agents get it as a message, without header fields: its Message has the whole problem, and
+// the seconds to wait. The suggestion stays a separate detail.
 func InMessage(f *reason.Refusal) *reason.Refusal {
 	shown := *f
 	shown.Message = wrong(f)

@@ -18,24 +18,24 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Answer is what the service answered.
+// An Answer is the service's response.
 type Answer struct {
 	Status int
 	// Header holds Content-Language, Deprecation, Sunset and Retry-After, as far as they were sent; nil: none.
 	Header http.Header
-	// JSON are the bytes of a 2xx answer, decompressed and not yet read: who uses them finds out whether they are acceptable. An
-	// empty answer (204, or HEAD) is an empty object. nil where the answer is content. Not to be changed.
+	// JSON are the bytes of a 2xx response, decompressed but not parsed: they may be invalid. An empty response (204, or HEAD) is an
+	// empty object. nil if the response is content. Read-only.
 	JSON []byte
 	// Buffer holds JSON, unless it is nil.
 	Buffer      *Buffer
-	ContentType string // media type in lower case without parameters
-	content     any    // the tree made of a file or a text
+	ContentType string // media type in lowercase without parameters
+	content     any    // the tree made from a file or a text
 }
 
 var emptyObject = []byte("{}")
 
-// Tree reads a 2xx answer. The memory comes out of the share that ctx carries; it waits for that as long as ctx lasts. The
-// error is a *ResponseError.
+// Tree parses a 2xx response. The memory comes from the share that ctx carries; Tree waits for it until ctx ends. The error is a
+// *ResponseError.
 func (a *Answer) Tree(ctx context.Context) (any, error) {
 	if a.JSON == nil {
 		return a.content, nil
@@ -51,11 +51,11 @@ func (a *Answer) Tree(ctx context.Context) (any, error) {
 }
 
 const (
-	maxErrorBody  = 64 << 10 // bytes of an error answer read for its message
+	maxErrorBody  = 64 << 10 // bytes of an error response read for its message
 	maxRetryAfter = 30 * 24 * time.Hour
 )
 
-// A brokenError means the answer ended before it was complete.
+// A brokenError means that the response ended before it was complete.
 type brokenError struct{ err error }
 
 func (e *brokenError) Error() string { return "incomplete answer" }
@@ -69,7 +69,7 @@ var errNoMemory = errors.New("the gateway had no memory left for it")
 func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
 	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
-	if resp.Status < 200 { // 101: the gateway did not ask to switch, so no answer will follow
+	if resp.Status < 200 { // 101: the gateway did not request a switch, so no response will follow
 		return answer, &brokenError{errors.New("switched protocols")}
 	}
 	route.concealHeader(&answer)
@@ -87,7 +87,7 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 		return answer, broken
 	}
 	if !success {
-		// A body that is too long or badly compressed costs only the message: the status is enough.
+		// A body that is too long or badly compressed costs only the message: the status suffices.
 		return answer, u.classify(ctx, route, answer, raw)
 	}
 	if err != nil {
@@ -105,19 +105,19 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 	switch {
 	case strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml"):
 		reason = "it is " + answer.ContentType + ", not JSON"
-	case share.Wait(ctx, int64(len(raw))) != nil: // for what is written of it
+	case share.Wait(ctx, int64(len(raw))) != nil: // including what is written around it
 		reason = errNoMemory.Error()
 	}
 	if reason != "" {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
 			&ResponseError{Status: answer.Status, Reason: reason}
 	}
-	// RFC 8259 8.1 lets readers overlook a byte order mark, and some services write one.
+	// RFC 8259 8.1 lets readers ignore a byte order mark, and some services write one.
 	answer.JSON = bytes.TrimSpace(bytes.TrimPrefix(answer.JSON, []byte("\xef\xbb\xbf")))
 	return answer, nil
 }
 
-// jsonReason leaves out the pointer: member names of an answer are the service's own.
+// jsonReason leaves out the pointer: member names of a response are the service's own.
 func jsonReason(err error) string {
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		return fmt.Sprintf("line %d column %d: %s", e.Line, e.Column, e.Reason)
@@ -125,8 +125,8 @@ func jsonReason(err error) string {
 	return "it does not parse"
 }
 
-// readBody reads at most bound bytes, compressed and not. The error is a *brokenError, or describes why a
-// complete body cannot be used.
+// readBody reads at most bound bytes, compressed and uncompressed. The error is a *brokenError, or describes why a complete body cannot
+// be used.
 func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bound int64) ([]byte, *Buffer, error) {
 	if resp.Length > bound {
 		return nil, nil, errTooLong
@@ -141,7 +141,7 @@ func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bo
 	switch coding := strings.ToLower(strings.TrimSpace(resp.Header.List(contentEncoding))); coding {
 	case "", "identity":
 		return raw, buffer, nil
-	case "gzip", "x-gzip": // not asked for, but some services compress always
+	case "gzip", "x-gzip": // not requested, but some services always compress
 		z, err := gzip.NewReader(bytes.NewReader(raw))
 		if err != nil {
 			return nil, nil, errors.New("it is not the gzip it claims to be")
@@ -180,7 +180,7 @@ func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound
 	return buf.Bytes(), nil, nil
 }
 
-// classify turns a complete answer that is not 2xx into an error.
+// classify converts a complete response that is not 2xx into an error.
 func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, raw []byte) error {
 	status := answer.Status
 	message := ""
@@ -197,7 +197,7 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	case http.StatusTooManyRequests:
 		return &BusyError{RetryAfter: retryAfter(answer.Header.Get("Retry-After"), u.cfg.Now()), Message: message}
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		// These are about the gateway's credential, which agents do not see.
+		// These concern the gateway's credential, which agents do not see.
 		return &StatusError{Status: status}
 	default:
 		return &StatusError{Status: status, Message: message}
@@ -217,7 +217,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 
 const contentEncoding = "Content-Encoding"
 
-// keptHeaders are the fields of an answer that the agent receives, readHeaders those that the gateway reads.
+// keptHeaders are the response fields for the agent, readHeaders those that the gateway reads.
 var (
 	keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
 	readHeaders = append([]string{contentType, contentEncoding}, keptHeaders...)

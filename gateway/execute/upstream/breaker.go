@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-// A breaker stops the calls of one intent for a while when they fail too often: when Breaker.Failures calls in a row failed, of at least
-// two agents, with one agent counting for at most half of them. If only one agent fails, only its own calls are stopped.
+// A breaker stops the calls of one intent for a while when they fail too often: after Breaker.Failures consecutive failures of at least
+// two agents, where one agent counts for at most half of them. If only one agent fails, only its own calls are stopped.
 type breaker struct {
 	settings Breaker
 	now      func() time.Time
@@ -30,7 +30,7 @@ type breaker struct {
 // ownCircuits are the circuits of single agents, by intent and agent.
 type ownCircuits = cache.Cache[[2]string, *circuit]
 
-// maxOwnCircuits bounds the agents and intents whose failures are counted, of one service; the least recently used are evicted first.
+// maxOwnCircuits bounds the agents and intents of one service whose failures are counted; the least recently used are evicted first.
 const maxOwnCircuits = 10_000
 
 func newOwnCircuits() *ownCircuits {
@@ -46,7 +46,7 @@ func newBreaker(intent string, own *ownCircuits, settings Breaker, now func() ti
 	return b
 }
 
-// severalFail reports whether what failed is more than the matter of one agent.
+// severalFail reports whether the failures concern more than one agent.
 func (b *breaker) severalFail(gobreaker.Counts) bool {
 	total, most := 0, (b.settings.Failures+1)/2
 	for _, n := range b.failed {
@@ -92,13 +92,12 @@ func (b *breaker) allow(agent string) (admittedCall, error) {
 	return a, nil
 }
 
-// An admittedCall is a call that a breaker has let through.
+// An admittedCall is a call that a breaker has admitted.
 type admittedCall struct {
 	breaker *breaker
 	agent   string
-	tellOwn func(error) // the circuit of the agent, if it had one when the call began; nil otherwise
-	// tellAll is nil where the circuit of all was closed when the call began, at so many changes: then nothing but a failure means
-	// anything to it.
+	tellOwn func(error) // the agent's circuit, if it had one when the call began; nil otherwise
+	// tellAll is nil if the circuit of all was closed when the call began, at this number of changes: only a failure then affects it.
 	tellAll func(error)
 	changes int
 }
@@ -134,13 +133,13 @@ func (b *breaker) record(a *admittedCall, err error) {
 			tellOwn(err)
 		}
 	}
-	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be another agent's
+	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be by another agent
 		err = errNotCalled
 	}
 	switch {
 	case a.tellAll != nil:
 		a.tellAll(err)
-	case fails && a.changes == b.changes: // it is closed still
+	case fails && a.changes == b.changes: // it is still closed
 		if tellAll, refused := b.all.Allow(); refused == nil {
 			tellAll(err)
 		}
@@ -154,8 +153,7 @@ func (b *breaker) state() gobreaker.State {
 	return b.all.State()
 }
 
-// A circuit is open for a while after failures, and then closes with the success of one probe. Its callbacks run within
-// its methods.
+// A circuit is open for a while after failures, and closes after one successful probe. Its callbacks run within its methods.
 type circuit struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
 
@@ -191,7 +189,7 @@ func (c *circuit) refuses() bool {
 		return true
 	case gobreaker.StateHalfOpen:
 		counts := c.Counts()
-		return counts.Requests > counts.TotalExclusions // the probe is under way
+		return counts.Requests > counts.TotalExclusions // the probe is in progress
 	case gobreaker.StateClosed:
 	}
 	return false
@@ -199,7 +197,7 @@ func (c *circuit) refuses() bool {
 
 func (c *circuit) refused() error {
 	left := c.opened.Add(c.openFor).Sub(c.now())
-	// Between opening and the probe's end there is always something to wait for.
+	// Between opening and the end of the probe there is always something to wait for.
 	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), c.openFor+time.Second)}
 }
 
@@ -219,8 +217,8 @@ func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }
 
-// Breakers returns the state of each breaker of approved agents that is not closed, open or half-open, by intent, and of how many
-// agents alone calls to an intent are held back.
+// Breakers returns the state (open or half-open) of each breaker of approved agents that is not closed, by intent, and the number of
+// single agents whose calls to an intent are held back.
 func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -238,7 +236,7 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	return states, heldBack
 }
 
-// UnapprovedBreakers returns the state of each breaker of agents that the operator has not approved, as Breakers does.
+// UnapprovedBreakers returns the state of each breaker of unapproved agents, like Breakers.
 func (u *Upstream) UnapprovedBreakers() map[string]string {
 	u.routing.Lock()
 	defer u.routing.Unlock()

@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// A Buffer is what a large answer was read into.
+// A Buffer is the memory of a large response.
 type Buffer struct {
 	space []byte
 	class int
 }
 
-// Buffers of 16 KiB to 4 MiB are reused for further answers. They come in classes, each at most a quarter larger than the one before.
+// Buffers of 16 KiB to 4 MiB are reused for further responses. They come in classes, each at most a quarter larger than the previous one.
 // Smaller buffers are cheap, larger ones rare.
 const (
 	leastClass = 4 * 14
 	mostClass  = 4 * 22
 )
 
-// buffers holds the buffers that were given back. The garbage collector takes those that are not reused for a while.
+// buffers holds the released buffers. The garbage collector frees those that are not reused for a while.
 var buffers [mostClass - leastClass + 1]sync.Pool
 
-// classOf returns the class of the smallest buffer for so many bytes, and how large it is.
+// classOf returns the class of the smallest buffer for n bytes, and its size.
 func classOf(n int) (class, size int) {
 	power := bits.Len(uint(max(n, 1)-1)) - 1 // 1<<power < n <= 2<<power
 	quarter := (1 << power) / 4
@@ -45,8 +45,8 @@ func newBuffer(n int) ([]byte, *Buffer) {
 	return b.space[:n:n], b
 }
 
-// Release gives the memory of an answer to other answers: nothing of it may be in use. Of the nil Buffer it does nothing. What is
-// not released is collected as garbage.
+// Release gives the memory of a response to other responses: nothing of it may be in use. It does nothing for the nil Buffer. Memory that
+// is not released is garbage collected.
 func (b *Buffer) Release() {
 	if b != nil {
 		buffers[b.class-leastClass].Put(b)

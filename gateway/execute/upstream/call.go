@@ -45,7 +45,7 @@ func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g 
 	}
 	reported := false
 	defer func() {
-		if !reported { // a panic on its way through must not leave the breaker waiting for its probe
+		if !reported { // a panic must not leave the breaker waiting for its probe
 			admitted.ended(ErrBroken)
 		}
 	}()
@@ -58,7 +58,7 @@ func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g 
 	return result.answer, result.outcome, result.err
 }
 
-// A callState is what a Call or a question needs while it is under way, in one piece of memory.
+// A callState is the state of a Call or a status request in progress, in one allocation.
 type callState struct {
 	term
 
@@ -71,7 +71,7 @@ type result struct {
 	outcome store.Outcome
 	err     error
 	written bool // a byte of the last attempt may have reached the service
-	again   bool // another attempt may change it
+	again   bool // another attempt may succeed
 	refused bool // for its access token
 }
 
@@ -103,8 +103,8 @@ func (u *Upstream) attempts(ctx *term, p *PreparedRequest, header pool.Fields, g
 	return known
 }
 
-// merge combines the result so far with that of a further attempt. An attempt without an answer changes nothing. Where
-// calls have effects, only success clears the doubt that an earlier attempt left.
+// merge combines the result so far with that of a further attempt. An attempt without a response changes nothing. If calls have effects,
+// only success clears the doubt that an earlier attempt left.
 func merge(before, now result, safe bool) result {
 	switch {
 	case now.outcome == store.NotSent && (before.outcome != store.NotSent || errors.Is(now.err, ErrGrantEnded)):
@@ -184,7 +184,7 @@ func withoutGrant(ended error) result {
 	return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, ended)}
 }
 
-// failed judges an attempt on a connection, without a complete answer.
+// failed classifies an attempt on a connection without a complete response.
 func failed(ctx context.Context, route *Route, written bool, err error) result {
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
@@ -199,7 +199,7 @@ func failed(ctx context.Context, route *Route, written bool, err error) result {
 	}
 }
 
-// isTransient: another attempt may well succeed, and the service did not ask to be left alone.
+// isTransient: another attempt may well succeed, and the service did not request a pause.
 func isTransient(answer Answer, err error) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	if !ok || answer.Header["Retry-After"] != nil {

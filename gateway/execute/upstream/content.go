@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// The members of the tree that is made of an answer that is a file or a text.
+// The members of the tree that is made from a response that is a file or a text.
 const (
 	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
-	typeMember     = "content_type"     // media type in lower case without parameters
+	typeMember     = "content_type"     // media type in lowercase without parameters
 	encodingMember = "content_encoding" // base64 if content is; absent otherwise
 )
 
@@ -23,7 +23,7 @@ const (
 	bytesMedia = "application/octet-stream"
 )
 
-// acceptHeader is what is sent as Accept.
+// acceptHeader returns the value of Accept.
 func acceptHeader(accept []string) string {
 	if len(accept) == 0 {
 		return applicationJSON
@@ -31,8 +31,8 @@ func acceptHeader(accept []string) string {
 	return strings.Join(accept, ", ")
 }
 
-// isContent reports whether a 2xx answer is passed on as content: if the endpoint accepts more than JSON, and the answer is not a JSON
-// type that the endpoint accepts.
+// isContent reports whether a 2xx response is passed on as content: if the endpoint accepts more than JSON, and the response is not a
+// JSON type that the endpoint accepts.
 func (r *Route) isContent(a Answer) bool {
 	if len(r.accept) == 0 || r.method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusResetContent {
 		return false
@@ -42,8 +42,8 @@ func (r *Route) isContent(a Answer) bool {
 	return !mayBeJSON || !isJSON(a.ContentType)
 }
 
-// contentOf makes a tree of an answer that is a file or a text. Bytes of an unknown type may be of any that was asked for; HTML must have
-// been asked for by name, since it is mostly the page of a login or an error.
+// contentOf makes a tree from a response that is a file or a text. Bytes of an unknown type may be of any requested type; HTML must have
+// been requested by name, because it is usually the page of a login or an error.
 func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
 	unusable := func(reason string) (Answer, error) {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
@@ -75,8 +75,8 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	return answer, nil
 }
 
-// isNear reports whether both are images, sounds, films, or texts that are not HTML: what is announced as image/jpg is image/jpeg mostly,
-// and what is text/csv may come as text/plain.
+// isNear reports whether both are images, audio, video, or texts other than HTML: image/jpg usually means image/jpeg, and text/csv may
+// come as text/plain.
 func isNear(media, limits string) bool {
 	major, _, _ := strings.Cut(media, "/")
 	near := major == "image" || major == "audio" || major == "video" || major == "text" && !isHTML(media)
@@ -89,7 +89,7 @@ func isJSON(media string) bool {
 	return media == jsonMedia || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// isText reports whether content of this type is text, as far as it is UTF-8. What only ends in +json or +xml is.
+// isText reports whether content of this type is text, if it is UTF-8. Types that end in +json or +xml are.
 func isText(media string) bool {
 	switch media {
 	case "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml", "application/sql", "application/graphql":

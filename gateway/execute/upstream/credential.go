@@ -32,7 +32,7 @@ func hidden(set string) string {
 	return "(hidden)"
 }
 
-// OAuth2 is where access tokens come from, by client credentials (RFC 6749 4.4). It prints without the secret.
+// OAuth2 is the source of access tokens, by client credentials (RFC 6749 4.4). It prints without the secret.
 type OAuth2 struct {
 	TokenURL               *url.URL // nil: none
 	ClientID, ClientSecret string
@@ -44,15 +44,14 @@ func (o OAuth2) String() string { return hidden(o.ClientID) }
 // GoString keeps %#v from printing the secret.
 func (o OAuth2) GoString() string { return hidden(o.ClientID) }
 
-// owned are headers that this package writes or that steer the connection; a credential or idempotency
-// key may not take their place.
+// owned are headers that this package writes or that control the connection; a credential or idempotency key must not replace them.
 var owned = map[string]bool{
 	"host": true, "content-length": true, "content-type": true, "content-encoding": true, "transfer-encoding": true,
 	"connection": true, "keep-alive": true, "te": true, "trailer": true, "upgrade": true, "expect": true,
 	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
 }
 
-// usable reports whether a header of this name may be the operator's.
+// usable reports whether the operator may set a header of this name.
 func usable(name string) bool {
 	lower := strings.ToLower(name)
 	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")

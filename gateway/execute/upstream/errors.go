@@ -22,22 +22,22 @@ var (
 	ErrBroken = errors.New("the service behind the gateway broke off before its answer was complete")
 	// ErrGrantEnded means that the Grant had ended: the call was not (or not again) sent. It wraps the Grant's error.
 	ErrGrantEnded = errors.New("the permission for this call ended before it could be sent")
-	// ErrFull means that as many calls are under way to the service as may be, and no place came free in time.
+	// ErrFull means that too many calls to the service are in progress, and no place became free in time.
 	ErrFull = errors.New("the service behind the gateway has as many calls under way as it may have")
 	// ErrIdentity means that a header cannot hold a member of Identity; nothing was sent.
 	ErrIdentity = errors.New("the identity for the service has characters that no header can carry")
 )
 
-// A BreakerOpenError means calls are refused because the service failed too often of late.
+// A BreakerOpenError means that calls are refused because the service has recently failed too often.
 type BreakerOpenError struct {
-	RetryAfter time.Duration // until a probe is let through; at least a second
+	RetryAfter time.Duration // until a probe is admitted; at least a second
 }
 
 func (e *BreakerOpenError) Error() string {
 	return fmt.Sprintf("the service behind the gateway failed repeatedly; calls resume in %s", e.RetryAfter.Round(time.Second))
 }
 
-// A Code is how the service rejected a call, in the words that agents see.
+// A Code is how the service rejected a call, in the terms that agents see.
 type Code string
 
 // The codes of a RejectedError.
@@ -47,7 +47,7 @@ const (
 	Conflict         Code = "CONFLICT"          // 409, 412
 )
 
-// A RejectedError means the service refused this request for what it asks.
+// A RejectedError means that the service refused this request because of its content.
 type RejectedError struct {
 	Code    Code
 	Status  int
@@ -60,13 +60,13 @@ func (e *RejectedError) Error() string {
 
 // A BusyError means the service answered 429.
 type BusyError struct {
-	RetryAfter time.Duration // 0: the service named none
+	RetryAfter time.Duration // 0: the service stated none
 	Message    string
 }
 
 func (e *BusyError) Error() string { return "the service behind the gateway is busy" }
 
-// A StatusError means any other complete answer that is not 2xx: 3xx, 401, 403, other 4xx, 5xx.
+// A StatusError means any other complete response that is not 2xx: 3xx, 401, 403, other 4xx, 5xx.
 type StatusError struct {
 	Status  int
 	Message string // only for 4xx, never for those about the gateway's own credential
@@ -76,18 +76,17 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the service behind the gateway answered with status %d", e.Status)
 }
 
-// A ResponseError means the service did what was asked (2xx) but its answer cannot be used.
+// A ResponseError means that the service executed the call (2xx) but its response cannot be used.
 type ResponseError struct {
 	Status int
-	Reason string // never quotes the answer
+	Reason string // never quotes the response
 }
 
 func (e *ResponseError) Error() string {
 	return "the answer of the service behind the gateway cannot be used: " + e.Reason
 }
 
-// failure joins a sentinel with a cause from a closed vocabulary. The text of net/http is dropped: it holds
-// URLs and addresses.
+// failure joins a sentinel with a cause from a closed vocabulary. It drops the text of net/http, which holds URLs and addresses.
 func failure(sentinel, err error) error {
 	if c := cause(err); c != "" {
 		return fmt.Errorf("%w: %s", sentinel, c)

@@ -6,17 +6,17 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An ErrorWhen describes which answers with a 2xx status are refusals, for services that refuse with 200. The zero value describes none.
+// An ErrorWhen describes which responses with a 2xx status are refusals, for services that refuse with 200. The zero value describes
+// none.
 type ErrorWhen struct {
-	Pointer string // RFC 6901, into the answer; empty: no answer is a refusal
-	// Equals is the value there of a refusal, where HasEquals; otherwise any but null, false, 0, an empty text, list or
-	// object.
+	Pointer string // RFC 6901, into the response; empty: no response is a refusal
+	// Equals is the value there of a refusal, if HasEquals; otherwise any value except null, false, 0, an empty text, list or object.
 	Equals    any
 	HasEquals bool
-	Message   string // where the message is, likewise; empty: where services usually have it
+	Message   string // pointer to the message; empty: where services usually have it
 }
 
-// in reports whether an answer is a refusal. An unacceptable answer is not.
+// in reports whether a response is a refusal. An unacceptable response is not.
 func (w ErrorWhen) in(answer []byte) bool {
 	if w.Pointer == "" || answer == nil {
 		return false
@@ -32,10 +32,10 @@ func (w ErrorWhen) in(answer []byte) bool {
 	}
 }
 
-// maxSign bounds the values in answers, in bytes, that are compared with one of the operator's.
+// maxSign bounds the values in responses, in bytes, that are compared with one of the operator's.
 const maxSign = 64 << 10
 
-// valueAt is what a JSON pointer names in an answer, where that is acceptable JSON. A value that is longer than maxSign is as a
+// valueAt returns the value at a JSON pointer in a response, if that is acceptable JSON. A value longer than maxSign is returned as a
 // text of its bytes.
 func valueAt(answer []byte, pointer string) (v any, ok bool) {
 	raw, ok := strictjson.Find(answer, pointer)

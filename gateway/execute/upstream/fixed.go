@@ -12,14 +12,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// FixedValues are the operator's own values in every request of one route, which callers neither see nor give. It prints without
-// them. Values are as strictjson makes them.
+// FixedValues are the operator's own values in every request of one route, which callers neither see nor set. It prints without them.
+// Values are those of package strictjson.
 type FixedValues struct {
-	Parameters strictjson.Object // of Endpoint.Parameters, which then are not taken from callers
+	Parameters strictjson.Object // of Endpoint.Parameters, which callers then cannot set
 	Header     map[string]string
 	Query      map[string]any    // scalars, or lists of them
-	Body       strictjson.Object // members of the body beside those of parameters; of a form, as in Query
-	// Credentials are the values among these that prove to the service who the gateway is.
+	Body       strictjson.Object // members of the body in addition to parameters; of a form, as in Query
+	// Credentials are the values among these that authenticate the gateway to the service.
 	Credentials []any
 }
 
@@ -30,7 +30,7 @@ func (f FixedValues) String() string {
 // GoString keeps %#v from printing values.
 func (f FixedValues) GoString() string { return f.String() }
 
-// setFixed makes the operator's values ready. The error names their places, never a value.
+// setFixed prepares the operator's values. The error names their places, never a value.
 func (r *Route) setFixed(f FixedValues) error {
 	r.fixed = f
 	b := builder{route: r, parameters: f.Parameters}
@@ -87,7 +87,7 @@ func (r *Route) setFixed(f FixedValues) error {
 	return nil
 }
 
-// members writes values as members of a query or a form, in the order of their names.
+// members encodes values as members of a query or a form, in the order of their names.
 func (b *builder) members(values map[string]any) string {
 	var s []string
 	for _, m := range b.textParts(values) {
@@ -123,7 +123,7 @@ func (b *builder) fixedFiles() {
 	}
 }
 
-// fixable are headers of ours that a configuration may set.
+// fixable are headers of this package that a configuration may set.
 var fixable = map[string]bool{"accept": true, "user-agent": true}
 
 func (r *Route) setFixedHeader(header map[string]string) error {
@@ -141,7 +141,7 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 	return nil
 }
 
-// errPointer means that two values have the same place in a body, or that one lies inside another that is not an object.
+// errPointer means that two values have the same place in a body, or that one is inside another that is not an object.
 var errPointer = errors.New("another value has that place already")
 
 // Put sets the member at a JSON pointer in tree, making the objects on the way. The error is errPointer.

@@ -9,20 +9,19 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Identity is on whose behalf a call is made. It is sent to the service, but for Principal, Unapproved and empty members.
+// An Identity is the agent for whom a call is made. It is sent to the service, except Principal, Unapproved and empty members.
 type Identity struct {
-	Principal   string       // as whom the call fails or succeeds
+	Principal   string       // the name under which the call's failure or success counts
 	Unapproved  bool         // the operator has not approved the agent
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string       // UIM-Agreement-Assurance: fresh, static or consent
 	Standing    string       // UIM-Agent-Standing: approved or unapproved, by the operator
 	TokenID     string       // UIM-Token-Id: jti of the PAT
-	Traceparent trace.Parent // left out unless it is valid
+	Traceparent trace.Parent // omitted unless it is valid
 }
 
-// header builds all headers of a request behind h; nothing of the agent's own is among them. Errors: ErrIdentity, that of an access
-// token.
+// header appends all headers of a request to h; none of them is the agent's own. Errors: ErrIdentity, that of an access token.
 func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
 	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
 		pool.Field{Name: "User-Agent", Value: "uimgate"})
@@ -74,7 +73,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 const (
 	contentType     = "Content-Type"
 	applicationJSON = "application/json"
-	// ownFields is how many fields there are at most beside those of the operator.
+	// ownFields bounds the number of fields in addition to those of the operator.
 	ownFields = 13
 )
 

@@ -13,12 +13,12 @@ import (
 
 const (
 	maxMessage = 300 // characters of a message that is sent to the agent
-	// maxRawMessage bounds the text that is cleaned for it, in bytes.
+	// maxRawMessage bounds the text from which it is made, in bytes.
 	maxRawMessage = 8 << 10
 )
 
 var (
-	// messageNames are the members of an error that hold its message, the first that has text.
+	// messageNames are the members of an error that may hold its message; the first with a text counts.
 	messageNames = []string{"message", "detail", "title", "error", "error_message", "error_description"}
 	// listNames are those that hold several errors.
 	listNames = []string{"errors", "detail", "details"}
@@ -66,13 +66,13 @@ func withoutNUL(raw []byte) []byte {
 			return raw
 		}
 		at += next
-		if before := raw[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 { // else the backslash is a character itself
+		if before := raw[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 { // otherwise the backslash is a literal character
 			raw[at+len(escaped)-1] = '1'
 		}
 	}
 }
 
-// usualText finds the message of a problem document (RFC 9457), of JSON:API, GraphQL, FastAPI, Rails and their like.
+// usualText finds the message of a problem document (RFC 9457), of JSON:API, GraphQL, FastAPI, Rails and similar formats.
 func usualText(body any) string {
 	if list, ok := body.([]any); ok {
 		return saidBy(list)
@@ -97,8 +97,8 @@ func usualText(body any) string {
 	return ""
 }
 
-// saidBy is the text of an error: the text itself, the first of a list, the message of an object with what it is about in
-// front, or the first member of an object of fields.
+// saidBy returns the text of an error: the text itself, the first of a list, the message of an object preceded by its subject, or the
+// first member of an object of fields.
 func saidBy(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -121,7 +121,7 @@ func saidBy(v any) string {
 	return ""
 }
 
-// firstOf is a text, or the first in a list of texts or of errors.
+// firstOf returns a text, or the first in a list of texts or of errors.
 func firstOf(v any) string {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
@@ -146,13 +146,13 @@ func firstText(m strictjson.Object, names []string) string {
 }
 
 func about(place, text string) string {
-	if place == "" || place == "base" { // Rails: the object as a whole
+	if place == "" || place == "base" { // Rails: the whole object
 		return text
 	}
 	return place + ": " + text
 }
 
-// place returns what one error is about: a list of names as a path, JSON:API's source as its pointer or parameter.
+// place returns the subject of an error: a list of names as a path, JSON:API's source as its pointer or parameter.
 func place(item strictjson.Object) string {
 	for _, name := range placeNames {
 		switch v := item[name].(type) {
@@ -177,13 +177,13 @@ func place(item strictjson.Object) string {
 
 var markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z!?][^<>]*>`)
 
-// clean makes a text of the service fit to be shown: no markup, no control or invisible characters, at most maxMessage characters.
+// clean makes a text of the service safe to show: no markup, no control or invisible characters, at most maxMessage characters.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == '\u200c' || r == '\u200d': // join and separate letters in some scripts
+		case r == '\u200c' || r == '\u200d': // some scripts need these to join and separate letters
 			return r
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar:
 			return -1
@@ -191,7 +191,7 @@ func clean(s string) string {
 			return r
 		}
 	}, s)
-	for range 4 { // what was around markup may become markup
+	for range 4 { // the text around removed markup may form markup
 		s = markup.ReplaceAllString(s, " ")
 	}
 	if markup.MatchString(s) {

@@ -15,27 +15,27 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Part describes how the value of a parameter is written into a body of multipart/form-data, or as the whole of one of
+// A Part describes how the value of a parameter is encoded in a body of multipart/form-data, or as a whole body of
 // application/octet-stream.
 type Part struct {
 	// Base64: the value is base64 (RFC 4648 section 4, with padding, without line breaks) of the bytes to send, which are a file.
 	Base64 bool
-	// MediaType is sent with the value. If it has several, separated by commas, or ranges such as image/*, the type that the bytes seem
-	// to have is sent, or the first one. Empty: application/octet-stream for bytes, application/json for lists and objects, no type for
-	// texts.
+	// MediaType is sent with the value. If there are several, separated by commas, or ranges such as image/*, the type that the bytes
+	// seem to have is sent, or the first one. Empty: application/octet-stream for bytes, application/json for lists and objects, no type
+	// for texts.
 	MediaType string
 }
 
 const (
-	// maxParts bounds the parts of one request: each costs about 200 bytes beside its value.
+	// maxParts bounds the parts of one request: each costs about 200 bytes in addition to its value.
 	maxParts = 1000
-	// maxFileName bounds what a file's name has of its parameter's, in bytes.
+	// maxFileName bounds how much of a parameter's name is in a file name, in bytes.
 	maxFileName = 64
 )
 
 const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks"
 
-// checkParts checks the media types of parts, and that a body that is one value has one parameter.
+// checkParts checks the media types of parts, and that a whole-body value is the only parameter.
 func (r *Route) checkParts() error {
 	if !r.hasBody || r.body != multipartBody && r.body != bytesBody {
 		return nil
@@ -79,7 +79,7 @@ func (b *builder) bytes() []byte {
 	return data
 }
 
-// multipart writes a body of RFC 7578. Files come last: some services need the other parts first.
+// multipart encodes a body of RFC 7578. Files come last, because some services need the other parts first.
 func (b *builder) multipart() []byte {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -97,7 +97,7 @@ func (b *builder) multipart() []byte {
 		if media != "" {
 			h["Content-Type"] = []string{media}
 		}
-		if part, err := w.CreatePart(h); err == nil { // a Buffer refuses nothing
+		if part, err := w.CreatePart(h); err == nil { // a Buffer accepts everything
 			_, _ = part.Write(data)
 		}
 	}
@@ -139,7 +139,7 @@ func items(v any) []any {
 	return out
 }
 
-// part is what is sent of one value, and as what.
+// part returns the content and type of one value.
 func (b *builder) part(name string, v any) (data []byte, media string) {
 	p := b.route.parts[name]
 	if p.Base64 {
@@ -171,7 +171,7 @@ func mediaTypes(declared string) []string {
 	return out
 }
 
-// typeOf chooses among the media types declared.
+// typeOf selects one of the declared media types.
 func typeOf(declared string, data []byte) string {
 	all := mediaTypes(declared)
 	if len(all) == 1 && !strings.Contains(all[0], "*") {
@@ -190,7 +190,7 @@ func typeOf(declared string, data []byte) string {
 	return first
 }
 
-// inRange reports whether a media type is that of a range such as image/*, or within it. Both are in lower case.
+// inRange reports whether a media type is that of a range such as image/*, or within it. Both are in lowercase.
 func inRange(media, limits string) bool {
 	if limits, _, err := mime.ParseMediaType(limits); err == nil {
 		whole, isAll := strings.CutSuffix(limits, "*")
@@ -211,14 +211,14 @@ func inQuotes(name string) string {
 	}, name))
 }
 
-// extensions are those of files whose services look at them.
+// extensions are those of files whose services check them.
 var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz", "application/json": ".json",
 	"application/xml": ".xml", "text/xml": ".xml", "text/csv": ".csv", "text/plain": ".txt", "image/png": ".png", "image/jpeg": ".jpg",
 	"image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "audio/mpeg": ".mp3", "audio/wav": ".wav", "video/mp4": ".mp4",
 }
 
-// fileName makes a name of a file: letters, digits, - and _ of the parameter's, and the extension of its type.
+// fileName makes a file name: letters, digits, - and _ of the parameter's name, and the extension of its type.
 func fileName(parameter, media string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A PreparedRequest is one request, complete but for who asks. It may be called more than once. It holds
-// parameter values, so it prints as its route's template.
+// A PreparedRequest is one request, complete except for the identity. It may be called more than once. It holds parameter values, so it
+// prints as its route's template.
 type PreparedRequest struct {
 	route  *Route
 	target []byte // path and query
@@ -29,8 +29,8 @@ func (p *PreparedRequest) String() string { return p.route.Template() }
 // GoString keeps %#v from printing values.
 func (p *PreparedRequest) GoString() string { return p.route.Template() }
 
-// Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name
-// is Identity.Principal; unapproved is Identity.Unapproved. Ask before anything is reserved for a call; Call itself refuses too.
+// Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name is
+// Identity.Principal; unapproved is Identity.Unapproved. Call it before reserving anything for a call; Call itself refuses too.
 func (p *PreparedRequest) Ready(agent string, unapproved bool) error {
 	return p.route.breakerOf(unapproved).ready(agent)
 }
@@ -46,15 +46,14 @@ func (p *PreparedRequest) room() []byte {
 	return make([]byte, 0, len(p.space)/2)
 }
 
-// A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER answer. Message never
-// quotes the value.
+// A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER response. Message never quotes the value.
 type Violation struct{ Parameter, Message string }
 
-// Prepare puts parameters (values as strictjson made them, defaults filled in) into the request. Numbers are written as they were sent.
-// In paths a value must be one plain segment: a string, number or boolean that is not empty, not . or .., and holds no /, \ or control
+// Prepare puts parameters (values of package strictjson, defaults filled in) into the request. Numbers are written as they were sent. In
+// paths a value must be one plain segment: a string, number or boolean that is not empty, not . or .., and holds no /, \ or control
 // character. In queries and forms arrays become repeated members, objects (and arrays in arrays) JSON text, and null is left out; the
-// same holds for parts, of which there are at most 1000. Path and query together are bounded by 16 KiB. Prepare does no I/O and keeps no
-// reference to parameters.
+// same holds for parts, at most 1000. Path and query together are bounded by 16 KiB. Prepare does no I/O and keeps no reference to
+// parameters.
 func (r *Route) Prepare(parameters strictjson.Object) (*PreparedRequest, []Violation) {
 	p := &PreparedRequest{route: r}
 	b := builder{route: r, parameters: parameters, target: p.space[:0]}
@@ -91,8 +90,8 @@ type builder struct {
 	violations []Violation
 
 	target      []byte // as far as it is written
-	inQuery     bool   // it has come to the query
-	contentType string // of the body, where it is of this request
+	inQuery     bool   // it has reached the query
+	contentType string // of the body, if it depends on the request
 	longest     string // the parameter with the longest text in path or query
 	most        int
 }
@@ -196,8 +195,7 @@ func (b *builder) query() {
 	}
 }
 
-// fillable reports whether a query value of text and scalars can be built: without one of its parameters the member is left
-// out.
+// fillable reports whether a query value of text and scalars can be built: if one of its parameters is missing, the member is left out.
 func (b *builder) fillable(value []piece) bool {
 	for _, p := range value {
 		if p.param != "" && !b.scalar(p.param) {
@@ -207,7 +205,7 @@ func (b *builder) fillable(value []piece) bool {
 	return true
 }
 
-// scalar reports whether a parameter has a value for its place in a text of the query. null counts as no value.
+// scalar reports whether a parameter has a value for its place in a text of the query. null counts as missing.
 func (b *builder) scalar(name string) bool {
 	v := b.parameters[name]
 	if v == nil {
@@ -232,7 +230,7 @@ func (b *builder) fill(value []piece) {
 	}
 }
 
-// body writes the body; one that is JSON into space, as far as it fits.
+// body encodes the body; a JSON body goes into space, as far as it fits.
 func (b *builder) body(space []byte) []byte {
 	if b.route.execute {
 		parameters := b.parameters
@@ -307,7 +305,7 @@ func (b *builder) text(name string, v any) string {
 	return string(b.json(make([]byte, 0, 256), name, v))
 }
 
-// json writes a value behind dst.
+// json appends the encoding of a value to dst.
 func (b *builder) json(dst []byte, name string, v any) []byte {
 	out, err := strictjson.Append(dst, v)
 	if err != nil {

@@ -14,20 +14,20 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Reconcile describes how to ask the service for the outcome of a call. The zero value: the service cannot be asked.
+// A Reconcile describes how to request the outcome of a call from the service. The zero value: the service does not support it.
 type Reconcile struct {
 	// Path is below Config.URL, with {execution_id} in a segment or a value of its query; without it the id is only in
 	// Config.IdempotencyHeader.
 	Path string
-	// Done and NotDone are the answers that mean that the call took effect, and that it did not and never will: statuses such as "200,
-	// 201", or a JSON pointer (RFC 6901) into a 2xx answer whose target is true, or has the value that follows it, as in "/state=paid".
-	// Any other answer means neither.
+	// Done and NotDone are the responses that mean that the call took effect, and that it did not and never will: statuses such as "200,
+	// 201", or a JSON pointer (RFC 6901) into a 2xx response whose target is true, or has the value that follows it, as in "/state=paid".
+	// Any other response means neither.
 	Done, NotDone string
 	// Fixed are sent with it: headers, members of the query and parameters in Path.
 	Fixed FixedValues
 }
 
-// A question is a Reconcile made ready.
+// A question is a prepared Reconcile.
 type question struct {
 	route         *Route
 	done, notDone sign
@@ -70,8 +70,8 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 // HasStatusQuestion reports whether the service can report the outcome of a call.
 func (u *Upstream) HasStatusQuestion() bool { return u.question != nil }
 
-// Ask asks the service for the outcome of the call of an execution: store.Captured if it took effect, store.Released if it did not, and
-// store.Unresolved if the answer means neither. It changes nothing at the service. The error is as that of Call; the outcome is then
+// Ask requests the outcome of the call of an execution from the service: store.Captured if it took effect, store.Released if it did not,
+// and store.Unresolved if the response means neither. It changes nothing at the service. Errors are those of Call; the outcome is then
 // unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
 	c := &callState{}
@@ -103,7 +103,7 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	}
 }
 
-// questionGrant is what permits the question: it changes nothing at the service, and is asked once.
+// questionGrant permits the request: it changes nothing at the service, and is sent once.
 type questionGrant struct{}
 
 var errSecondQuestion = errors.New("a question is asked once")
@@ -114,7 +114,7 @@ func (questionGrant) Another(context.Context) (grant.Grant, error) {
 }
 func (questionGrant) Unused(context.Context) {}
 
-// A sign is a meaningful answer: one of these statuses, or a value in its body.
+// A sign is a meaningful response: one of these statuses, or a value in its body.
 type sign struct {
 	statuses []int
 	pointer  string
@@ -141,7 +141,7 @@ func readSign(text string) (s sign, err error) {
 	return s, nil
 }
 
-// in reports whether an answer has the sign.
+// in reports whether a response has the sign.
 func (s sign) in(a Answer) bool {
 	if s.pointer == "" {
 		return slices.Contains(s.statuses, a.Status)

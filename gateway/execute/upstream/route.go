@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Endpoint is how an intent is called, as agents.json has it.
+// An Endpoint is how an intent is called, from agents.json.
 type Endpoint struct {
 	IntentUID string
 	// URL is the published address, with {name} placeholders in path segments and query values. Empty: the
@@ -23,18 +23,18 @@ type Endpoint struct {
 	// ContentType is application/json or a type that ends in +json, application/x-www-form-urlencoded, multipart/form-data, or
 	// application/octet-stream, where one parameter is the whole body; empty: the first.
 	ContentType string
-	// Accept are the media types, or ranges such as image/*, that the service's answer may have, in lower case. Answers that are not JSON
-	// become an object with content, content_type and content_encoding. None: JSON.
+	// Accept are the media types, or ranges such as image/*, that the service's response may have, in lowercase. Responses that are not
+	// JSON become an object with content, content_type and content_encoding. None: JSON.
 	Accept     []string
 	Parameters []string        // names of the intent's input parameters
 	Parts      map[string]Part // how the last two content types write them; absent: as text
 	Fixed      FixedValues
 	ErrorWhen  ErrorWhen
-	// Unsafe: calling it changes something although the method is GET or HEAD, so it is not repeated.
+	// Unsafe: calling it changes state although the method is GET or HEAD, so it is not repeated.
 	Unsafe bool
 }
 
-// A Route is an Endpoint made ready to be called. Only its breakers and counter change; it is safe for concurrent use.
+// A Route is a prepared Endpoint. Only its breakers and counter change; it is safe for concurrent use.
 type Route struct {
 	upstream   *Upstream
 	intent     string
@@ -55,7 +55,7 @@ type Route struct {
 	hasBody    bool
 	safe       bool
 	repeatable bool
-	breaker    *breaker // of agents that the operator approved
+	breaker    *breaker // of approved agents
 	unapproved *breaker // of all others: their failures do not affect approved agents
 
 	fixed       FixedValues
@@ -67,11 +67,11 @@ type Route struct {
 	fixedTexts  []string // the texts among the fixed values, without credentials
 	credentials []string // those among the fixed values
 
-	guard     guard        // against what agents must not see
-	concealed atomic.Int64 // answers that had one
+	guard     guard        // matches texts that agents must not see
+	concealed atomic.Int64 // responses that had one
 }
 
-// Errors of Route, which check distinguishes; the text around them has the details.
+// Errors of Route, which check distinguishes; the surrounding text has the details.
 var (
 	// ErrNoEndpoint means the intent has no endpoint and the service no execute path.
 	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")
@@ -126,7 +126,7 @@ func (r *Route) setWay(e Endpoint) error {
 // Template is the method and the path as the intent has them, without values: fit for logs.
 func (r *Route) Template() string { return r.method + " " + r.template }
 
-// breakerOf is the breaker for the calls of a kind of agents.
+// breakerOf returns the breaker for the calls of a kind of agents.
 func (r *Route) breakerOf(stranger bool) *breaker {
 	if stranger {
 		return r.unapproved
@@ -140,8 +140,8 @@ func (r *Route) Safe() bool { return r.safe }
 // Method is the HTTP method.
 func (r *Route) Method() string { return r.method }
 
-// PathParameters are the parameters without which no address can be built, in order of appearance. One that
-// is neither required nor has a default is a mistake in the intent.
+// PathParameters are the parameters without which no address can be built, in order of appearance. One that is neither required nor has a
+// default is a mistake in the intent.
 func (r *Route) PathParameters() []string {
 	var names []string
 	for _, segment := range r.path {
@@ -201,7 +201,7 @@ func isVendorJSON(media string) bool {
 	return strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json") && isHeaderValue(media)
 }
 
-// A bodyKind is how parameters are written into a body.
+// A bodyKind is how parameters are encoded in a body.
 type bodyKind int
 
 const (
@@ -256,7 +256,7 @@ func (r *Route) setURL(e Endpoint) error {
 	if !r.upstream.allows(parsed.Hostname(), e.IntentUID) {
 		return fmt.Errorf("%w: %s", ErrForeignHost, parsed.Hostname())
 	}
-	rawPath := parsed.RawPath // as written, where it differs from Go's own escaping
+	rawPath := parsed.RawPath // as written, if it differs from Go's own escaping
 	if rawPath == "" {
 		rawPath = parsed.EscapedPath()
 	}
@@ -310,7 +310,7 @@ func (r *Route) checkPlaceholders() error {
 	if r.hasBody {
 		return nil
 	}
-	for _, q := range r.query { // else an agent could set what the operator fixed
+	for _, q := range r.query { // otherwise an agent could set what the operator fixed
 		if r.declared[q.name] && !r.placed[q.name] {
 			return fmt.Errorf("%w: the query has %q already, so the parameter of that name would be sent beside it; "+
 				"write %s={%s}", ErrEndpoint, q.name, q.name, q.name)

@@ -9,20 +9,20 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Shorter values, in bytes, are not searched for: answers have them by chance.
+// Shorter values, in bytes, are not searched for, because responses have them by chance.
 const (
-	leastInMessage  = 4 // a message that holds one is dropped as a whole
-	LeastCredential = 6 // in a 2xx answer
-	LeastDigits     = 8 // in a 2xx answer, of a credential that is digits alone
-	leastFixed      = 8 // in a 2xx answer: shorter ones are plain words mostly, such as a unit or a country
+	leastInMessage  = 4 // a message that holds one is dropped
+	LeastCredential = 6 // in a 2xx response
+	LeastDigits     = 8 // in a 2xx response, of a credential of digits only
+	leastFixed      = 8 // in a 2xx response: shorter ones are usually plain words, such as a unit or a country
 )
 
-// Recognizable reports whether a credential is long enough to be removed from 2xx answers.
+// Recognizable reports whether a credential is long enough to be removed from 2xx responses.
 func Recognizable(credential string) bool {
 	return len(credential) >= LeastCredential && (len(credential) >= LeastDigits || strings.Trim(credential, "0123456789") != "")
 }
 
-// A guard finds the operator's values in what the service writes.
+// A guard finds the operator's values in the service's output.
 type guard struct{ messages, answers *redact.Matcher }
 
 func newGuard(credentials, fixed []string) guard {
@@ -72,14 +72,14 @@ func (r *Route) holdsSecret(text string) bool {
 	return r.guard.messages.In(text) || r.upstream.tokens.guard().messages.In(text)
 }
 
-// conceal overwrites the operator's values in the body of a 2xx answer.
+// conceal overwrites the operator's values in the body of a 2xx response.
 func (r *Route) conceal(body []byte) {
 	if r.guard.answers.Mask(body)+r.upstream.tokens.guard().answers.Mask(body) > 0 {
 		r.concealed.Add(1)
 	}
 }
 
-// concealHeader drops the fields of an answer that hold one of the operator's values.
+// concealHeader drops the response fields that hold one of the operator's values.
 func (r *Route) concealHeader(a *Answer) {
 	concealed := false
 	for name, values := range a.Header {
@@ -96,7 +96,7 @@ func (r *Route) concealHeader(a *Answer) {
 	}
 }
 
-// Concealed returns how many answers of the service held a credential or a fixed value, which agents did not receive, by intent.
+// Concealed returns how many responses of the service held a credential or a fixed value, which agents did not receive, by intent.
 func (u *Upstream) Concealed() map[string]int64 {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -128,8 +128,8 @@ func secretTexts(texts []string, v any) []string {
 	return texts
 }
 
-// headerSecrets returns the value of a header and the parts of it that are secrets by themselves: what follows the scheme, the
-// password of HTTP Basic, and the values of parameters and cookies.
+// headerSecrets returns the value of a header and the parts of it that are secrets by themselves: the text after the scheme, the password
+// of HTTP Basic, and the values of parameters and cookies.
 func headerSecrets(value string) []string {
 	texts := []string{value}
 	scheme, token, _ := strings.Cut(value, " ")

@@ -122,7 +122,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 	return pieces, nil
 }
 
-// fix checks fixed text and escapes what a URL cannot hold as it is. RFC 3986 section 3.3.
+// fix checks fixed text and escapes characters that a URL cannot hold. RFC 3986 section 3.3.
 func fix(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {
@@ -142,8 +142,7 @@ func fix(text string) (string, error) {
 	return string(fixed), nil
 }
 
-// appendEscaped writes a value so that no character of it has a meaning in a URL: all but the unreserved ones of
-// RFC 3986 section 2.3.
+// appendEscaped escapes a value so that no character of it has a meaning in a URL: all but the unreserved ones of RFC 3986 section 2.3.
 func appendEscaped(dst []byte, value string) []byte {
 	for i := range len(value) {
 		if c := value[i]; isUnreserved(c) {

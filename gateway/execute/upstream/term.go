@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A term is a context that ends at a time. It makes its timer when something waits for it, which is rare, because operations on a
-// connection have deadlines of their own. It ends by time.Now, like every other context.
+// A term is a context that ends at a time. It makes its timer only when something waits for it, which is rare, because operations on a
+// connection have separate deadlines. It ends by time.Now, like every other context.
 type term struct {
 	context.Context //nolint:containedctx // a term is a context: this ends it before, if it ends
 
@@ -17,7 +17,7 @@ type term struct {
 	cancel context.CancelFunc
 }
 
-// begin makes it a term of a context. The caller must call end.
+// begin derives the term from a context. The caller must call end.
 func (t *term) begin(ctx context.Context, d time.Duration) {
 	t.Context, t.until = ctx, time.Now().Add(d) //nolint:forbidigo // contexts end by the clock of the machine
 	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {
@@ -55,7 +55,7 @@ func (t *term) Err() error {
 	return nil
 }
 
-// Value implements context.Context. Of a timer there is, package context finds what ends with it.
+// Value implements context.Context. With it, package context finds the timer, if there is one.
 func (t *term) Value(key any) any {
 	t.mu.Lock()
 	timed := t.timed

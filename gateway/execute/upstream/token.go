@@ -20,18 +20,18 @@ import (
 
 const (
 	bearer = "Bearer "
-	// renewBefore is how long before its end a token is renewed; half its life where that is shorter.
+	// renewBefore is how long before its expiry a token is renewed; at most half its lifetime.
 	renewBefore = 30 * time.Second
-	// tokenPause is the least time between two requests for a token, so that neither a token server that fails nor a service
-	// that refuses its tokens makes us ask at each call.
+	// tokenPause is the minimum interval of token requests, so that neither a failing token server nor a service that refuses its tokens
+	// causes a request for each call.
 	tokenPause = time.Second
-	// tokenTime bounds one request for a token, and is never above Config.Timeout.
+	// tokenTime bounds one request for a token, and never exceeds Config.Timeout.
 	tokenTime = 10 * time.Second
 	maxToken  = 16 << 10 // bytes
 )
 
-// tokens keeps an access token for all calls (RFC 6749 4.4). Only one request for it is under way at a time, for all that wait. A token
-// is used until it expires or is refused; before it expires it is renewed in the background.
+// tokens caches an access token for all calls (RFC 6749 4.4). Only one request for it is in progress at a time, for all that wait. A
+// token is used until it expires or is refused; before it expires it is renewed in the background.
 type tokens struct {
 	source   clientcredentials.Config
 	client   *http.Client
@@ -44,13 +44,13 @@ type tokens struct {
 	previous    string
 	found       guard     // finds both
 	requestedAt time.Time // when the last request began
-	failed      error     // what the last request ended with
+	failed      error     // the error of the last request
 }
 
-// An accessToken ends at a time; the zero one has ended.
+// An accessToken expires at a time; the zero one has expired.
 type accessToken struct {
 	text       string
-	renew, end time.Time // zero: not known
+	renew, end time.Time // zero: unknown
 }
 
 func (a accessToken) usable(now time.Time) bool {
@@ -68,14 +68,14 @@ func newTokens(cfg Config) *tokens {
 		source: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL.String(), Scopes: o.Scopes},
 		client: &http.Client{
 			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret goes nowhere else
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret is not sent anywhere else
 		},
 		timeout: min(tokenTime, cfg.Timeout), now: cfg.Now,
 	}
 }
 
-// get returns a token, which it may have to wait for. The error is that of ctx, or ErrUnreachable with what is wrong with the
-// token server: without address, secret or text of its own.
+// get returns a token, possibly after waiting. The error is that of ctx, or ErrUnreachable with the token server's problem: without its
+// address, secret or text.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	text, err, known := t.known()
 	if known {
@@ -97,7 +97,7 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	}
 }
 
-// known returns the token, or the reason why there is none for now. If it has neither, or a new token is due, a token must be fetched;
+// known returns the token, or the reason why there is none for now. If there is neither, or a new token is due, a token must be fetched;
 // text is then the token to use meanwhile, if there is one.
 func (t *tokens) known() (text string, err error, known bool) {
 	t.mu.Lock()
@@ -114,7 +114,7 @@ func (t *tokens) known() (text string, err error, known bool) {
 	}
 }
 
-// fetch asks the token server, unless another has just done so.
+// fetch sends a request to the token server, unless another goroutine has just done so.
 func (t *tokens) fetch(ctx context.Context) (string, error) {
 	if text, err, known := t.known(); known {
 		return text, err
@@ -144,8 +144,8 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	return fresh.text, nil
 }
 
-// refused reports that the service does not accept the token of these headers. The token is dropped, unless it is new: another one would
-// be refused, too.
+// refused records that the service does not accept the token of these headers. It drops the token unless it is new, when another one
+// would be refused, too.
 func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +163,7 @@ func (t *tokens) hold(other accessToken) {
 	t.found = newGuard([]string{t.held.text, t.previous}, nil)
 }
 
-// guard finds the tokens in what the service writes.
+// guard finds the tokens in the service's output.
 func (t *tokens) guard() guard {
 	if t == nil {
 		return guard{}
@@ -196,7 +196,7 @@ func acceptable(got *oauth2.Token) error {
 	}
 }
 
-// tokenErrors are those of RFC 6749 5.2. Any other text of the token server is not repeated.
+// tokenErrors are those of RFC 6749 5.2. Any other text of the token server is dropped.
 var tokenErrors = map[string]bool{
 	"invalid_request": true, "invalid_client": true, "invalid_grant": true, "unauthorized_client": true, "unsupported_grant_type": true,
 	"invalid_scope": true,

@@ -31,22 +31,22 @@ import (
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
-// A Config holds where the service is and how to call it. Everything without a stated default is required.
+// A Config is the address of the service and how to call it. Fields without a stated default are required.
 type Config struct {
-	// URL is the service's address: http or https, a host, and optionally a path that is put in front of
-	// every endpoint's. It takes the place of scheme and host of every endpoint.
+	// URL is the service's address: http or https, a host, and optionally a path that precedes every endpoint's. It replaces scheme and
+	// host of every endpoint.
 	URL *url.URL
 	// Execute is the path (below URL) that intents without an endpoint are posted to. Empty: every intent needs an endpoint.
 	Execute string
-	// AllowedHosts are the hosts an endpoint may name beside the namespace of its intent and the names
-	// below it: the host of service_url and the service's own. Ports are ignored.
+	// AllowedHosts are the hosts that an endpoint may name in addition to the namespace of its intent and the names below it: the host of
+	// service_url and the service's own. Ports are ignored.
 	AllowedHosts []string
 	// Timeout bounds one Call: connecting, retries and reading the answer.
 	Timeout time.Duration
-	// MaxResponse bounds the body of an answer in bytes, before and after decompression.
+	// MaxResponse bounds the body of a response in bytes, before and after decompression.
 	MaxResponse int64
-	// IdempotencyHeader is the header that carries a key, so that the service recognises repeated requests. It has the execution id, and
-	// methods other than GET and HEAD are retried too.
+	// IdempotencyHeader is the header that carries a key, so that the service recognizes repeated requests. Its value is the execution
+	// id, and methods other than GET and HEAD are then retried too.
 	IdempotencyHeader string
 	// ErrorMessage is the JSON pointer (RFC 6901) to the message in the service's refusals. Empty: the usual places are searched.
 	ErrorMessage string
@@ -57,19 +57,18 @@ type Config struct {
 	OAuth2      OAuth2
 	Breaker     Breaker
 	Retry       Retry
-	// Places are those of calls under way, which Enter shares between agents.
+	// Places bounds the calls in progress, which Enter shares between agents.
 	Places fairqueue.Bounds
 	Pool   Pool
 	// RootCAs are trusted instead of the system's for an https URL; nil: the system's.
 	RootCAs *x509.CertPool
-	// Now is the clock for the breaker's Retry-After and for dates in answers.
+	// Now is the clock for the breaker's Retry-After and for dates in responses.
 	Now func() time.Time
 }
 
-// A Breaker sets when the calls of an intent stop for a while: after Failures calls in a row, of at least two agents, that
-// could not connect, timed out, broke off or answered 5xx, for OpenFor; then one call is let through as a probe. Where
-// only those of one agent fail, that holds for its calls alone. The calls of agents that the operator has not approved are
-// counted apart: they never stop those of approved agents.
+// A Breaker configures when the calls of an intent stop for a while: after Failures consecutive calls, of at least two agents, that could
+// not connect, timed out, broke off or returned 5xx, for OpenFor; then one call is admitted as a probe. If only one agent's calls fail,
+// only its calls stop. The calls of unapproved agents are counted separately: they never stop those of approved agents.
 type Breaker struct {
 	Failures int
 	OpenFor  time.Duration
@@ -77,20 +76,20 @@ type Breaker struct {
 
 // Retry bounds the attempts of one Call.
 type Retry struct {
-	Attempts int           // in all, 1 to 10
-	Wait     time.Duration // before the second attempt, doubled for each further, half of it random
+	Attempts int           // in total, 1 to 10
+	Wait     time.Duration // before the second attempt, doubled for each further one, half of it random
 	MaxWait  time.Duration
 }
 
 // Pool bounds connections.
 type Pool struct {
-	MaxConns    int           // open at a time; more calls wait, within their timeout
+	MaxConns    int           // open connections; more calls wait, within their timeout
 	MaxIdle     int           // kept open
 	IdleTimeout time.Duration // how long an idle one is kept
-	DialTimeout time.Duration // for connecting, TLS included; never above Timeout
+	DialTimeout time.Duration // for connecting, TLS included; never exceeds Timeout
 }
 
-// maxHeader bounds the headers of one answer in bytes, informational answers before it included.
+// maxHeader bounds the headers of one response in bytes, including preceding informational responses.
 const maxHeader = 64 << 10
 
 // An Upstream is one service's address with its connections and breakers. It is safe for concurrent use.
@@ -102,7 +101,7 @@ type Upstream struct {
 	hosts    map[string]bool
 	auth     pool.Fields // the credentials that never change
 	tokens   *tokens     // nil: no OAuth2
-	question *question   // nil: the service cannot be asked for the outcome of a call
+	question *question   // nil: the service cannot report the outcome of a call
 	conns    *pool.Pool
 	places   *fairqueue.Places
 	failing  *ownCircuits
@@ -114,7 +113,7 @@ type Upstream struct {
 	guards  map[string]guard // by the values that they find
 }
 
-// New checks cfg. Errors name the member at fault and never a credential.
+// New checks cfg. Errors name the invalid member and never a credential.
 func New(cfg Config) (*Upstream, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
@@ -149,9 +148,9 @@ func New(cfg Config) (*Upstream, error) {
 	return u, nil
 }
 
-// Enter takes a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; unapproved: the operator
-// has not approved the agent. It also makes sure that there is an access token, if calls need one. leave gives the place back, once.
-// Errors: ErrFull, ErrUnreachable if there is no token, that of ctx.
+// Enter reserves a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; unapproved: the operator
+// has not approved the agent. It also ensures that there is an access token, if calls need one. leave releases the place, once. Errors:
+// ErrFull, ErrUnreachable if there is no token, that of ctx.
 func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (leave func(), err error) {
 	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: unapproved})
 	if errors.Is(err, fairqueue.ErrFull) {
@@ -170,10 +169,10 @@ func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (le
 // UnderWay returns how many calls have a place, and how many wait for one.
 func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
-// Address is where the service is: http://host:port. It is for the operator, never for agents.
+// Address is the address of the service: http://host:port. It is for the operator, never for agents.
 func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
 
-// Close drops idle connections. Calls under way end by themselves.
+// Close closes idle connections. Calls in progress end by themselves.
 func (u *Upstream) Close() {
 	u.conns.Close()
 	if u.tokens != nil {
@@ -181,7 +180,7 @@ func (u *Upstream) Close() {
 	}
 }
 
-// secure returns how TLS is spoken to the service; nil: it is not.
+// secure returns the TLS configuration for the service; nil: no TLS.
 func secure(cfg Config) *tls.Config {
 	if cfg.URL.Scheme != "https" {
 		return nil

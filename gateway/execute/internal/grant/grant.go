@@ -13,15 +13,15 @@ type Grant struct {
 	terms       Terms
 }
 
-// Terms are what a Grant rests on.
+// Terms are the basis of a Grant.
 type Terms interface {
-	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first
-	// byte; it must be quick.
+	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first byte; it must be
+	// fast.
 	Alive() error
-	// Another makes the Grant of a further attempt, after one that wrote a byte: an upstream counts attempts, so each takes a place of
-	// its own in every limit of the call. It returns an error if there is no place, or the attempt is not permitted.
+	// Another makes the Grant of a further attempt, after one that wrote a byte. An upstream counts attempts, so each takes a separate
+	// place in every limit of the call. It returns an error if there is no place, or the attempt is not permitted.
 	Another(ctx context.Context) (Grant, error)
-	// Unused gives back the place of an attempt that wrote no byte, if the end of the call does not.
+	// Unused releases the place of an attempt that wrote no byte, if the end of the call does not.
 	Unused(ctx context.Context)
 }
 
@@ -30,7 +30,7 @@ func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
 var errNone = errors.New("there is no grant")
 
-// ExecutionID is that of the execution that the call belongs to.
+// ExecutionID returns the id of the execution that the call belongs to.
 func (g Grant) ExecutionID() string { return g.executionID }
 
 // Alive returns nil if the attempt may be sent now.

@@ -10,8 +10,8 @@ import (
 // A Parent is a traceparent: version, trace id, span id and flags. The zero Parent means that there is none.
 type Parent string
 
-// Continue continues the caller's trace with a span of our own. It starts a trace if parent is not of version 00. It takes over only the
-// ids and the flags, not tracestate and baggage.
+// Continue continues the caller's trace with a span of our own. It starts a trace if parent is not of version 00. It copies only the ids
+// and the flags, not tracestate and baggage.
 func Continue(parent string) Parent {
 	var span [8]byte
 	_, _ = rand.Read(span[:]) // never fails: crypto/rand

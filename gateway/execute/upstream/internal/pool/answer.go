@@ -8,17 +8,19 @@ import (
 	"net/http/httputil"
 )
 
-// An Answer is what a service answers to one request. It is valid until the connection is released.
+// An Answer is a service's response to one request. It is valid until the connection is released.
 type Answer struct {
 	Status int
-	// Length is that of the body in bytes, as announced; -1: it is known at its end. To HEAD it is that of the body to GET.
+	// Length is the length of the body in bytes, as announced; -1: unknown before its end. After HEAD it is the length that GET would
+	// give.
 	Length int64
 	Header Fields // those of Config.Keep, in their order
-	// Body ends with io.EOF where it is complete. It is read from the connection.
+	// Body ends with io.EOF if it is complete. It is read from the connection.
 	Body io.Reader
 }
 
-// Answer reads the head of the answer. It skips informational answers except 101, which has no body and makes the connection unusable.
+// Answer reads the head of the response. It skips informational responses except 101, which has no body and makes the connection
+// unusable.
 func (c *Conn) Answer() (*Answer, error) {
 	for {
 		h, err := c.readHead()
@@ -29,16 +31,16 @@ func (c *Conn) Answer() (*Answer, error) {
 		case h.status >= 200 || h.status == http.StatusSwitchingProtocols:
 			c.begin(&h)
 			return &c.answer, nil
-		case h.chunked || h.length > 0: // what follows would be taken for the answer
+		case h.chunked || h.length > 0: // otherwise the following bytes would be taken for the response
 			return nil, errInterim
 		}
 	}
 }
 
-// errInterim: nothing of that kind has a body. RFC 9110 15.2.
+// errInterim: informational responses have no body. RFC 9110 15.2.
 var errInterim = errors.New("an informational answer announces a body")
 
-// begin makes ready for the body that follows a head. RFC 9112 6.3.
+// begin prepares for the body that follows a head. RFC 9112 6.3.
 func (c *Conn) begin(h *head) {
 	c.answer = Answer{Status: h.status, Length: h.length, Header: h.fields, Body: (*body)(c)}
 	c.keeps = h.status >= 200 && !h.closes && (!h.old || h.keepsAlive) && (!h.chunked || h.length < 0)
@@ -60,7 +62,7 @@ func (c *Conn) begin(h *head) {
 	c.rest = c.answer.Length
 }
 
-// A body is that of the answer of a Conn.
+// A body is the body of a Conn's response.
 type body Conn
 
 func (b *body) Read(p []byte) (n int, err error) {
@@ -92,8 +94,7 @@ const maxTrailer = 4 << 10
 
 var errTrailer = errors.New("what follows the last chunk of the answer is malformed, too long, or not permitted there")
 
-// readTrailer reads the fields behind the last chunk, which mean nothing here, and returns io.EOF where they are complete.
-// RFC 9112 7.1.2.
+// readTrailer reads the fields after the last chunk, which are ignored, and returns io.EOF if they are complete. RFC 9112 7.1.2.
 func (c *Conn) readTrailer() error {
 	c.left = maxTrailer
 	for size := 0; ; {
@@ -113,7 +114,7 @@ func (c *Conn) readTrailer() error {
 	}
 }
 
-// line reads one line, and returns it and what ended it. It is valid until the next read.
+// line reads one line, and returns it and the error that ended it. It is valid until the next read.
 func (c *Conn) line() (line []byte, end string, err error) {
 	line, err = c.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -134,7 +135,7 @@ func (c *Conn) line() (line []byte, end string, err error) {
 	return line[:len(line)-1], "\n", nil
 }
 
-// fromEOF is an error of reading what was not to end yet.
+// fromEOF converts an unexpected end into an error.
 func fromEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -19,7 +19,7 @@ type Conn struct {
 	pool  *Pool
 	conn  net.Conn
 	raw   net.Conn // below TLS; conn itself without TLS
-	peek  *peeker  // of raw; nil: it cannot be looked into
+	peek  *peeker  // of raw; nil: not supported
 	in    *bufio.Reader
 	left  int64        // bytes of the head that may still be read
 	out   bytes.Buffer // the head of the request, and a short body
@@ -27,15 +27,15 @@ type Conn struct {
 
 	stop    func() bool   // watching ctx
 	method  string        // of the request under way
-	writing chan struct{} // closed when the body has been written; nil: nothing is written beside
-	used    bool          // by a request before
+	writing chan struct{} // closed when the body has been written; nil: no body is being written
+	used    bool          // by an earlier request
 
-	answer Answer    // under way
+	answer Answer    // in progress
 	fields [8]Field  // where its Header begins
-	long   []byte    // a line of it that does not fit into the buffer
+	long   []byte    // a line of it that exceeds the buffer
 	chunks io.Reader // its body, where that is chunked
-	rest   int64     // bytes of its body that are to come; -1: until the connection is closed
-	ended  error     // how its body has ended: io.EOF where it is complete; nil: it has not
+	rest   int64     // remaining bytes of its body; -1: until the connection is closed
+	ended  error     // how its body ended: io.EOF if it is complete; nil: it has not ended
 	keeps  bool      // the service keeps the connection open after it
 }
 
@@ -50,12 +50,12 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 	return c
 }
 
-// past is a deadline that is over.
+// past is a deadline in the past.
 var past = time.Unix(1, 0)
 
-// watch has everything on the connection fail at a time, or when ctx ends before.
+// watch makes every operation on the connection fail at a time, or when ctx ends earlier.
 func (c *Conn) watch(ctx context.Context, until time.Time) {
-	_ = c.raw.SetDeadline(until) // it fails only on connections that are closed, on which everything does
+	_ = c.raw.SetDeadline(until) // it fails only on closed connections, on which everything fails
 	c.stop = func() bool { return true }
 	if ctx.Done() != nil {
 		c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
@@ -65,11 +65,10 @@ func (c *Conn) watch(ctx context.Context, until time.Time) {
 // plain reports whether the connection does without TLS.
 func (c *Conn) plain() bool { return c.raw == c.conn }
 
-// clean reports, without waiting, whether the other side has neither closed the connection nor sent anything after its
-// last answer.
+// clean reports, without waiting, whether the peer has neither closed the connection nor sent anything after its last response.
 func (c *Conn) clean() bool {
 	if !c.plain() && c.used {
-		// What TLS has taken from the connection already: with this deadline it gives that out and reads no more.
+		// With this deadline TLS returns what it has already buffered and reads no more.
 		if c.conn.SetReadDeadline(past) != nil {
 			return false
 		}
@@ -79,11 +78,11 @@ func (c *Conn) clean() bool {
 			return false
 		}
 	}
-	// After a handshake there may be records of TLS that mean nothing yet.
+	// After a handshake there may be TLS records without content.
 	return c.peek == nil || c.peek.pristine(c.plain() || c.used)
 }
 
-// A Request is what is sent. Header holds no Host, Content-Length or Connection, and nothing but field values (RFC 9110 5.5).
+// A Request is a request to send. Header holds no Host, Content-Length or Connection, and only valid field values (RFC 9110 5.5).
 type Request struct {
 	Method  string
 	Target  []byte
@@ -92,14 +91,14 @@ type Request struct {
 	HasBody bool
 }
 
-// shortBody is how long a body is at most to be written before the answer is read.
+// shortBody bounds a body that is written completely before the response is read.
 const shortBody = 64 << 10
 
-// ErrNotNow is that of Send where the service has closed the connection, or has spoken on it unasked.
+// ErrNotNow is returned by Send if the service has closed the connection, or has sent something unrequested.
 var ErrNotNow = errors.New("the service closed the idle connection, or spoke on it unasked")
 
 // Send sends a request. It calls admit right before it writes the first byte, and returns the error of admit unchanged. written reports
-// whether a byte may have reached the service: never before admit has allowed it.
+// whether a byte may have reached the service: never before admit has permitted it.
 func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	c.method, c.left = r.Method, c.pool.cfg.MaxHeader
 	if err := c.head(r); err != nil {
@@ -124,7 +123,7 @@ func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 		c.writing = make(chan struct{})
 		go func(done chan struct{}) {
 			defer close(done)
-			_, _ = c.conn.Write(r.Body) // where it fails, no answer comes
+			_, _ = c.conn.Write(r.Body) // if it fails, no response arrives
 		}(c.writing)
 	}
 	return true, nil
@@ -155,10 +154,10 @@ func (c *Conn) head(r Request) error {
 	return nil
 }
 
-// errRequest: Header is not what Request asks for. It quotes nothing.
+// errRequest: Header violates the rules of Request. It quotes nothing.
 var errRequest = errors.New("a header field cannot be sent")
 
-// Release gives the connection back. It is closed unless request and answer are complete, and both sides keep it open.
+// Release returns the connection to the pool. It is closed unless request and response are complete, and both sides keep it open.
 func (c *Conn) Release() {
 	reusable := c.reusable()
 	if !c.stop() { // ctx has ended
@@ -174,7 +173,7 @@ func (c *Conn) Release() {
 	<-c.pool.using
 }
 
-// reusable reports whether request and answer are complete, and nothing came beyond.
+// reusable reports whether request and response are complete, and nothing arrived beyond.
 func (c *Conn) reusable() bool {
 	return errors.Is(c.ended, io.EOF) && c.keeps && c.written() && c.in.Buffered() == 0
 }
@@ -193,7 +192,7 @@ func (c *Conn) written() bool {
 	}
 }
 
-// abandon closes the connection at once, and waits until nothing uses the body any more.
+// abandon closes the connection immediately, and waits until nothing uses the body any more.
 func (c *Conn) abandon() {
 	_ = c.raw.Close()
 	if c.writing != nil {
@@ -206,7 +205,7 @@ func (c *Conn) close() { _ = c.conn.Close() }
 
 const unbounded = -1
 
-// A headBound is what the buffer reads from: the connection, no further than the head may be long.
+// A headBound is the reader of the buffer: the connection, up to the maximum length of the head.
 type headBound struct{ c *Conn }
 
 var errLongHead = errors.New("the head of the answer is too long")
@@ -225,7 +224,7 @@ func (h headBound) Read(p []byte) (int, error) {
 }
 
 func hostHeader(host, port string) string {
-	host, _, _ = strings.Cut(host, "%") // RFC 6874: a zone means nothing to the other side
+	host, _, _ = strings.Cut(host, "%") // RFC 6874: a zone is meaningless to the peer
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

@@ -2,13 +2,13 @@ package pool
 
 import "strings"
 
-// Fields are header fields, in the order in which they are written. Names are written as they are, and compared without regard to case.
+// Fields are header fields, in the order in which they are written. Names are written unchanged, and compared without case.
 type Fields []Field
 
 // A Field is one header field.
 type Field struct{ Name, Value string }
 
-// Set sets a field, in the place of the one that has its name.
+// Set sets a field, and replaces one with the same name.
 func (f *Fields) Set(name, value string) {
 	if i := f.index(name); i >= 0 {
 		(*f)[i].Value = value
@@ -17,7 +17,7 @@ func (f *Fields) Set(name, value string) {
 	*f = append(*f, Field{name, value})
 }
 
-// Get returns the value of the first field of a name. It is empty if there is no such field.
+// Get returns the value of the first field with a name. It is empty if there is none.
 func (f Fields) Get(name string) string {
 	value, _ := f.Lookup(name)
 	return value
@@ -31,7 +31,7 @@ func (f Fields) Lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
-// List returns the values of all fields of a name as one list. It is empty if there is no such field. RFC 9110 5.3.
+// List returns the values of all fields with a name as one list. It is empty if there is none. RFC 9110 5.3.
 func (f Fields) List(name string) string {
 	var values []string
 	for rest := f; ; {

@@ -27,12 +27,12 @@ type head struct {
 	codings int    // fields Transfer-Encoding
 	chunked bool
 	trailer bool // a trailer is announced with fields that frame a message
-	// Connection: close, and keep-alive, which HTTP/1.0 needs.
+	// Connection: close, and keep-alive, which HTTP/1.0 requires.
 	closes, keepsAlive bool
 }
 
-// readHead reads a status line, fields and the empty line after them. RFC 9112 4 and 5; lines may end with LF alone (2.2), and
-// no field goes on in the next line.
+// readHead reads a status line, fields and the empty line after them. RFC 9112 4 and 5; lines may end with LF alone (2.2), and no field
+// continues in the next line.
 func (c *Conn) readHead() (head, error) {
 	h := head{length: -1, fields: c.fields[:0]}
 	line, _, err := c.line()
@@ -102,8 +102,8 @@ func (h *head) add(name, value []byte, keep []string) error {
 	return nil
 }
 
-// check holds the fields against each other. An answer with a length beside its chunks has the length of its chunks, and is the
-// last on its connection; one of HTTP/1.0 has no chunks. RFC 9112 6.1.
+// check checks the fields for consistency. A response with both a length and chunks has the length of its chunks, and is the last on its
+// connection; one of HTTP/1.0 has no chunks. RFC 9112 6.1.
 func (h *head) check() error {
 	switch {
 	case h.codings > 1, h.codings == 1 && (!h.chunked || h.old):
@@ -115,7 +115,7 @@ func (h *head) check() error {
 	}
 }
 
-// fieldOf reads a field line: a name that is a token, a colon right behind it, and a value without control characters.
+// fieldOf reads a field line: a name that is a token, followed by a colon, and a value without control characters.
 func fieldOf(line []byte) (name, value []byte, err error) {
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok || len(name) == 0 || !isText(value) {
@@ -139,7 +139,7 @@ func isText(s []byte) bool {
 	return true
 }
 
-// is compares without case, as that of ASCII: no other letter is as long.
+// is compares without ASCII case: no other letter has the same length.
 func is(s []byte, ascii string) bool {
 	return len(s) == len(ascii) && strings.EqualFold(string(s), ascii)
 }
@@ -154,7 +154,7 @@ func lists(list []byte, token string) bool {
 	return false
 }
 
-// text is a value as a string, which for the type that nearly every answer has is not made anew.
+// text converts a value into a string, without an allocation for the most common media type.
 func text(value []byte) string {
 	const usual = "application/json"
 	if string(value) == usual {

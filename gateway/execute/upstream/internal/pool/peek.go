@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// A peeker looks into a connection.
+// A peeker inspects a connection without reading from it.
 type peeker struct {
 	conn  syscall.RawConn
 	look  func(fd uintptr) // made once
-	quiet bool             // nothing is expected to have arrived
-	fine  bool             // what look has found
+	quiet bool             // no data is expected
+	fine  bool             // the result of look
 }
 
 func newPeeker(conn syscall.RawConn) *peeker {
@@ -30,8 +30,7 @@ func newPeeker(conn syscall.RawConn) *peeker {
 	return p
 }
 
-// pristine looks, without waiting, whether the other side has neither closed the connection nor, where quiet
-// is expected of it, sent anything.
+// pristine reports, without waiting, whether the peer has neither closed the connection nor, if quiet is set, sent anything.
 func (p *peeker) pristine(quiet bool) bool {
 	p.quiet, p.fine = quiet, false
 	return p.conn.Control(p.look) == nil && p.fine

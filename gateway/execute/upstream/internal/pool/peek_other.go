@@ -8,5 +8,5 @@ type peeker struct{}
 
 func newPeeker(syscall.RawConn) *peeker { return &peeker{} }
 
-// pristine cannot look without waiting here: a connection that the service has closed is noticed when it is written to.
+// pristine cannot check without waiting here: a connection that the service has closed is noticed when it is written to.
 func (*peeker) pristine(bool) bool { return true }

@@ -1,8 +1,8 @@
 // Package pool keeps connections to one web service and carries one HTTP/1.1 request at a time on each, on the goroutine of the caller.
 //
 // It exists because net/http's client cannot promise four things: to call back right before it writes the first byte, to report
-// afterwards whether it wrote one, to repeat nothing, and never to take bytes that a service sends beyond its answer for the answer to
-// the next request. It keeps only the requested fields of the head of an answer; other fields take no memory.
+// afterwards whether it wrote one, to repeat nothing, and never to take bytes that a service sends after its response for the response to
+// the next request. It keeps only the requested fields of the head of a response; other fields take no memory.
 //
 //	c, err := p.Take(ctx, until)
 //	defer c.Release()
@@ -25,16 +25,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A Config has the address of the service, and the bounds of the connections to it. Everything but TLS and Keep is required.
+// A Config has the address of the service, and the bounds of the connections to it. All fields except TLS and Keep are required.
 type Config struct {
 	URL         *url.URL      // http or https, and a host
 	TLS         *tls.Config   // for https
-	MaxConns    int           // open at a time; Take waits for one
+	MaxConns    int           // open connections; Take waits for one
 	MaxIdle     int           // kept open
 	IdleTimeout time.Duration // how long an idle one is kept
 	DialTimeout time.Duration // for connecting, TLS included
-	MaxHeader   int64         // bytes of the head of an answer, with informational answers before it
-	Keep        []string      // names of the fields of an answer that are of interest
+	MaxHeader   int64         // bytes of the head of a response, including preceding informational responses
+	Keep        []string      // names of the response fields to keep
 	Now         func() time.Time
 }
 
@@ -43,16 +43,16 @@ type Pool struct {
 	cfg     Config
 	dialer  net.Dialer
 	address string // host:port
-	host    string // as the header Host has it
+	host    string // the value of the header Host
 	using   chan struct{}
 
 	mu     sync.Mutex
 	idle   []*Conn // the one used last is the last
 	closed bool    // since the last Take
-	sweeps bool    // a sweep is to come
+	sweeps bool    // a sweep is scheduled
 }
 
-// New makes a Pool; it dials nothing. It returns an error if the host is invalid.
+// New makes a Pool without connecting. It returns an error if the host is invalid.
 func New(cfg Config) (*Pool, error) {
 	host := cfg.URL.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
@@ -154,7 +154,7 @@ func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
 	return newConn(p, secure, raw), nil
 }
 
-// keep takes a connection back. It returns false if there is no room for it.
+// keep returns a connection to the pool. It returns false if there is no space for it.
 func (p *Pool) keep(c *Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +189,7 @@ func (p *Pool) sweep() {
 	}
 }
 
-// Close closes the idle connections, and those under way as soon as they are released. The Pool can be used again.
+// Close closes the idle connections, and those in use as soon as they are released. The Pool can be used again.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	old := p.idle

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// layers is how many escapes may lie around one another, as those of a URL in HTML in JSON.
+// layers bounds how many escapes may be nested, like those of a URL in HTML in JSON.
 const layers = 2
 
 // leads are the characters with which escapes begin.
 const leads = `%\&`
 
-// forms appends the lengths of all forms of a character with which b begins, in so many layers of escapes at most. There may be
-// several: a backslash in JSON is one backslash, too.
+// forms appends the lengths of all forms of a character at the beginning of b, with at most this many layers of escapes. There may be
+// several: a backslash in JSON is also one backslash.
 func forms(out []int, b []byte, r rune, layers int) []int {
 	if len(b) == 0 {
 		return out
@@ -40,7 +40,7 @@ func forms(out []int, b []byte, r rune, layers int) []int {
 	return out
 }
 
-// afterLead appends the lengths of the escaped forms of r whose first character ends at a place in b.
+// afterLead appends the lengths of the escaped forms of r whose first character ends at a position in b.
 func afterLead(out []int, at int, lead rune, b []byte, r rune, layers int) []int {
 	switch lead {
 	case '%':
@@ -70,7 +70,7 @@ func percent(out []int, at int, b, utf []byte, layers int) []int {
 	return out
 }
 
-// short are the characters that JSON writes with one other behind the backslash.
+// short are the characters that JSON escapes with one other character.
 var short = map[rune]rune{'"': '"', '\\': '\\', '/': '/', '\'': '\'', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // backslash is the escape of JSON and JavaScript. RFC 8259 section 7.
@@ -132,7 +132,7 @@ func entity(b []byte, r rune) int {
 	return len(name) + 1
 }
 
-// hexOf reports whether b begins with so many hexadecimal digits, and they are r.
+// hexOf reports whether b begins with n hexadecimal digits whose value is r.
 func hexOf(b []byte, digits int, r rune) bool {
 	if len(b) < digits || !isHex(b[:digits]) {
 		return false

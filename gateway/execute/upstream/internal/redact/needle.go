@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A needle is a secret, or the text that base64 makes of it.
+// A needle is a secret, or its base64 form.
 type needle struct {
 	raw    []byte
 	runes  []rune
@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	// leastCoded is the length of the shortest secret that is looked for in base64, in bytes.
+	// leastCoded is the length of the shortest secret that is searched for in base64, in bytes.
 	leastCoded = 6
 	// farthest bounds the runes before an anchor.
 	farthest = 64
@@ -46,7 +46,7 @@ func needlesOf(secret string) []*needle {
 	}
 	for ahead := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, ahead), secret...))
-		whole := encoded[(8*ahead+5)/6 : 8*(ahead+len(secret))/6] // the characters that depend on the secret alone
+		whole := encoded[(8*ahead+5)/6 : 8*(ahead+len(secret))/6] // the characters that depend only on the secret
 		needles = append(needles, newNeedle(whole, coded))
 	}
 	return needles
@@ -72,7 +72,7 @@ func isAlphanumeric(r rune) bool {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// from returns where the needle ends in b if it begins at start; 0: it does not.
+// from returns the end of the needle in b if it begins at start; 0: it does not.
 func (n *needle) from(b []byte, start int) (end int) {
 	var space [mostEnds]int
 	for _, length := range n.match(space[:0], b[start:], n.runes) {
@@ -84,7 +84,7 @@ func (n *needle) from(b []byte, start int) (end int) {
 	return end
 }
 
-// around returns the bounds of the needle in b if its anchor begins at a place. It returns 0, 0 if the needle is not there.
+// around returns the bounds of the needle in b if its anchor begins at a position; 0, 0: it does not.
 func (n *needle) around(b []byte, at int) (start, end int) {
 	for start = at - n.before; start >= max(0, at-longest*n.before); start-- {
 		var space [mostEnds]int
@@ -98,7 +98,7 @@ func (n *needle) around(b []byte, at int) (start, end int) {
 	return 0, 0
 }
 
-// mostEnds bounds the places that the beginning of a needle may end at.
+// mostEnds bounds the positions at which the beginning of a needle may end.
 const mostEnds = 8
 
 // match appends how many bytes at the start of b are these runes, for every way of escaping them.
@@ -118,7 +118,7 @@ func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	return append(out, at...)
 }
 
-// step appends the places behind a rune at a place.
+// step appends the positions after a rune at a position.
 func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	var space [mostEnds]int
 	lengths := forms(space[:0], b, r, layers)
@@ -148,7 +148,7 @@ func (n *needle) other(r rune) rune {
 	}
 }
 
-// stands reports whether digits are a number of their own, and not part of a longer one.
+// stands reports whether digits are a whole number, and not part of a longer one.
 func (n *needle) stands(b []byte, start, end int) bool {
 	if n.kind != number {
 		return true
@@ -156,7 +156,7 @@ func (n *needle) stands(b []byte, start, end int) bool {
 	return (start == 0 || !isDigit(rune(b[start-1]))) && (end == len(b) || !isDigit(rune(b[end])))
 }
 
-// A match is the place of a needle.
+// A match is the position of a needle.
 type match struct {
 	needle     *needle
 	start, end int

@@ -1,4 +1,4 @@
-// Package redact finds secrets in what a service writes: as they are, and as a URL, JSON, HTML or base64 escapes them.
+// Package redact finds secrets in a service's output: unchanged, and as URLs, JSON, HTML or base64 escape them.
 package redact
 
 import (
@@ -13,10 +13,10 @@ import (
 // and Manber, which skips most bytes. It then compares the text around an anchor character by character, each in any of its escaped
 // forms.
 type Matcher struct {
-	width      int // of the part of each anchor that shift is about
+	width      int // of the part of each anchor that shift covers
 	shift      [tableSize]uint8
 	anchored   map[uint16][]*needle // by the last two bytes of that part
-	unanchored []*needle            // those that have no anchor; they are compared everywhere
+	unanchored []*needle            // those without an anchor; they are compared at every position
 }
 
 const (
@@ -73,11 +73,11 @@ func (m *Matcher) In(text string) bool {
 	return found
 }
 
-// mostPending bounds the matches that are found before they are masked, so that one does not hide another that it overlaps.
+// mostPending bounds the matches that are found before they are masked, so that overlapping matches do not hide each other.
 const mostPending = 1024
 
-// Mask overwrites the secrets in b and returns how many it found. The length of b stays the same, and so does its form: JSON stays
-// JSON, base64 stays base64.
+// Mask overwrites the secrets in b and returns their number. It preserves the length and the form of b: JSON stays JSON, base64 stays
+// base64.
 func (m *Matcher) Mask(b []byte) (count int) {
 	var pending []match
 	flush := func() {
