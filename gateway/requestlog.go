@@ -16,14 +16,14 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A line is what the log has of every request.
+// A line is the log entry of a request.
 type line struct {
 	method, route string
 	status        int
 	took          time.Duration
 }
 
-// logRequest logs a request in one line, and counts it. Of many refusals of strangers it logs the number.
+// logRequest logs a request in one line, and counts it. Of many refusals of unauthenticated clients it logs the number.
 func (s *Server) logRequest(x *exchange, l line) {
 	s.metrics.Request(l.route, l.status, l.took)
 	s.count(&x.Outcome)
@@ -49,14 +49,14 @@ func (s *Server) logRequest(x *exchange, l line) {
 	}
 }
 
-// count counts what was shed.
+// count counts a refusal due to overload.
 func (s *Server) count(o *door.Outcome) {
-	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // else it was counted with the event
+	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // otherwise it was counted with the event
 		s.metrics.Shed(o.Refusal.Shed)
 	}
 }
 
-// fields are those of the line.
+// fields returns the fields of the line.
 func (l line) fields(x *exchange) []zap.Field {
 	fields := []zap.Field{
 		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(l.method)), zap.String("route", l.route),
@@ -91,25 +91,25 @@ func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []z
 	return fields
 }
 
-// known reports whether the PAT that came with a request was accepted.
+// known reports whether the PAT of a request was accepted.
 func (x *exchange) known() bool {
 	return (x.Event != nil && x.Event.AgentID != "") || (x.Agreement != nil && x.Agreement.AgentID != "")
 }
 
 const (
-	// loggedPerFlood refusals of strangers are logged for each reason, in each floodTime; of the others only the number.
+	// loggedPerFlood refusals of unauthenticated clients are logged for each reason, in each floodTime; of the others only the number.
 	loggedPerFlood = 50
 	floodTime      = 10 * time.Second
 )
 
-// floods keep refusals of strangers from filling the log. They are safe for concurrent use.
+// floods keep refusals of unauthenticated clients from filling the log. They are safe for concurrent use.
 type floods struct {
 	mu    sync.Mutex
 	since time.Time
 	seen  map[reason.Reason]int
 }
 
-// A summary is how many refusals were not logged one by one.
+// A summary is the number of refusals that were not logged one by one.
 type summary struct {
 	reason reason.Reason
 	left   int
@@ -126,7 +126,7 @@ func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	return f.seen[r] <= loggedPerFlood
 }
 
-// over returns what has not been logged, once its time has passed.
+// over returns the summaries of the past period, once.
 func (f *floods) over(now time.Time) []summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()

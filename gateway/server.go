@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	headerRequestID      = "Uim-Request-Id" // as net/http keeps it
+	headerRequestID      = "Uim-Request-Id" // in the form of net/http
 	headerVersion        = "Uim-Version"
 	headerProof          = "Uim-Proof"
 	headerIdempotencyKey = "Idempotency-Key"
 	headerTraceparent    = "Traceparent"
 )
 
-// A Server answers agents over HTTP. UIM core 3.2, 4, 5.
+// A Server serves agents over HTTP. UIM core 3.2, 4, 5.
 type Server struct {
 	directory  *service.Directory
 	executor   *execute.Executor
@@ -54,8 +54,8 @@ type Server struct {
 	handler    http.Handler
 }
 
-// routes are the paths of the public listener; the first of each line is the canonical one, the others
-// are what the guides, the reference implementation and the draft call it.
+// routes are the paths of the public listener; the first of each line is the canonical one, the others are those of the guides, the
+// reference implementation and the draft.
 func (s *Server) routes(e *echo.Echo) {
 	get := func(h echo.HandlerFunc, paths ...string) {
 		for _, p := range paths {
@@ -83,7 +83,7 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
 	post(s.execute, "/api/intents/execute", "/uim/execute", "/api/intents/execute/:uid")
-	// Which would be an intent's uid otherwise.
+	// Otherwise it would be an intent's uid.
 	for _, path := range []string{"/api/intents/execute", "/api/intents/execute/:uid"} {
 		e.Match([]string{
 			http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut,
@@ -111,8 +111,8 @@ func (s *Server) build() http.Handler {
 	})
 }
 
-// exchange is what the handlers of one request share. It is the context of the request, too, and carries itself and the share
-// of memory: one object for all of them.
+// An exchange is the state that the handlers of one request share. It is also the context of the request, and carries itself and the
+// share of memory, in one allocation.
 type exchange struct {
 	context.Context //nolint:containedctx // an exchange is a context: that of the connection, with more in it
 
@@ -121,7 +121,7 @@ type exchange struct {
 	requestID execute.RequestID
 	idField   [1]string // requestID, as the values of a header field
 	client    netip.Addr
-	address   string       // that the client is counted under
+	address   string       // the key for the client's limits
 	origin    *door.Origin // nil: the request came over HTTP
 	door.Outcome
 }
@@ -146,8 +146,8 @@ func exchangeOf(c echo.Context) *exchange {
 	return x
 }
 
-// guard runs before every handler: it names the request, finds the service, limits the rate of addresses, recovers panics, and writes the
-// one log line.
+// guard runs before every handler: it assigns the request an id, finds the service, limits the rate of addresses, recovers panics, and
+// writes the one log line.
 func (s *Server) guard(c echo.Context) {
 	began, r := s.now(), c.Request()
 	x := &exchange{Context: r.Context()}
@@ -196,7 +196,7 @@ func (s *Server) admit(x *exchange, now time.Time) error {
 	return nil
 }
 
-// serve has the handler of the path answer, or a door.
+// serve passes the request to the handler of the path, or to a door.
 func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	r := c.Request()
 	err := s.admit(x, began)
@@ -215,7 +215,7 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	return c.Handler()(c)
 }
 
-// fail answers with the error envelope.
+// fail responds with the error envelope.
 func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if c.Response().Committed {
 		return
@@ -224,7 +224,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	x.Refusal = f
 	issuer, about := "", wire.About{RequestID: string(x.requestID)}
 	served := x.service
-	if served == nil { // it was refused before the service was chosen, or no service has the host
+	if served == nil { // it was refused before the service was selected, or no service has the host
 		served = s.serving(c.Request())
 	}
 	if served != nil {
@@ -251,7 +251,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	}
 }
 
-// routerError translates the router's own errors.
+// routerError converts the router's own errors.
 func routerError(err error) error {
 	he, ok := errors.AsType[*echo.HTTPError](err)
 	if !ok {

@@ -2,8 +2,8 @@ package intents
 
 import "slices"
 
-// A Catalog is what one service offers, as read from its agents.json. It is read-only and safe for concurrent use; what
-// its methods return must not be changed.
+// A Catalog is the offer of one service, read from its agents.json. It is read-only and safe for concurrent use; callers must not modify
+// the results of its methods.
 type Catalog struct {
 	Dialect    Dialect // the document was written in
 	Service    Service
@@ -11,8 +11,8 @@ type Catalog struct {
 	PolicyFile string // uim-policy-file, or security.policy_url
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
-	// Doors are the members that name the service in other protocols, such as uim-mcp, by their names: all texts whose names begin with
-	// uim- and that have no field of their own here, of at most 2,083 characters. One with "://" is an http or https URL.
+	// Doors are the members that name the service in other protocols, such as uim-mcp, by their names: all strings of at most 2,083
+	// characters whose names begin with uim- and that have no separate field here. One with "://" is an http or https URL.
 	Doors      map[string]string
 	Issuer     string // uim-issuer
 	License    string // uim-license
@@ -46,7 +46,7 @@ func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 	return i, ok
 }
 
-// Versions returns the UIDs that have namespace and name of uid, oldest version first.
+// Versions returns the UIDs with the namespace and name of uid, oldest version first.
 func (c *Catalog) Versions(uid UID) []UID { return slices.Clone(c.versions[uid.family()]) }
 
 // ByTitle returns the intents with exactly this intent_name: normally the versions of one intent.

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// An index answers searches without reading intents. Each word leads to the intents that contain it, with a weight for
-// the place where it occurs.
+// An index answers searches without reading intents. It maps each word to the intents that contain it, with a weight for the place where
+// it occurs.
 type index struct {
 	entries []entry
 	words   []string // sorted, for prefixes
@@ -51,7 +51,7 @@ func newIndex(all []*Intent, service string) *index {
 			for w, weight := range i.words {
 				x.posts[w] = append(x.posts[w], posting{int32(n), weight})
 			}
-			i.words = nil // they are in the index now
+			i.words = nil // the index has them now
 		}
 	}
 	x.words = make([]string, 0, len(x.posts))
@@ -84,7 +84,7 @@ func weigh(i *Intent) map[string]int32 {
 	return weights
 }
 
-// wordsOf splits a text into words in lower case, CamelCase also into its parts, each without a plural s.
+// wordsOf splits a text into lowercase words, CamelCase also into its parts, each without a plural s.
 func wordsOf(text string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -138,11 +138,11 @@ func (x *index) find(q Query) []int {
 	return out
 }
 
-// minPrefix is the minimal length of a word that matches the words it is a prefix of.
+// minPrefix is the minimum length of a word that matches longer words as their prefix.
 const minPrefix = 3
 
-// rank scores intents by the words of a text: first by how many of the words they contain, then by how rare these are
-// and where they occur. The result has one score for each intent.
+// rank scores intents by the words of a text: first by how many of the words they contain, then by how rare these are and where they
+// occur. The result has one score for each intent.
 func (x *index) rank(text string) []int64 {
 	const perWord = 1 << 32
 	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))

@@ -10,19 +10,18 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Intent is one action that an agent may request from a service. It is read-only once Parse returned it. UIM core
-// 1.1.
+// An Intent is one action that an agent may request from a service. It is read-only once Parse has returned it. UIM core 1.1.
 type Intent struct {
 	UID         UID
 	Name        string // intent_name: SearchProducts
 	Description string
-	Inputs      []Parameter // in the written order; a map of parameters is in the order of its members
+	Inputs      []Parameter // in the written order; a map of parameters in the order of its members
 	Outputs     []Parameter
-	Endpoint    *Endpoint // nil where the file names none: calls then go to the service's execute URL
+	Endpoint    *Endpoint // nil if the file names none: calls then go to the service's execute URL
 	Tags        []string
 	Category    string
-	Version     string // as written; UID.Version is the one that counts
-	RateLimit   string // informative text such as 1000/hour; the policy is what counts
+	Version     string // as written; only UID.Version counts
+	RateLimit   string // informative text such as 1000/hour; only the policy is binding
 	Price       string // informative text such as 0.01 USD
 	Retired     bool   // no longer executed; ReplacedBy may name its successor
 	ReplacedBy  UID
@@ -31,31 +30,32 @@ type Intent struct {
 
 	place  int              // index in the document
 	raw    []byte           // the member as the operator wrote it, without private members
-	words  map[string]int32 // until they are in the index
+	words  map[string]int32 // until the index has them
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 	hidden []Parameter
 
-	declared        map[string]bool // members of answers, by declaredMembers
-	places          *place          // where Outputs are found; nil: only Fit can find them
+	declared        map[string]bool // members of responses, by declaredMembers
+	places          *place          // positions of Outputs; nil: only Fit can find them
 	requiredOutputs int
 }
 
-// An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name}
-// placeholders in path segments and query values; each names an input parameter.
+// An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name} placeholders in path segments and query
+// values; each names an input parameter.
 type Endpoint struct {
 	URL         string
-	Method      string // upper case
+	Method      string // uppercase
 	ContentType string // of the request body
-	// Accept are the media types, or ranges such as image/*, that the answer may have, in lower case with ", " between them. Those that
-	// are not JSON are passed on in an object with content (text or base64), content_type and, of base64, content_encoding. Empty: JSON.
+	// Accept are the media types, or ranges such as image/*, that the response may have, in lowercase with ", " between them. Responses
+	// that are not JSON are passed on in an object with content (text or base64), content_type and, for base64, content_encoding. Empty:
+	// JSON.
 	Accept string
 }
 
 // HasBody reports whether calls have a body, by the method.
 func (e *Endpoint) HasBody() bool { return slices.Contains(withBody, e.Method) }
 
-// Media is ContentType in lower case without parameters.
+// Media returns ContentType in lowercase without parameters.
 func (e *Endpoint) Media() string {
 	media, _, _ := strings.Cut(e.ContentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -67,9 +67,9 @@ type Parameter struct {
 	Type        string // string, number, integer, boolean, array, object, null, any
 	Required    bool
 	Description string
-	Default     any // a strictjson tree; meaningful only where HasDefault
+	Default     any // a strictjson tree; meaningful only if HasDefault
 	HasDefault  bool
-	// From is the JSON pointer to an output in the upstream's answer ("" is the whole answer); HasFrom reports whether there is one.
+	// From is the JSON pointer to an output in the upstream's response ("" is the whole response); HasFrom reports whether there is one.
 	// Without one, the output is the member with the parameter's name.
 	From    string
 	HasFrom bool
@@ -77,15 +77,15 @@ type Parameter struct {
 	Schema strictjson.Object
 
 	at       *schema.Path // of an input
-	absent   bool         // null sent means not sent
+	absent   bool         // null counts as missing
 	compiled *schema.Schema
 }
 
-// JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which
-// describe the private answer of the upstream. Callers must not change it.
+// JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which describe the
+// private response of the upstream. Callers must not modify it.
 func (i *Intent) JSON() []byte { return i.raw }
 
-// MarshalJSON writes JSON.
+// MarshalJSON returns JSON.
 func (i *Intent) MarshalJSON() ([]byte, error) { return bytes.Clone(i.raw), nil }
 
 // Input returns the input parameter with this name.
@@ -97,7 +97,7 @@ func (i *Intent) Input(name string) (*Parameter, bool) {
 	return &i.Inputs[at], true
 }
 
-// HiddenInput returns the input of this name that Options.Hidden has taken out of Inputs.
+// HiddenInput returns the input with this name that Options.Hidden has removed from Inputs.
 func (i *Intent) HiddenInput(name string) (*Parameter, bool) {
 	at := slices.IndexFunc(i.hidden, func(p Parameter) bool { return p.Name == name })
 	if at < 0 {
@@ -106,7 +106,7 @@ func (i *Intent) HiddenInput(name string) (*Parameter, bool) {
 	return &i.hidden[at], true
 }
 
-// hide takes inputs out of what callers see.
+// hide removes inputs from the caller's view.
 func (i *Intent) hide(names []string) {
 	if len(names) == 0 {
 		return
@@ -123,12 +123,12 @@ func (i *Intent) hide(names []string) {
 	}
 	i.Inputs = shown
 	placed := func(name string) bool { return strings.Contains(i.Endpoint.URL, "{"+name+"}") }
-	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // readers would look for the parameter
+	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // otherwise readers would look for the parameter
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
 }
 
-// Fit converts a value of the operator's to the type of the parameter's schema, if nothing is lost. The error describes what is wrong,
-// and never quotes the value.
+// Fit converts an operator's value to the type of the parameter's schema, if that is lossless. The error describes the problem, and never
+// quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
 	v = p.compiled.Convert(v)
 	steps := schema.NewMeter(schema.CallSteps)
@@ -142,8 +142,8 @@ func (p *Parameter) Fit(v any) (any, error) {
 	return v, nil
 }
 
-// Content returns how texts of the parameter, or of its items, hold bytes: base64 if contentEncoding has that, and the contentMediaType.
-// Bodies of multipart/form-data and application/octet-stream carry the bytes and this media type.
+// Content reports how strings of the parameter, or of its items, encode bytes: base64 if contentEncoding has that, and the
+// contentMediaType. Bodies of multipart/form-data and application/octet-stream carry the bytes and this media type.
 func (p *Parameter) Content() (base64 bool, mediaType string) {
 	value := map[string]any(p.Schema)
 	if inner, _, ok := schema.Nullable(value); ok {
@@ -156,12 +156,11 @@ func (p *Parameter) Content() (base64 bool, mediaType string) {
 	return value["contentEncoding"] == "base64", mediaType
 }
 
-// InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that
-// way. It is built anew on each call and may be changed by the caller at its top level. References inside parameters
-// are rewritten for the larger document.
+// InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that way. It is made
+// anew for each call and the caller may modify it at its top level. References inside parameters are rewritten for the larger document.
 func (i *Intent) InputSchema() strictjson.Object { return objectSchema(i.Inputs, false) }
 
-// OutputSchema is InputSchema for the answer; nil where the intent declares no outputs.
+// OutputSchema is InputSchema for the response; nil if the intent declares no outputs.
 func (i *Intent) OutputSchema() strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil
@@ -173,8 +172,7 @@ func (i *Intent) OutputSchema() strictjson.Object {
 // #/components/schemas/search. References inside the schema are rewritten accordingly.
 func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
 
-// OutputSchemaAt is OutputSchema for a place inside a larger document; nil where the intent declares no
-// outputs.
+// OutputSchemaAt is OutputSchema for a place inside a larger document; nil if the intent declares no outputs.
 func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil

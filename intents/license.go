@@ -10,12 +10,11 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A License is the value of uim-license where it is a name of the UIM licensing scheme:
-// [Open-][artifacts-]UIM-<elements>-v<version>, such as D-UIM-BY-NC-v1.0. Only ParseLicense makes one; the zero License
-// is no licence. UIM reference, licensing scheme.
+// A License is the value of uim-license if it is a name of the UIM licensing scheme: [Open-][artifacts-]UIM-<elements>-v<version>, such
+// as D-UIM-BY-NC-v1.0. Only ParseLicense makes one; the zero License means none. UIM reference, licensing scheme.
 type License struct {
 	Open      bool     // offered at no charge
-	Artifacts string   // what it is about, of the letters DAMPS in that order; empty: everything
+	Artifacts string   // its subject, of the letters DAMPS in that order; empty: everything
 	Elements  []string // in canonical spelling and order, each once; PD and CC0 are always single
 	Version   string   // such as 1.0
 }
@@ -104,7 +103,7 @@ func ParseLicense(s string) (License, error) {
 	return l, nil
 }
 
-// checkElements rejects elements that contradict each other.
+// checkElements rejects contradicting elements.
 func (l License) checkElements() error {
 	switch {
 	case l.publicDomain() && len(l.Elements) > 1:
@@ -138,9 +137,8 @@ func (l License) String() string {
 	return b.String()
 }
 
-// Plain describes the licence, one sentence for each element, in canonical order; nil for the zero License. Ethical use
-// is a condition of every licence of the scheme but the dedications to the public domain, whether EAU is written or
-// not.
+// Plain describes the licence, one sentence for each element, in canonical order; nil for the zero License. Ethical use is a condition of
+// every licence of the scheme except the dedications to the public domain, whether EAU is written or not.
 func (l License) Plain() []string {
 	if len(l.Elements) == 0 {
 		return nil

@@ -15,7 +15,7 @@ const (
 	maxParamName  = 128 // bytes
 )
 
-// parameterMembers are those of a parameter that are not keywords of its schema.
+// parameterMembers are the members of a parameter that are not keywords of its schema.
 var parameterMembers = []string{"name", "from", "constraints", "required"}
 
 // parameters reads a list of parameters, or a map of name to schema in the order of names.
@@ -54,7 +54,7 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 	return out
 }
 
-// credentials are names of parameters in lower case, without separators, whose values are mostly the operator's and not the agents'.
+// credentials are names of parameters in lowercase, without separators, whose values are usually the operator's and not the agents'.
 var credentials = func() map[string]bool {
 	out := map[string]bool{}
 	for name := range strings.FieldsSeq(`secret clientid clientsecret apikey apisecret apitoken accesstoken authtoken bearertoken authkey appid
@@ -64,14 +64,14 @@ var credentials = func() map[string]bool {
 	return out
 }()
 
-// IsCredential reports whether a parameter of this name mostly has a value that is the operator's to give: a secret, or the
-// account it belongs to.
+// IsCredential reports whether a parameter of this name usually has a value that the operator provides: a secret, or the account it
+// belongs to.
 func IsCredential(name string) bool {
 	bare := BareName(name)
 	return credentials[bare] || credentials[strings.TrimPrefix(bare, "x")]
 }
 
-// BareName is a name in lower case without separators: api_key, Api-Key and apiKey are one.
+// BareName returns a name in lowercase without separators: api_key, Api-Key and apiKey are equal.
 func BareName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
@@ -96,7 +96,7 @@ func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 		return nil
 	}
 	p := Parameter{Name: name}
-	if m.List("required") == nil { // a list is a keyword of the schema: the members that are required
+	if m.List("required") == nil { // a list is the keyword of the schema: the required members
 		p.Required, _ = b.Flag(at, m, "required")
 	}
 	if m["type"] == nil && !b.hasType(m) {
@@ -148,7 +148,7 @@ func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 	return b.finish(at, p, m, inputs)
 }
 
-// finish reads what both forms have in common and compiles the schema.
+// finish reads the common members of both forms and compiles the schema.
 func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs bool) []Parameter {
 	p.Description = b.Text(at, m, "description", maxDescription)
 	if from, ok := m["from"]; ok {

@@ -23,13 +23,13 @@ const (
 
 // Options control how a document is read.
 type Options struct {
-	// Strict is for the operator's own document: every departure from the known members, types and schema keywords is an
-	// error. Otherwise the document is that of another service: everything usable is read, an unusable intent is left out
-	// with a warning, and there are no errors unless nothing can be read.
+	// Strict is for the operator's own document: every departure from the known members, types and schema keywords is an error. Otherwise
+	// the document is that of another service: everything usable is read, an unusable intent is left out with a warning, and there are no
+	// errors unless nothing can be read.
 	Strict bool
-	// Hidden returns the names of inputs that callers neither see nor give, because the gateway has their values: they are
-	// left out of Inputs, schemas, search, the intent as published, and known only to HiddenInput. It is called for each
-	// intent, concurrently, and must not change it. Nil: none.
+	// Hidden returns the names of inputs that callers neither see nor set, because the gateway has their values: they are left out of
+	// Inputs, schemas, search and the published intent, and only HiddenInput returns them. It is called for each intent, concurrently,
+	// and must not modify it. Nil: none.
 	Hidden func(*Intent) []string
 }
 
@@ -89,8 +89,8 @@ func rank(p problem.Problem) int {
 	return 1
 }
 
-// unreadable returns the place at which the document stops being JSON. err comes from reading parts; reading the whole gives a better
-// place.
+// unreadable returns the position at which the document is not JSON. err comes from reading parts; reading the whole gives a better
+// position.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {
@@ -129,7 +129,7 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 type readResult struct {
 	intent *Intent
 	list   problem.List
-	broken bool // its text is not JSON that is accepted
+	broken bool // its text is not acceptable JSON
 }
 
 // load reads the intents.

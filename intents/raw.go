@@ -22,8 +22,8 @@ type member struct {
 
 var errShape = errors.New("not an object")
 
-// splitter returns a decoder for texts that strictjson has accepted, or will check later. It only finds where values
-// begin and end: duplicates and bad UTF-8 below the level it reads are left to strictjson.
+// splitter returns a decoder for texts that strictjson has accepted, or will check later. It only finds where values begin and end:
+// strictjson checks for duplicates and invalid UTF-8 below the level it reads.
 func splitter(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -190,7 +190,7 @@ func cut(object []byte, base int, name string) []edit {
 	return nil
 }
 
-// withoutInputs removes inputs of these names from an intent, and its endpoint unless that may stay. If the endpoint showed that calls
+// withoutInputs removes inputs with these names from an intent, and its endpoint unless that may stay. If the endpoint showed that calls
 // change nothing, a member of the intent then states it.
 func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	all, err := members(raw)

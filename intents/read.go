@@ -25,7 +25,7 @@ var intentMembers = []string{
 	"version", "rate_limit", "price", "retired", "replaced_by", "safe", "uid", "name",
 }
 
-// A reader reads a part of the document, and collects what is wrong with it.
+// A reader reads a part of the document, and collects its problems.
 type reader struct{ finding.List }
 
 // A builder reads one intent.
@@ -160,7 +160,7 @@ var (
 const (
 	// wholeBody is the content type of a body that is the value of one parameter.
 	wholeBody = "application/octet-stream"
-	maxAccept = 20 // media types of an answer
+	maxAccept = 20 // media types of a response
 )
 
 // endpoint reads an object, or a URL alone, which means a POST of JSON.
@@ -205,7 +205,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	return e
 }
 
-// accept reads the media types that an answer may have: one text, with commas between them.
+// accept reads the media types that a response may have: one text, separated by commas.
 func (b *builder) accept(at string, m strictjson.Object) string {
 	var out []string
 	for one := range strings.SplitSeq(b.Text(at, m, "accept", maxURL), ",") {
@@ -225,7 +225,7 @@ func (b *builder) accept(at string, m strictjson.Object) string {
 	return strings.Join(out, ", ")
 }
 
-// wholeBody checks that a body that is one value has one parameter.
+// wholeBody checks that a whole-body value is the only parameter.
 func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 	if e.Media() != wholeBody || !e.HasBody() {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Rewrite is Fit from the bytes of an answer to those of the output, which it appends to out: in one pass, without a tree. It copies
-// values as they are, in the order of the answer, except for the conversions of Fit. If out is empty and the output is a part of the
-// answer, as is usual, it returns that part and copies nothing; without outputs it returns the whole answer. Rewrite returns false if it
-// cannot decide, or if the answer does not fit: then use Fit for the result or the error.
+// Rewrite is Fit from the bytes of a response to those of the output, which it appends to out: in one pass, without a tree. It copies
+// values unchanged, in the order of the response, except for the conversions of Fit. If out is empty and the output is a part of the
+// response, as is usual, it returns that part and copies nothing; without outputs it returns the whole response. Rewrite returns false if
+// it cannot decide, or if the response does not fit: then use Fit for the result or the error.
 func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared UndeclaredMembers, ok bool) {
 	c := strictjson.Begin(answer)
 	defer c.End()
@@ -49,7 +49,7 @@ type rewriter struct {
 	required int // of them
 }
 
-// members reads an object that outputs are members of; it adds other members to undeclared, unless that is nil.
+// members reads an object that has outputs as members; it adds other members to undeclared, unless that is nil.
 func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 	for w.Cursor.Open('{'); w.Cursor.Member(); {
 		next := at.members[string(w.Cursor.Name())]
@@ -65,7 +65,7 @@ func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 		case w.Cursor.Next() == '{':
 			fits = w.members(next, nil)
 		default:
-			fits = w.Cursor.Skip() // what is asked for is not there
+			fits = w.Cursor.Skip() // the requested member is missing
 		}
 		if !fits {
 			return false

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// defaultPageSize is the page size of a search that names none.
+	// defaultPageSize is the page size of a search without one.
 	defaultPageSize = 20
 	// MaxPageSize is the largest page size.
 	MaxPageSize  = 100
@@ -23,14 +23,13 @@ const (
 	briefDescription = 300 // characters
 )
 
-// The views of a search: what the result has of each intent.
+// The views of a search: which members of each intent the result has.
 const (
 	viewBrief = "brief" // uid, name, the start of the description, price and whether it is safe
 	viewFull  = "full"  // the intent as its operator wrote it
 )
 
-// A Query is a search for intents. Its filters are ANDed; empty filters match everything. Letters match in any case.
-// UIM core 5.4.
+// A Query is a search for intents. All filters must match; empty filters match everything. Letters match in any case. UIM core 5.4.
 type Query struct {
 	Text        string   // ranked: intents that contain more of its words, in places of larger weight, come first
 	ServiceName string   // part of the service's name
@@ -42,10 +41,10 @@ type Query struct {
 	Tags        []string // tags that must all be present
 	Page        int      // from 1; 0 is 1
 	PageSize    int      // 0 is 20; above MaxPageSize is MaxPageSize
-	Brief       bool     // view=brief: the JSON of the page has only what the choice of an intent needs
+	Brief       bool     // view=brief: the JSON of the page has only the members needed to choose an intent
 }
 
-// A Page is one page of the answer to a Query. Its JSON is the wire form of the search endpoint.
+// A Page is one page of the response to a Query. Its JSON is the wire form of the search endpoint.
 type Page struct {
 	Intents      []*Intent
 	TotalResults int
@@ -54,13 +53,13 @@ type Page struct {
 	PageSize     int
 	Clamped      bool // the requested page size was above MaxPageSize; PageSize is the one used
 	Brief        bool // as in Query
-	// Details is where the whole of an intent is found, a URI template with {intent_uid}; it is written on a Brief page.
+	// Details is a URI template with {intent_uid} for the whole of an intent; it is written on a Brief page.
 	Details string
 }
 
-// MarshalJSON writes {"intents": […], "pagination": {…}}, the intents as their operator wrote them. Of a Brief page it
-// writes {"view": "brief", "details": …, …}, and of each intent intent_uid, intent_name, as much of the description as 960 bytes of the
-// intent leave room for, price and safe.
+// MarshalJSON writes {"intents": […], "pagination": {…}}, with the intents as their operator wrote them. For a Brief page it writes
+// {"view": "brief", "details": …, …}, and for each intent intent_uid, intent_name, price, safe, and as much of the description as fits
+// into 960 bytes for the intent.
 func (p Page) MarshalJSON() ([]byte, error) {
 	type pagination struct {
 		TotalResults int `json:"total_results"`
@@ -122,7 +121,7 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// shorten cuts a text after a word, to at most so many characters, and so many bytes once it is written as JSON.
+// shorten cuts a text after a word, to at most this many characters, and this many bytes once it is encoded as JSON.
 func shorten(text string, characters, room int) string {
 	const mark = "…"
 	at, word, escapes := 0, 0, len(mark) // word: the end of the last whole one
@@ -150,7 +149,7 @@ func shorten(text string, characters, room int) string {
 	return text
 }
 
-// ErrQuery means that a parameter of a search has no valid meaning.
+// ErrQuery means that a parameter of a search is invalid.
 var ErrQuery = errors.New("this search cannot be made")
 
 // queryNames are the parameters of the search endpoint.
@@ -159,11 +158,9 @@ var queryNames = []string{
 	"page", "page_size", "view",
 }
 
-// ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid,
-// namespace, category, description, tags (comma-separated), page, page_size and view, which is full unless it is brief: UIM core 5.4
-// shows whole intents.
-// Others are ignored.
-// The error wraps ErrQuery and names the parameter.
+// ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid, namespace, category, description, tags
+// (comma-separated), page, page_size and view, which is full unless it is brief: UIM core 5.4 shows whole intents. It ignores other
+// parameters.
 func ParseQuery(values map[string][]string) (Query, error) {
 	got := map[string]string{}
 	for _, name := range queryNames {

@@ -23,6 +23,7 @@ var frontCSS string
 var frontScript string
 
 // Icon is the icon of the page, as SVG.
+//
 //go:embed icon.svg
 var Icon []byte
 

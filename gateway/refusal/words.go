@@ -33,7 +33,7 @@ func InMessage(f *reason.Refusal) *reason.Refusal {
 	return &shown
 }
 
-// wrong returns the message and what only the details have: violations, if there are several (the message describes a single one), the
+// wrong returns the message and the problems that only the details have: several violations (the message describes a single one), the
 // pointer, and the message of the service behind the gateway.
 func wrong(f *reason.Refusal) string {
 	var b strings.Builder
@@ -62,7 +62,7 @@ func wrong(f *reason.Refusal) string {
 	return b.String()
 }
 
-// names reports whether a text names the target of a pointer: by the whole pointer, or by the member at its end.
+// names reports whether a text names the target of a pointer: by the whole pointer, or by its last member.
 func names(text, pointer string) bool {
 	return strings.Contains(text, pointer) || strings.Contains(text, "member "+pointer[strings.LastIndexByte(pointer, '/')+1:]+" ")
 }

@@ -17,7 +17,7 @@ const (
 	mostNamed   = 3    // in one warning
 )
 
-// advise warns of what can be served and is hardly meant.
+// advise warns of valid configurations that are probably mistakes.
 func (l *loadState) advise(s *Definition, at int) {
 	warn := func(key, format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, key), format, args...))
@@ -106,7 +106,7 @@ func (l *loadState) adviseCredentials(at int, warn func(key, format string, args
 	}
 }
 
-// lastField is the value of a header without its scheme.
+// lastField returns the value of a header without its scheme.
 func lastField(value string) string { return value[strings.LastIndex(value, " ")+1:] }
 
 func firstOf(all []string) string {

@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// This file alone decides what an agreement allows by its assurance: how sure the gateway is that the agent itself sends a call.
+// This file alone decides what an agreement permits by its assurance: how certain the gateway is that the agent itself sends a call.
 //
-// Anyone who saw a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They allow
+// Anyone who saw a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They permit
 // neither an intent that the operator reserves for fresh agreements nor anything that charges. A PAT can be stolen, so without a proof of
-// key it allows nothing that charges either, unless the operator leaves that to the policy. A call with a proof of key comes from the agent
-// that agreed, so everything is allowed that the policy permits.
+// key it permits nothing that charges either, unless the operator leaves that to the policy. A call with a proof of key comes from the
+// agent that agreed, so everything is permitted that the policy permits.
 
 // lowAssurance reports whether others than the agent may be able to use an agreement.
 func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
@@ -23,14 +23,14 @@ func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
 // Reserved reports whether an agreement does not allow an intent, whatever the policy permits.
 func (in *Intent) Reserved(a pat.Assurance) bool { return lowAssurance(a) && in.FreshOnly }
 
-// ProvedAlways reports whether the operator asks for a proof of key with each call.
+// ProvedAlways reports whether the operator requires a proof of key with each call.
 func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired }
 
 // ProvedWhereCharged reports whether each call that charges needs a proof of key.
 func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
 
-// Allowed returns those candidates of a permitted call that its agreement allows. proved: the call has a proof of key. If it allows none,
-// Allowed returns the reason of the refusal.
+// Allowed returns those candidates of a permitted call that its agreement permits. proved: the call has a proof of key. If it permits
+// none, Allowed returns the reason of the refusal.
 func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candidate) ([]odrl.Candidate, reason.Reason) {
 	switch {
 	case proved:
@@ -54,13 +54,14 @@ func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candid
 	return nil, reason.PolicyRequiresVerification
 }
 
-// NeedsKey reports whether only an agent that signs with a key of its own can call an intent.
+// NeedsKey reports whether only an agent that signs with its own key can call an intent.
 func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
 	terms, err := d.Policy.Terms(ctx, odrl.Request{Intent: in.ID})
 	return err != nil || !in.allowedBy(pat.Static, terms)
 }
 
-// allowedBy reports whether an intent belongs to the scope of an agreement. One of low assurance has the intents that need no proof of key.
+// allowedBy reports whether an intent belongs to the scope of an agreement. One of low assurance has the intents that need no proof of
+// key.
 func (in *Intent) allowedBy(a pat.Assurance, t odrl.Terms) bool {
 	_, refused := in.Allowed(a, false, t.Candidates)
 	return !lowAssurance(a) || refused == "" && !t.NeedsProof

@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// An Announcement is what a door adds to what a service publishes of itself.
+// An Announcement is a door's part of what a service publishes about itself.
 type Announcement struct {
-	// Members are members of agents.json. One whose value is empty is left out.
+	// Members are members of agents.json. One with an empty value is left out.
 	Members []intents.Extra
 	// EntryPoints are the URLs at which programs find the door.
 	EntryPoints []EntryPoint
@@ -33,12 +33,12 @@ type EntryPoint struct{ Name, URL string }
 type Consent struct {
 	Resource string        // URL of the endpoint that tokens are for
 	Open     bool          // people may agree
-	For      time.Duration // after a consent, the time in which its client gets further tokens
+	For      time.Duration // how long the client of a consent can get further tokens
 }
 
 // An Announcer is the settings of a door that announces itself. It is safe for concurrent use.
 type Announcer interface {
-	// Announce is called before the door has prepared the service as well.
+	// Announce is also called before the door has prepared the service.
 	Announce(d *Definition) Announcement
 }
 
@@ -51,7 +51,7 @@ func NoteOf(t *template.Template, data any) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // the template has escaped the data
 }
 
-// Announced joins what the doors of the service announce, in the order of their names.
+// Announced joins the announcements of the service's doors, in the order of their names.
 func (d *Definition) Announced() (all Announcement) {
 	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
 		announcer, ok := d.Doors[name].(Announcer)
@@ -78,8 +78,8 @@ func (a *Announcement) EntryPoint(name string) string {
 	return ""
 }
 
-// Origins are those of the service's own pages: scheme, host and port of PublicURL; where that is loopback, by each of its
-// names. RFC 6454 6.2.
+// Origins are those of the service's own pages: scheme, host and port of PublicURL; if that is loopback, with each of its names. RFC 6454
+// 6.2.
 func (d *Definition) Origins() []string {
 	scheme, host := strings.ToLower(d.PublicURL.Scheme)+"://", strings.ToLower(d.PublicURL.Host)
 	list := []string{scheme + host}
@@ -102,8 +102,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// KnownAs reports whether a Host, with or without its port, is one that the service is configured for, that of its PublicURL,
-// or this machine's own.
+// KnownAs reports whether a Host, with or without its port, is one that the service is configured for, that of its PublicURL, or this
+// machine's own.
 func (d *Definition) KnownAs(host string) bool {
 	name := HostName(host)
 	return isLoopback(name) || name == HostName(d.PublicURL.Host) ||

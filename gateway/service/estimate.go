@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Estimate is what the policy asks of an agent for one intent, as far as it is known before the agent agrees.
+// An Estimate is the price and the limit of one intent under the policy, as far as they are known before the agent agrees.
 type Estimate struct {
 	Charge money.Amount // of one call; zero: free
 	Rate   limit.Rate   // of the PAT
 }
 
-// Estimate returns the charge and the limit that an agreement to one intent alone would bring to an agent whose key is unknown, and which
+// Estimate returns the charge and the limit that an agreement to one intent alone would have for an agent whose key is unknown, and which
 // cannot prove a call. If the agent has no right to the intent, or every call of it needs a proof, the error is a *reason.Refusal.
 func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
 	in, err := s.Executable(uid)

@@ -12,15 +12,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// fixed reports whether a left operand takes no configured source: with another it would be another fact. What has a
-// source of its own is in the table of left operands; everything else comes from services[].facts, and what has no
-// source there is unknown, and never a default.
+// fixed reports whether a left operand has no configurable source, because another source would make it another fact. Operands with their
+// own source are in the table of left operands; all others come from services[].facts, and one without a source there is unknown, and
+// never has a default.
 func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || operand == "timeRange" }
 
 // maxFacts bounds the values of one fact; a fact with more is ignored.
 const maxFacts = 64
 
-// Circumstances are all that facts about one call can come from.
+// Circumstances are the inputs for the facts about one call.
 type Circumstances struct {
 	Claims     *pat.Claims
 	Version    any               // of the intent: Intent.Version
@@ -48,7 +48,7 @@ func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameter
 	return facts, fromParameters
 }
 
-// A Caller is who calls, as far as the transport can see.
+// A Caller is the sender of a call, as far as the transport identifies it.
 type Caller struct {
 	// Address is the client's IP address, without a zone; the zero address: not known.
 	Address netip.Addr
@@ -56,20 +56,20 @@ type Caller struct {
 	Header func(name string) []string
 }
 
-// A fact is one left operand that is configured, with where its values come from: the first source that has some.
+// A fact is one configured left operand, with the sources of its values: the first one that has values counts.
 type fact struct {
 	operand string
 	sources []source
 }
 
-// A source returns the values of a fact that one call has; nil: none.
+// A source returns the values of a fact for one call; nil: none.
 type source struct {
 	values func(Circumstances) any
-	sent   bool // the values are the agent's own words, which the audit stream holds back
+	sent   bool // the agent declared the values, so the audit stream hides them
 }
 
-// newFacts puts what is configured in the order of the operands, with what every call has, as far as the policy reads it; the
-// operator's own Rego may read all of it.
+// newFacts orders the configured facts by operand, with those that every call has, as far as the policy reads them; the operator's own
+// Rego may read all.
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
@@ -93,13 +93,13 @@ func newFacts(configured map[string]config.FactSources, read []string, extra boo
 	return list
 }
 
-// ofCall are the operands that every call has, from what is configured for them or else from here.
+// ofCall are the operands that every call has, from their configured source or otherwise from here.
 var ofCall = map[string]source{
 	"recipient": ofAgent,
 	"version":   {values: func(c Circumstances) any { return c.Version }},
 }
 
-// ofAgent is who calls.
+// ofAgent are the operands about the agent.
 var ofAgent = source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
 
 func newSource(s config.FactSource) source {
@@ -125,7 +125,7 @@ func newSource(s config.FactSource) source {
 	}
 }
 
-// of returns the values of the first source that has some; nil: none, the fact is unknown.
+// of returns the values of the first source that has some; nil: the fact is unknown.
 func (f *fact) of(c Circumstances) (values any, sent bool) {
 	for i := range f.sources {
 		if v := f.sources[i].values(c); v != nil {
@@ -139,7 +139,7 @@ func (c Caller) header(name string) any {
 	if c.Header == nil {
 		return nil
 	}
-	if list := c.Header(name); len(list) == 1 && list[0] != "" { // two of them is one too many
+	if list := c.Header(name); len(list) == 1 && list[0] != "" { // two values are ambiguous
 		return list[0]
 	}
 	return nil
@@ -152,7 +152,7 @@ func (c Caller) address() any {
 	return c.Address.String()
 }
 
-// texts keeps an empty list from being a value.
+// texts returns nil for an empty list.
 func texts(list []string) any {
 	switch len(list) {
 	case 0:
@@ -164,7 +164,7 @@ func texts(list []string) any {
 	}
 }
 
-// scalars returns values as a parameter holds them: a text, a number, a truth value, or a list of those. Other values are not facts.
+// scalars returns the values of a parameter: a text, a number, a boolean, or a list of those. Other values are not facts.
 func scalars(v any) any {
 	switch v := v.(type) {
 	case string, bool, json.Number:

@@ -15,22 +15,22 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A fixedInputs is what the fixed values of a configuration are to one intent.
+// A fixedInputs is the part of a configuration's fixed values that concerns one intent.
 type fixedInputs struct {
 	values   upstream.FixedValues
 	hidden   []string // names of inputs that have a value
-	applied  []string // paths of the whole service's that have a place here
+	applied  []string // paths of the whole service's values that have a place here
 	problems []fixingProblem
 }
 
-// A fixingProblem is about one value; of the intent's own, or of the whole service's.
+// A fixingProblem concerns one value of the intent's own, or of the whole service's.
 type fixingProblem struct {
 	path    string // below the service, or the intent's settings
 	own     bool
 	message string
 }
 
-// A chosen value is the one for a place.
+// A chosen value is the value for a place.
 type chosen struct {
 	path       string
 	own        bool
@@ -38,9 +38,9 @@ type chosen struct {
 	credential bool
 }
 
-// fix finds the places of the fixed values in an intent. The intent's own must have theirs, those of the whole service apply
-// where they do; where both have one for the same place, the intent's own is sent, and either before that of
-// upstream.auth. in may have been hidden from or not.
+// fix finds the places of the fixed values in an intent. Each of the intent's own values must have a place; those of the whole service
+// apply where they have one. For the same place, the intent's own value takes precedence, and either over that of upstream.auth. The
+// inputs of in may already be hidden.
 func fix(in *intents.Intent, c *config.Service) *fixedInputs {
 	f := &fixedInputs{}
 	at := map[config.Place]chosen{}
@@ -62,7 +62,7 @@ func fix(in *intents.Intent, c *config.Service) *fixedInputs {
 	return f
 }
 
-// arrange puts the chosen values where the upstream expects them.
+// arrange puts the chosen values into the places that the upstream expects.
 func (f *fixedInputs) arrange(in *intents.Intent, at map[config.Place]chosen) {
 	f.values = upstream.FixedValues{
 		Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}, Body: strictjson.Object{},
@@ -112,7 +112,7 @@ func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
 }
 
 // placeIn finds a place in the requests of an intent. If a parameter of the intent is sent there, the place is that parameter, so that it
-// is not sent twice. why explains that there is no such place.
+// is not sent twice. why explains why there is no such place.
 func placeIn(in *intents.Intent, place config.Place) (found config.Place, why string) {
 	switch place.Kind {
 	case config.InHeader:

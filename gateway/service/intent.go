@@ -18,15 +18,15 @@ type Intent struct {
 	*intents.Intent
 	ID        string          // its uid, as text
 	Version   any             // of its uid, as a fact
-	Newcomers limit.Limit     // of all agents together that are not approved
-	Route     *upstream.Route // nil where the intent is retired
+	Newcomers limit.Limit     // of all unapproved agents together
+	Route     *upstream.Route // nil if the intent is retired
 	FreshOnly bool            // agreement: fresh
 	Proof     config.ProofRule
-	Lenient   bool       // an answer that lacks a required output is passed on
+	Lenient   bool       // a response without a required output is passed on
 	Ceiling   limit.Rate // over all agents; Max 0: none
 }
 
-// Executable returns the intent that may be executed under this uid. The error is a *reason.Refusal.
+// Executable returns the intent with this uid if it may be executed. The error is a *reason.Refusal.
 func (d *Definition) Executable(uid string) (*Intent, error) {
 	found, err := d.Intent(uid)
 	if err != nil {
@@ -42,8 +42,7 @@ func (d *Definition) Executable(uid string) (*Intent, error) {
 	return found, nil
 }
 
-// Intent returns the intent of this uid; where only other versions of it exist, the refusal lists them. The error is a
-// *reason.Refusal.
+// Intent returns the intent with this uid; if only other versions of it exist, the refusal lists them. The error is a *reason.Refusal.
 func (d *Definition) Intent(uid string) (*Intent, error) {
 	if found, ok := d.intents[uid]; ok {
 		return found, nil
@@ -60,7 +59,7 @@ func (d *Definition) Intent(uid string) (*Intent, error) {
 	return nil, f
 }
 
-// nearest is the uid that was probably meant: of the intent with this intent_name, or one that is written much the same.
+// nearest returns the uid that was probably meant: of the intent with this intent_name, or one with a similar spelling.
 func (d *Definition) nearest(uid string) string {
 	for _, in := range d.Catalog.ByTitle(uid) {
 		if !in.Retired {
@@ -86,7 +85,7 @@ func (d *Definition) Offered() []*Intent {
 	return list
 }
 
-// routeFor makes the way to the upstream of one intent.
+// routeFor makes the upstream route of one intent.
 func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,

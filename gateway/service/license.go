@@ -9,8 +9,8 @@ import (
 // maxLicenseField bounds the UIM-License field of results, in bytes.
 const maxLicenseField = 512
 
-// licenseField returns the licence for a header field: canonical if it is one of the UIM scheme, otherwise as written if a field can hold
-// it (RFC 9110 5.5, ASCII). It is empty if it cannot.
+// licenseField returns the licence for a header field: canonical if it is one of the UIM scheme, otherwise unchanged if a field can hold
+// it (RFC 9110 5.5, ASCII). Otherwise it is empty.
 func licenseField(text string) string {
 	if l, err := intents.ParseLicense(text); err == nil {
 		return l.String()

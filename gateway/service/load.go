@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A LoadedConfig is a configuration that has been read, checked and compiled as a whole: serve has nothing left to refuse. It has no
+// A LoadedConfig is a configuration that has been read, checked and compiled as a whole: serving it cannot find further errors. It has no
 // state and no connections yet.
 type LoadedConfig struct {
 	definitions []*Definition
@@ -37,14 +37,13 @@ func (l *LoadedConfig) Definitions() []*Definition { return l.definitions }
 const settleTime = 30 * time.Second
 
 const (
-	// placeWait is how long a call waits for its turn where as many are under way as may be.
+	// placeWait is how long a call waits for a place when too many are in progress.
 	placeWait = 2 * time.Second
-	// spareConns are connections beyond those of calls: for reconciliation, and for connections that are being closed.
+	// spareConns are connections in addition to those of calls: for reconciliation, and for connections that are being closed.
 	spareConns = 32
 )
 
-// Load checks and compiles everything that a configuration names. The Loaded is nil if and only if a
-// problem is an error.
+// Load checks and compiles everything that a configuration names. The result is nil if and only if a problem is an error.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedConfig, config.Problems) {
 	l := &loadState{ctx: ctx, config: c, now: now}
 	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}
@@ -62,7 +61,7 @@ func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedC
 	return out, l.problems
 }
 
-// certificate warns of a certificate that clients reject because of its times.
+// certificate warns of a certificate that clients reject because of its validity period.
 func (l *loadState) certificate() {
 	pair := l.config.Server.TLS.Certificate()
 	if pair == nil {
@@ -126,7 +125,7 @@ func (l *loadState) service(at int) *Definition {
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
-		if party.Key == "" { // the first agent to agree could be the party
+		if party.Key == "" { // otherwise the first agent to agree could be the party
 			l.wrong(at, fmt.Sprintf("parties[%q]", iri), "the key (RFC 7638 thumbprint) of the agent is missing: uimgate agent keygen prints it")
 		}
 	}
@@ -215,7 +214,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 	return ok
 }
 
-// answersOf is how the answers to an intent are held against its outputs.
+// answersOf returns how responses to an intent are checked against its outputs.
 func answersOf(c *config.Service, uid string) config.Answers {
 	if own := c.Intents[uid].Answers; own != "" {
 		return own
@@ -223,7 +222,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition that makes answers to an intent refusals.
+// errorWhenOf returns the condition under which responses to an intent are refusals.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -236,7 +235,7 @@ func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	return out
 }
 
-// fixedProblems reports what is wrong with the fixed values of an intent.
+// fixedProblems reports errors in the fixed values of an intent.
 func (l *loadState) fixedProblems(at int, uid string, f *fixedInputs) (ok bool) {
 	for _, p := range f.problems {
 		if p.own {
@@ -255,7 +254,7 @@ func didYouMean(near string) string {
 	return fmt.Sprintf("; perhaps %q is meant", near)
 }
 
-// issuers refuses two services that would take each other's PATs.
+// issuers refuses two services that would accept each other's PATs.
 func (l *loadState) issuers(services []*Definition) {
 	seen := map[string]string{}
 	for i, s := range services {
@@ -283,7 +282,7 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	return rules
 }
 
-// configHash names a configuration: SHA-256 over the digests of all its files.
+// configHash identifies a configuration: SHA-256 over the digests of all its files.
 func configHash(c *config.Config) string {
 	h := sha256.New()
 	for _, f := range c.Digests() {

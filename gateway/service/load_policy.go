@@ -107,7 +107,7 @@ func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	return list, ok
 }
 
-// rego compiles the operator's own Rego, where there is any.
+// rego compiles the operator's own Rego, if there is any.
 func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	if c.PolicyRego.Path == "" {
 		return true
@@ -123,7 +123,7 @@ func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	return extra != nil
 }
 
-// payable holds the policy's charges against what agents can owe.
+// payable checks that the policy's charges do not exceed what agents can owe.
 func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
 	if s.Credit.Prepaid {
 		return true
@@ -142,7 +142,7 @@ func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
 	return true
 }
 
-// world is what the names in the policy can refer to.
+// world is the set of names that the policy can refer to.
 func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	w := odrl.World{Parties: map[string]odrl.Party{}, AnyAssignee: c.Assignee == config.AssigneeAnyone}
 	for iri, p := range c.Parties {
@@ -172,7 +172,7 @@ func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	return w
 }
 
-// policyUID reads the policy's own name, which its targets may begin with. Package odrl reads the policy itself, strictly.
+// policyUID reads the uid of the policy, which its targets may begin with. Package odrl reads the policy itself, strictly.
 func policyUID(document []byte) string {
 	tree, err := strictjson.DecodeObject(document)
 	if err != nil {

@@ -12,35 +12,35 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// terms are what one service grants to whom, before any call. They are what package pat issues by.
+// terms are the terms of one service before any call, which package pat issues tokens by.
 type terms struct {
 	*Definition
-	past   []pat.Offer                        // policies offered before, to answer an agent that signed one of them
+	past   []pat.Offer                        // previously offered policies, to respond to an agent that signed one of them
 	limits *cache.Cache[string, *limit.Limit] // by jti
 }
 
-// newTerms bounds what is kept of tokens: as many as are in use at once.
+// newTerms bounds the cached tokens: as many as are in use concurrently.
 func newTerms(d *Definition, past []pat.Offer) *terms {
 	return &terms{d, past, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
 }
 
-// Past are the policies offered before.
+// Past are the previously offered policies.
 func (t *terms) Past() []pat.Offer { return t.past }
 
 // An applicant is an agent that asks for terms.
 type applicant struct {
 	agentID pat.AgentID
 	keyID   keys.ID
-	key     []byte // DER SubjectPublicKeyInfo; nil only where the policy names no keys, or the agent has none
+	key     []byte // DER SubjectPublicKeyInfo; nil only if the policy names no keys, or the agent has none
 }
 
-// termsFor is what the policy asks of an agent for one intent, before any call.
+// termsFor evaluates the policy for an agent and one intent, before any call.
 func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.Terms, error) {
 	return t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
 }
 
-// Scope is the part of what an agent asks for that the policy can ever permit it under this kind of
-// agreement, and the limit in its PAT. Decisions are made at each call; the scope narrows them.
+// Scope returns the part of a requested scope that the policy can ever permit under this kind of agreement, and the limit in its PAT.
+// Each call is decided separately; the scope narrows it.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
 	requested, omitted := t.requested(r.Requested)
@@ -72,7 +72,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 	return out, nil
 }
 
-// maxOmitted bounds how many of the entries that were left out are listed.
+// maxOmitted bounds how many of the omitted entries are listed.
 const maxOmitted = 64
 
 func entry(uid string) string { return uid + ":execute" }
@@ -127,8 +127,8 @@ func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omit
 	return found, omitted
 }
 
-// covering returns the one limit, the strictest if there are several, that applies to every one of these intents under each permission.
-// Only a rolling limit fits the claim lmt.
+// covering returns the one limit, the strictest if there are several, that applies to all of these intents under each permission. Only a
+// rolling limit fits the claim lmt.
 func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
@@ -172,7 +172,7 @@ func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	return all
 }
 
-// inBoth returns the counters that both have, with the number that pick chooses of the two.
+// inBoth returns the counters that both have, with the number that pick selects of the two.
 func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
 	for id, l := range a {
@@ -186,8 +186,8 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// tokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed
-// returns the key of the agreement; it is called where the terms depend on the key.
+// tokenLimit returns the limit of a PAT itself, unless it is one of the policy, which counts by itself. agreed returns the key of the
+// agreement; it is called if the terms depend on the key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	if l, ok := t.limits.Get(string(c.ID)); ok {
 		return l, nil

@@ -1,6 +1,6 @@
-// Package service holds the web services that a gateway offers to agents: what each offers, on which terms, and the way
-// to it. Load checks and compiles a configuration without any state; a Directory joins what was loaded to the state of
-// the process, serves it, and replaces it as a whole when it is reloaded.
+// Package service holds the web services that a gateway offers to agents: the intents of each, its terms, and its upstream. Load checks
+// and compiles a configuration without any state; a Directory joins the loaded services to the state of the process, serves them, and
+// replaces them as a whole at a reload.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
@@ -23,8 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Definition is one web service as its configuration describes it: checked and compiled, without state. It does not
-// change.
+// A Definition is one web service as its configuration describes it: checked and compiled, without state. It is immutable.
 type Definition struct {
 	ID, Issuer string
 	PublicURL  *url.URL
@@ -37,13 +36,13 @@ type Definition struct {
 	MaxBody    int64                      // of a request, in bytes
 	Hold       time.Duration              // until an unfinished call counts as unresolved
 	Credit     store.Billing
-	TokenRate  limit.Rate // of a PAT, beside the limits of the policy: pat.limit
-	// SuspendAfter is how many refused attempts within one period of a limit block the agent, where the policy forbids
-	// to exceed the limit; 0: none do.
+	TokenRate  limit.Rate // of a PAT, in addition to the limits of the policy: pat.limit
+	// SuspendAfter is how many refused attempts within one period of a limit block the agent, if the policy forbids exceeding the limit;
+	// 0: none do.
 	SuspendAfter int64
-	// OpenAdmission: agents that the operator has not approved may agree; they share one bound on credit.
+	// OpenAdmission: unapproved agents may agree; they share one bound on credit.
 	OpenAdmission bool
-	// Newcomers bounds the free calls of each intent by all of these agents together, where the intent has no ceiling.
+	// Newcomers bounds the free calls of each intent by all of these agents together, if the intent has no ceiling.
 	Newcomers limit.Rate
 
 	intents map[string]*Intent // by uid
@@ -53,8 +52,8 @@ type Definition struct {
 	hosts   []string
 }
 
-// A Service is a Definition that is served: joined to the state of this process. It is whole when it is made and does
-// not change; a reload makes another. It is safe for concurrent use.
+// A Service is a Definition that is served: joined to the state of this process. It is complete when it is made, and immutable; a reload
+// makes another. It is safe for concurrent use.
 type Service struct {
 	*Definition
 	Verifier *pat.Verifier
@@ -78,13 +77,13 @@ func (d *Definition) ConsentAdmission() (invited, approved bool) {
 // Reserved returns the agent ids that allow and parties reserve, with their keys.
 func (d *Definition) Reserved() map[pat.AgentID][]keys.ID { return d.rules.Reserved() }
 
-// At is a published URL of this service; the Host header never has a part in it.
+// At returns a published URL of this service; it never depends on the Host header.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
 
-// HelpURL is the page that explains a reason to agents.
+// HelpURL returns the URL of the page that explains a reason to agents.
 func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + string(r)) }
 
-// AgentsFile is agents.json as published with this public key.
+// AgentsFile returns agents.json as published with this public key.
 func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
@@ -95,8 +94,8 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	})
 }
 
-// TokenLimit is the limit a PAT itself carries, unless it is one of the policy, which counts by itself. agreed returns
-// the key of the agreement; it is called where the terms depend on it.
+// TokenLimit returns the limit of a PAT itself, unless it is one of the policy, which counts by itself. agreed returns the key of the
+// agreement; it is called if the terms depend on it.
 func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	return s.terms.tokenLimit(ctx, c, agreed)
 }

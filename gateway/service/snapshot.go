@@ -18,28 +18,27 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Settings are what the listeners take from a configuration.
+// Settings are the settings of the listeners in a configuration.
 type Settings struct {
 	Proxies []netip.Prefix // trusted to name clients: server.trusted_proxies
 	Metrics bool           // telemetry.metrics
-	// AdminHosts are names that the operator's listener answers to, beside addresses and localhost: admin.hosts
+	// AdminHosts are names that the operator's listener accepts, in addition to addresses and localhost: admin.hosts
 	AdminHosts []string
 }
 
-// A Snapshot is one generation of the configuration, being served. Every request keeps the one it began with; a reload
-// replaces it as a whole.
+// A Snapshot is one generation of the configuration in use. Every request keeps the one it began with; a reload replaces it as a whole.
 type Snapshot struct {
 	Settings
 	TakenAt time.Time
 	Hash    string // over the digests of all files of the configuration
 
 	byHost  map[string]*Service
-	every   *Service // the only service, where it names no hosts: it answers to every one
+	every   *Service // the only service, if it names no hosts: it accepts every one
 	byID    map[string]*Service
 	ordered []*Service
 }
 
-// ForHost returns the service of a Host. It returns nil if no service has the host. The port does not matter.
+// ForHost returns the service of a Host. It returns nil if no service has the host. The port is ignored.
 func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
 		return s.every
@@ -50,15 +49,15 @@ func (s *Snapshot) ForHost(host string) *Service {
 // Service returns the service with this id. It returns nil if there is none.
 func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
 
-// Trusts reports whether an address is that of a proxy which is trusted to name clients.
+// Trusts reports whether an address is that of a trusted proxy.
 func (s *Snapshot) Trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// Services lists all in the order of the configuration.
+// Services lists all services in the order of the configuration.
 func (s *Snapshot) Services() []*Service { return s.ordered }
 
-// HostName returns a Host without its port, in the form that hosts are compared in.
+// HostName returns a Host without its port, in the form for comparing hosts.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -66,7 +65,7 @@ func HostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[] ")), ".")
 }
 
-// A State is what all services of a process share.
+// A State is the state that all services of a process share.
 type State struct {
 	Agreements pat.IssuerStore
 	Policies   Policies
@@ -74,15 +73,15 @@ type State struct {
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time
-	// Forms are those of agreements of other protocols.
+	// Forms are the forms of agreement of other protocols.
 	Forms []pat.Form
 	// Prepare makes what the doors of a service need before it is served, such as a key. nil: they need nothing.
 	Prepare func(d *Definition) error
 }
 
-// Policies keep which policies were offered.
+// Policies records which policies were offered.
 type Policies interface {
-	// OfferPolicy notes that a policy is offered from now on.
+	// OfferPolicy records that a policy is offered from now on.
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
 	// RecentPolicies lists at most limit policies, the newest first.
 	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
@@ -101,7 +100,7 @@ func New(state State) *Directory {
 	return d
 }
 
-// Open serves what was loaded.
+// Open makes a Directory that serves what was loaded.
 func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error) {
 	d := New(state)
 	if err := d.Replace(ctx, l); err != nil {
@@ -110,23 +109,23 @@ func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error)
 	return d, nil
 }
 
-// Current is what is served now.
+// Current returns the present Snapshot.
 func (d *Directory) Current() *Snapshot { return d.current.Load() }
 
-// Replace serves another configuration from the next request on, or, with an error, goes on as before.
+// Replace serves another configuration from the next request on; after an error it continues as before.
 func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	next, err := d.snapshot(ctx, l)
 	if err != nil {
 		return err
 	}
-	for _, s := range d.current.Swap(next).ordered { // calls under way end by themselves
+	for _, s := range d.current.Swap(next).ordered { // calls in progress end by themselves
 		s.Upstream.Close()
 	}
 	return nil
 }
 
-// snapshot joins what was loaded to the state of this process. Policies are noted as offered only when every service
-// can be served.
+// snapshot joins the loaded services to the state of this process. Policies are recorded as offered only when every service can be
+// served.
 func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {
 	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
 	var errs []error
@@ -158,8 +157,8 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 	return out, nil
 }
 
-// note notes a policy as offered. Where nothing can be written, such as on a full disk, that it was the last one noted is
-// enough.
+// note records a policy as offered. If nothing can be written, for example because the disk is full, it suffices that it was the last
+// recorded one.
 func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error {
 	err := d.state.Policies.OfferPolicy(ctx, document)
 	if err == nil || !errors.Is(err, store.ErrUnavailable) {
@@ -173,7 +172,7 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 	return nil
 }
 
-// service makes a Service of a Definition: the one place where it gets its terms, its issuer and its verifier.
+// service makes a Service from a Definition: the one place where it gets its terms, its issuer and its verifier.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
 	if d.state.Prepare != nil {
 		if err := d.state.Prepare(definition); err != nil {
@@ -195,7 +194,7 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
 
-// past reads the policies that a service offered before, newest first, also by other processes and before a restart.
+// past reads the previously offered policies of a service, newest first, also of other processes and before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {
 	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
 	if err != nil {
@@ -207,7 +206,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Off
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // it only serves to answer that it is an old one
+		if err != nil { // it only serves to report that a policy is an old one
 			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
 				zap.Error(err))
 			continue

@@ -19,10 +19,10 @@ type placedValue struct {
 	path       string // in the configuration
 	place      config.Place
 	value      config.Value
-	credential bool // it proves to the service who the gateway is
+	credential bool // it authenticates the gateway to the service
 }
 
-// A layer are values that go before those of the layer below it; an intent's own, or of the whole service.
+// A layer are values that take precedence over those of the layer below: an intent's own, or the whole service's.
 type layer struct {
 	own    bool
 	values []placedValue
@@ -67,8 +67,8 @@ func wideValues(c *config.Service) (paths []string) {
 	return paths
 }
 
-// fixedOfQuestion returns the fixed values of the request that asks for the outcome of a call: headers, members of the query that its
-// address does not have already, and values in its path.
+// fixedOfQuestion returns the fixed values of the request for the outcome of a call: headers, query members that its address does not
+// have already, and values in its path.
 func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 	f := upstream.FixedValues{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")

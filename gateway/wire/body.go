@@ -1,5 +1,5 @@
-// Package wire is the form of requests and answers over HTTP that the listener for agents and the one for operators
-// share: how a JSON object is read, strictly, and how a refusal is written. It depends on no router.
+// Package wire is the HTTP form of requests and responses that the listener for agents and the one for operators share: how a JSON object
+// is read strictly, and how a refusal is written. It does not depend on a router.
 package wire
 
 import (
@@ -21,11 +21,11 @@ import (
 // MediaType is the draft's own name for its JSON. draft-uim-protocol-core-01.
 const MediaType = "application/uim+json"
 
-// MaxValues bounds the values of one JSON body, those inside of others included.
+// MaxValues bounds the values of one JSON body, including nested ones.
 const MaxValues = 100_000
 
-// ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. What it takes comes out of
-// the share of memory that the request's context carries.
+// ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. Its memory comes from the share that the
+// request's context carries.
 func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error) {
 	err = Parse(r, most, func(data []byte) error {
 		tree, err = ObjectOf(data)
@@ -34,7 +34,7 @@ func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error)
 	return tree, err
 }
 
-// ObjectOf is the JSON object that the body of a request is, of at most MaxValues values.
+// ObjectOf parses the body of a request as a JSON object of at most MaxValues values.
 func ObjectOf(data []byte) (strictjson.Object, error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
@@ -43,8 +43,8 @@ func ObjectOf(data []byte) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// Parse reads the JSON body of a request, of at most most bytes, like ReadJSON, and calls parse with it. parse must keep no part of the
-// bytes: they are overwritten after it returns.
+// Parse reads the JSON body of a request, of at most most bytes, like ReadJSON, and calls parse with it. parse must not retain the bytes:
+// they are overwritten after it returns.
 func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 	space, _ := spaces.Get().(*[shortBody]byte)
 	data, err := readJSON(r, most, space[:])
@@ -59,8 +59,8 @@ func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 // spaces hold short bodies while they are parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request, of at most most bytes, whose media type is JSON, for a reader of strictjson. The memory comes out
-// of the share that the request's context carries. also lists further media types that are JSON.
+// ReadJSON reads the body of a request, of at most most bytes, whose media type is JSON, for a reader of strictjson. The memory comes
+// from the share that the request's context carries. also lists further media types that are JSON.
 func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
 	return readJSON(r, most, nil, also...)
 }
@@ -80,7 +80,7 @@ func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte
 	return data, Affords(r.Context(), data)
 }
 
-// Affords takes what reading a text as JSON needs out of the share of memory that the context of a request carries, or refuses.
+// Affords reserves the memory for parsing a text as JSON from the share that the context of a request carries, or refuses.
 func Affords(ctx context.Context, text []byte) error {
 	if membudget.Of(ctx).Take(strictjson.Cost(text)) != nil {
 		return overloaded()
@@ -88,8 +88,8 @@ func Affords(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// Holds takes memory for an answer out of the share that the context of its request carries, because its reader may be slow. wait: an
-// answer that the agent cannot ask for again waits for memory as long as ctx lasts; otherwise Holds refuses it at once.
+// Holds reserves memory for a response from the share that the context of its request carries, because its reader may be slow. wait: a
+// response that the agent cannot request again waits for memory until ctx ends; otherwise Holds refuses it at once.
 func Holds(ctx context.Context, answer []byte, wait bool) error {
 	share, size := membudget.Of(ctx), int64(len(answer))
 	take := share.Take
@@ -102,7 +102,7 @@ func Holds(ctx context.Context, answer []byte, wait bool) error {
 	return nil
 }
 
-// acceptable reports whether a media type is that of JSON in UTF-8.
+// acceptable reports whether a media type is JSON in UTF-8.
 func acceptable(mediaType string, also ...string) bool {
 	const usual = "application/json"
 	if mediaType == usual {
@@ -112,7 +112,7 @@ func acceptable(mediaType string, also ...string) bool {
 	return err == nil && (kind == usual || kind == MediaType || slices.Contains(also, kind)) && utf8Charset(params["charset"])
 }
 
-// shortBody is how many bytes are read at once, without the precautions against those who announce much and send little.
+// shortBody is how many bytes are read at once, without the precautions against clients that announce much and send little.
 const shortBody = 4 << 10
 
 // ReadBody reads the body of a request, of at most most bytes, like ReadObject.
@@ -161,7 +161,7 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// Malformed describes what keeps a body from being JSON.
+// Malformed describes why a body is not JSON.
 func Malformed(err error) *reason.Refusal {
 	f := reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {

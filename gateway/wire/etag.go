@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ETag is the strong tag of a document that is served: a digest of its bytes. RFC 9110 8.8.3.
+// ETag returns the strong tag of a served document: a digest of its bytes. RFC 9110 8.8.3.
 func ETag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`

@@ -13,37 +13,37 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// The header fields of answers, as net/http keeps them.
+// The header fields of responses, in the form of net/http.
 const (
 	Charge   = "Uim-Charge"
 	Replayed = "Idempotency-Replayed"
 	Warning  = "Uim-Warning"
 )
 
-// WriteCharge sets what a call costs; nil: nothing.
+// WriteCharge sets the charge of a call; nil: none.
 func WriteCharge(h http.Header, c *reason.Charge) {
 	if c != nil {
 		h.Set(Charge, c.String()+"; id="+c.ExecutionID+"; state="+c.State)
 	}
 }
 
-// ChargeMembers returns a charge as bodies have it: meta.charge, details.charge.
+// ChargeMembers returns a charge in the form of bodies: meta.charge, details.charge.
 func ChargeMembers(c *reason.Charge) map[string]string {
 	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
 }
 
-// WriteReplayed marks an answer that was given before under the same idempotency key.
+// WriteReplayed marks a stored response under the same idempotency key.
 func WriteReplayed(h http.Header, replayed bool) {
 	if replayed {
 		h.Set(Replayed, "true")
 	}
 }
 
-// maxWarnings bounds the fields of one answer.
+// maxWarnings bounds the fields of one response.
 const maxWarnings = 16
 
-// WriteWarnings adds a field for each required output that an answer lacks: missing-output; name="…", with the name as RFC 8187 writes
-// text in a parameter. After 16 a last field has the number of the rest.
+// WriteWarnings adds a field for each missing required output: missing-output; name="…", with the name as RFC 8187 encodes text in a
+// parameter. After 16 a last field has the number of the rest.
 func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	for i, m := range missing {
 		if i == maxWarnings {
@@ -54,9 +54,9 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	}
 }
 
-// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item a limit, those of the policy first.
-// r is a lower bound of what can still be admitted, t the seconds until the oldest counted slot falls
-// out. draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
+// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item for each limit, those of the policy first. r is a lower bound
+// of the calls that are still admitted, t the seconds until the oldest counted slot expires. draft-ietf-httpapi-ratelimit-headers-11,
+// sections 3 and 4; RFC 9651.
 func WriteRateLimit(h http.Header, limits []limit.Status) {
 	if len(limits) == 0 {
 		return
@@ -88,7 +88,7 @@ func WriteRateLimit(h http.Header, limits []limit.Status) {
 			}
 		}
 	}
-	n := len(policies) // both fields share what they are made of
+	n := len(policies) // both fields share an allocation
 	text := string(append(policies, standings...))
 	values := []string{text[:n], text[n:]}
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
@@ -110,14 +110,14 @@ func parameter(item []byte, name string, value int64) []byte {
 	return strconv.AppendInt(append(item, name...), value, 10)
 }
 
-// fieldInteger brings a count within the integers of RFC 9651 3.3.1; r and q are then lower bounds still.
+// fieldInteger bounds a count to the integers of RFC 9651 3.3.1; r and q remain lower bounds.
 func fieldInteger(n int64) int64 {
 	const largest = 999_999_999_999_999
 	return min(max(0, n), largest)
 }
 
-// limitName is how a limit is called: one of the policy by its period, that of the PAT itself pat, that
-// which all agents share service.
+// limitName returns the name of a limit: one of the policy by its period, that of the PAT itself pat, the one that all agents share
+// service.
 func limitName(l limit.Limit) string {
 	switch l.Kind {
 	case limit.Token:
@@ -139,5 +139,5 @@ func Tightest(limits []limit.Status) (least limit.Status, ok bool) {
 	return least, len(limits) > 0
 }
 
-// Seconds is a duration in whole seconds, rounded up.
+// Seconds returns a duration in whole seconds, rounded up.
 func Seconds(d time.Duration) int64 { return int64(math.Ceil(d.Seconds())) }

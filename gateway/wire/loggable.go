@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// Method is the method of a request for the log: any other than those of HTTP is "other", for it may be as long as a header.
+// Method returns the method of a request for the log: any other than those of HTTP is "other", because it may be as long as a header.
 func Method(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
@@ -18,8 +18,8 @@ func Method(method string) string {
 	}
 }
 
-// Loggable strips what net/http and net wrap around an error: URLs with their queries, which may hold
-// parameter values, and addresses. What is left may be logged.
+// Loggable removes what net/http and net wrap around an error: URLs with their queries, which may hold parameter values, and addresses.
+// The rest may be logged.
 func Loggable(err error) error {
 	for {
 		if inURL, ok := errors.AsType[*url.Error](err); ok {

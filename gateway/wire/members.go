@@ -8,12 +8,12 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// Members takes the known members out of an object and refuses all others, so that a misspelt member is never ignored.
+// Members takes the known members of an object and rejects all others, so that a misspelt member is never ignored.
 type Members struct {
 	at     string // JSON pointer to object in the body
 	object strictjson.Object
 	known  []string
-	first  [4]string // the space of known, mostly
+	first  [4]string // backing array of known, usually
 	err    error
 }
 
@@ -24,7 +24,7 @@ func NewMembers(object strictjson.Object) *Members {
 	return m
 }
 
-// In sets the JSON pointer of the object in the body, where it is not the body itself.
+// In sets the JSON pointer of the object in the body, if it is not the body itself.
 func (m *Members) In(pointer string) *Members {
 	m.at = pointer
 	return m
@@ -33,7 +33,7 @@ func (m *Members) In(pointer string) *Members {
 // Pointer returns the JSON pointer of a member in the body.
 func (m *Members) Pointer(name string) string { return m.at + "/" + strictjson.Escape(name) }
 
-// Unknown returns the names of the members that were not taken, sorted.
+// Unknown returns the names of the remaining members, sorted.
 func (m *Members) Unknown() []string {
 	var unknown []string
 	for name := range m.object {
@@ -52,7 +52,7 @@ func (m *Members) Take(name string) (any, bool) {
 	return v, ok
 }
 
-// Text takes a string member; required ones must be there and not empty.
+// Text takes a string member; a required one must be present and not empty.
 func (m *Members) Text(name string, required bool) string {
 	v, ok := m.Take(name)
 	s, isText := v.(string)
@@ -66,7 +66,7 @@ func (m *Members) Text(name string, required bool) string {
 	return s
 }
 
-// Wrong is the refusal of one member.
+// Wrong returns the refusal of one member.
 func (m *Members) Wrong(name, what string) error {
 	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", m.Pointer(name))
 	if _, ok := m.object[name]; !ok {
@@ -79,7 +79,7 @@ func (m *Members) Wrong(name, what string) error {
 	return f
 }
 
-// Done reports the first thing wrong: a member missing or of the wrong type, then one unknown.
+// Done returns the first error: a missing member or one of the wrong type, then an unknown one.
 func (m *Members) Done() error {
 	if m.err != nil {
 		return m.err
@@ -99,7 +99,7 @@ func (m *Members) Done() error {
 	return f
 }
 
-// Object takes an object member; left out it is empty.
+// Object takes an object member; a missing one is empty.
 func (m *Members) Object(name string) strictjson.Object {
 	v, ok := m.Take(name)
 	o, isObject := strictjson.AsObject(v)
@@ -112,7 +112,7 @@ func (m *Members) Object(name string) strictjson.Object {
 	return o
 }
 
-// Texts takes a member that is a list of strings; left out it is nil.
+// Texts takes a member that is a list of strings; a missing one is nil.
 func (m *Members) Texts(name string) []string {
 	v, ok := m.Take(name)
 	if !ok || v == nil {

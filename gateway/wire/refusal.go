@@ -11,16 +11,16 @@ import (
 
 // About has what a refusal states about its request. Empty members are left out.
 type About struct {
-	RequestID string // finds the request in the log
+	RequestID string // identifies the request in the log
 	HelpURL   string // of the page that explains the reason
 }
 
-// Envelope is the body of every answer that is a refusal. UIM core 3.3.
+// Envelope is the body of every refusal. UIM core 3.3.
 func Envelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Suggestion(), about)
 }
 
-// OperatorEnvelope is Envelope with the suggestion meant for operators.
+// OperatorEnvelope is Envelope with the suggestion for operators.
 func OperatorEnvelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Reason.OperatorSuggestion(), about)
 }
@@ -55,7 +55,7 @@ func envelope(f *reason.Refusal, suggestion string, about About) []byte {
 	return body
 }
 
-// WriteHeader sets the header fields of an answer that is a refusal. realm is that of the challenge: who issues tokens.
+// WriteHeader sets the header fields of a refusal. realm is that of the challenge: the issuer of tokens.
 func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -75,7 +75,7 @@ func WriteTaken(h http.Header, f *reason.Refusal) {
 	WriteReplayed(h, f.Replayed)
 }
 
-// challenge is the WWW-Authenticate field of RFC 6750 section 3.
+// challenge returns the WWW-Authenticate field of RFC 6750 section 3.
 func challenge(r reason.Reason, realm string) string {
 	c := `Bearer realm=` + strconv.QuoteToASCII(realm)
 	if r != reason.MissingToken { // without credentials the challenge names no error: RFC 6750 3.1

@@ -20,7 +20,7 @@ func Bearer(h http.Header) (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-// RepeatedHeader names a header whose repetition would leave open which one counts.
+// RepeatedHeader returns the name of a header that is ambiguous because it is repeated.
 func RepeatedHeader(h http.Header) string {
 	for _, name := range []string{"Authorization", "Idempotency-Key", "Uim-Proof", "Content-Type"} {
 		if len(h[name]) > 1 {

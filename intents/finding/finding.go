@@ -1,5 +1,5 @@
-// Package finding collects what is wrong with a part of agents.json, and reads the simple members of its objects. Nothing that a document
-// holds reaches a message unbounded.
+// Package finding collects the problems of a part of agents.json, and reads the simple members of its objects. Content of a document
+// reaches a message only at a bounded length.
 package finding
 
 import (
@@ -15,7 +15,7 @@ import (
 
 const (
 	maxFindings = 100 // of one intent
-	// MaxProblems bounds the problems that are reported of one catalogue.
+	// MaxProblems bounds the reported problems of one catalogue.
 	MaxProblems = 1000
 	// MaxTags bounds the entries of a list of strings.
 	MaxTags = 100
@@ -77,7 +77,7 @@ func (f *List) Unknown(at string, m strictjson.Object, known []string) {
 	}
 }
 
-// Suggestion returns the end of a message about an unknown name: the known one that it resembles, or all that are known.
+// Suggestion returns the end of a message about an unknown name: the known one that it resembles, or all known ones.
 func Suggestion(name string, known []string) string {
 	if n := suggest.Name(name, known); n != "" {
 		return ": did you mean " + n + "?"

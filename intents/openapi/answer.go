@@ -15,7 +15,7 @@ import (
 
 const maxOutputs = 200
 
-// answer maps the answer of a successful call to outputs: the members of its object, or one output for all of it.
+// answer maps the response of a successful call to outputs: the members of its object, or one output for all of it.
 func (c *call) answer() error {
 	var responses map[string]any
 	if v := c.op.tree["responses"]; v != nil {
@@ -39,7 +39,7 @@ func (c *call) answer() error {
 		if other {
 			return errors.New("it answers with a redirect, and the gateway follows none for agents")
 		}
-		return nil // an undescribed answer is passed unchanged
+		return nil // an undescribed response is passed on unchanged
 	}
 	var schema any
 	var kinds []string
@@ -63,7 +63,7 @@ func (c *call) answer() error {
 		}
 	}
 	switch {
-	case file: // what calls it JSON is mistaken
+	case file: // a document that calls it JSON is wrong
 		return c.content([]string{"*/*"}, !empty && len(good) == 1)
 	case found && c.op.method != "HEAD":
 		return c.shape(schema, len(good) == 1 && len(kinds) > 0 && (c.op.method == "GET"))
@@ -75,7 +75,7 @@ func (c *call) answer() error {
 	return nil
 }
 
-// content maps an answer that is a file or a text.
+// content maps a response that is a file or a text.
 func (c *call) content(kinds []string, certain bool) error {
 	accept, isText, isFile := media.Accept(kinds)
 	if len(accept) == 0 {
@@ -119,8 +119,8 @@ func jsonOf(content map[string]any) (name string, all []string) {
 	return name, all
 }
 
-// shape declares outputs. They have types, but no limits: a value beyond a limit would be withheld from the agent. An
-// output is required only where the document requires it without alternatives and the call changes nothing in it.
+// shape declares outputs. They have types, but no limits: a value beyond a limit would be withheld from the agent. An output is required
+// only if the document requires it without alternatives and the call changes nothing in it.
 func (c *call) shape(raw any, certain bool) error {
 	if raw == nil {
 		return nil
@@ -169,7 +169,7 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
-// refusals looks for answers with a member that reports whether the call was done, as services have them that refuse with status 200.
+// refusals looks for responses with a member that reports whether the call succeeded, as in services that refuse with status 200.
 func (w *work) refusals() {
 	const least = 3           // operations
 	count := map[string]int{} // operations, by such a member

@@ -35,7 +35,7 @@ func (c *call) body() ([]input, error) {
 	if len(read.Object(b["content"])) == 0 {
 		return nil, nil
 	}
-	return c.members(b) // without a body this would be another call
+	return c.members(b) // without a body it would be another call
 }
 
 // members chooses the media type and reads its schema.
@@ -113,7 +113,7 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 		return chosen, kind, nil
 	}
 	schema, err := readSchema(c.Document, read.Object(content[parts])["schema"], false, func(string) {})
-	for _, v := range read.Object(schema["properties"]) { // a file is sent as one, not inside JSON
+	for _, v := range read.Object(schema["properties"]) { // a file is sent as a file, not inside JSON
 		m := read.Object(v)
 		if media.IsBytes(m, c.Old) || media.IsBytes(read.Object(m["items"]), c.Old) && m["items"] != nil {
 			return parts, media.Multipart, err
@@ -122,13 +122,13 @@ func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	return chosen, kind, err
 }
 
-// isBytes reports whether a schema is that of a file.
+// isBytes reports whether a schema describes a file.
 func (c *call) isBytes(schema any) bool {
 	converted, err := readSchema(c.Document, schema, false, func(string) {})
 	return err == nil && media.IsBytes(converted, c.Old)
 }
 
-// wholeBody makes of a body that is a file or a text one parameter.
+// wholeBody makes one parameter of a body that is a file or a text.
 func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	content := read.Object(body["content"])
 	names := slices.Sorted(maps.Keys(content))
@@ -158,7 +158,7 @@ func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	return []input{{"content", read.Flag(body["required"]), schema}}, nil
 }
 
-// parts makes files of the members that are sent as such.
+// parts makes files of the members that are sent as files.
 func (c *call) parts(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		e := read.Object(encoding[name])
@@ -201,8 +201,8 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 	return out
 }
 
-// splitBody splits the body into members. Alternatives become one list of members, since parameters have no alternatives:
-// each member may have its form of any alternative, and only members that all alternatives require are required.
+// splitBody splits the body into members. Alternatives become one list of members, because parameters have no alternatives: each member
+// may have its form of any alternative, and only members that all alternatives require are required.
 func (c *call) splitBody(schema map[string]any) (properties map[string]any, required []any, err error) {
 	properties, required = map[string]any{}, read.List(schema["required"])
 	if schema["type"] != nil && !isType(schema, "object") {

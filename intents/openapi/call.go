@@ -27,10 +27,10 @@ type call struct {
 	path        string          // with placeholders
 	query       []string        // name={placeholder}
 	media       string          // of the body
-	accept      string          // media types of the answer; empty: JSON
+	accept      string          // media types of the response; empty: JSON
 	outputs     []any
 	headers     []string // Intent.headers
-	idempotency string   // a header that contains an idempotency key
+	idempotency string   // a header that carries an idempotency key
 	notes       []string
 	reported    map[string]bool
 	tree        map[string]any
@@ -53,7 +53,7 @@ func (c *call) report(note string) {
 	}
 }
 
-// build maps the parameters of the call and its answer.
+// build maps the parameters of the call and its response.
 func (c *call) build(uid intents.UID) error {
 	prefix, err := c.server()
 	if err != nil {
@@ -142,7 +142,7 @@ func (c *call) description() string {
 	var out string
 	switch {
 	case summary == "" && more == "":
-		shown := pathParameter().ReplaceAllString(read.Line(c.op.key, 200), "…") // agents do not see parameters that are fixed
+		shown := pathParameter().ReplaceAllString(read.Line(c.op.key, 200), "…") // agents do not see fixed parameters
 		out = title(operationName(c.op.id, c.op.method, c.op.path)) + " (" + shown + ")"
 	case more == "" || strings.HasPrefix(more, strings.TrimSuffix(summary, ".")):
 		out = more
@@ -164,8 +164,8 @@ func (c *call) description() string {
 	return cut(out, maxDescription)
 }
 
-// tree returns the parameter in the form of agents.json. The keyword required of an object's schema goes under
-// constraints, because a parameter has a member of that name.
+// tree returns the parameter in the form of agents.json. The keyword required of an object's schema goes under constraints, because a
+// parameter has a member with that name.
 func (in *input) tree() map[string]any {
 	out := maps.Clone(in.schema)
 	if out == nil {
@@ -254,7 +254,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 	return bad
 }
 
-// fixedQuery adds the query that a document has in the path, behind a question mark.
+// fixedQuery adds the query that some documents have in the path.
 func (c *call) fixedQuery(query string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

@@ -66,7 +66,7 @@ func (s *selection) named(op *operation) bool {
 	return s.names[op.key] || op.id != "" && s.names[op.id]
 }
 
-// selects reports whether the patterns and tags leave an operation in.
+// selects reports whether the patterns and tags include an operation.
 func (s *selection) selects(op *operation) bool {
 	if s.excludes(op) || len(s.include) > 0 && !matches(s.include, op) {
 		return false
@@ -94,7 +94,7 @@ func (s *selection) offers(op *operation) bool {
 	}
 }
 
-// name finds the entries of operations in the curation, and puts those first that have one: they keep their UIDs.
+// name finds the entries of operations in the curation, and puts those with an entry first: they keep their UIDs.
 func (w *work) name(operations []*operation) {
 	w.uids, w.picked = map[string]bool{}, map[string]bool{}
 	c := w.out.curation
@@ -115,7 +115,7 @@ func (w *work) name(operations []*operation) {
 		}
 		was := byUID[c.last.Operations[op.key]]
 		if c.last.Operations[op.key] == "" || times[was] > 0 {
-			was = "" // it is another operation's now
+			was = "" // it belongs to another operation now
 		}
 		op.entry, op.listed = own, true
 		switch {
@@ -148,7 +148,8 @@ func (w *work) isListed(key string) bool {
 	return is
 }
 
-// uid returns the UID of the curation, unless the major version of the document has changed; otherwise one made of the operation's name.
+// uid returns the UID of the curation, unless the major version of the document has changed; otherwise one made from the operation's
+// name.
 func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {
@@ -173,19 +174,19 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
 }
 
-// renamed reports whether the UID is in the namespace of the last time, and --namespace is another one now. A UID that
-// people wrote in another namespace stays.
+// renamed reports whether the UID is in the previous namespace, and --namespace is now another. A UID that people wrote in another
+// namespace stays.
 func (w *work) renamed(uid intents.UID) bool {
 	last := w.out.curation.last.Namespace
 	return last != "" && last != w.options.Namespace && uid.Namespace == last
 }
 
-// moved reports whether the document is of another major version than when the UID was written.
+// moved reports whether the document has another major version than when the UID was written.
 func (w *work) moved(uid intents.UID) bool {
 	if last := w.out.curation.last.DocumentVersion; last != "" {
 		return major(last) != major(w.version)
 	}
-	dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // an earlier version made it of a date
+	dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // an earlier version derived it from a date
 	return !dated && major(uid.Version) != major(w.version)
 }
 
@@ -206,7 +207,7 @@ func (w *work) decide(op *operation, uid string) {
 	case state == curation.Undecided:
 		op.offered = w.selected.offers(op)
 	case state == curation.Hidden && w.before != nil && !w.before.offers(op) && w.selected.offers(op):
-		op.offered = true // only the selection of before hid it
+		op.offered = true // only the previous selection hid it
 	default:
 		op.offered = state == curation.Offered
 	}
@@ -228,7 +229,7 @@ func (w *work) list(op *operation, uid string) {
 		return
 	}
 	if len(file.Operations) >= curation.MaxOperations && !op.offered {
-		return // it is hidden without an entry, too
+		return // without an entry it is hidden, too
 	}
 	remark := "writes"
 	if op.effect.reads {
@@ -240,7 +241,7 @@ func (w *work) list(op *operation, uid string) {
 	file.Add(op.entry, o, remark)
 }
 
-// unpicked returns the names in Options.Pick that no operation has.
+// unpicked returns the names in Options.Pick that match no operation.
 func (w *work) unpicked() error {
 	var missing []string
 	for _, name := range w.options.Pick {

@@ -47,8 +47,8 @@ func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 	}
 }
 
-// discriminate adds to one alternative the values of the discriminator that select it, so that alternatives which are
-// equal otherwise remain different.
+// discriminate adds to one alternative the values of the discriminator that select it, so that otherwise equal alternatives remain
+// different.
 func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
 	d := read.Object(m["discriminator"])
 	property := read.Text(d["propertyName"])
@@ -93,7 +93,7 @@ func (r *schemaReader) discriminate(m map[string]any, alternative, converted any
 	}
 }
 
-// orNull widens a schema by null.
+// orNull extends a schema to accept null.
 func orNull(out map[string]any) map[string]any {
 	isType := false
 	switch t := out["type"].(type) {

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Curation is what people decided about the operations of a document: the content of CurationFile, and what they changed
-// in AgentsFile since it was written.
+// A Curation is the decisions of people about the operations of a document: the content of CurationFile, and their changes to AgentsFile
+// since it was written.
 type Curation struct {
 	file     *curation.File
 	last     record // what was written last time
@@ -22,7 +22,7 @@ type Curation struct {
 }
 
 // Curate reads the decisions from the present files, by name. With force it reads CurationFile alone. The error names the file that
-// people must mend.
+// people must correct.
 func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	file, err := curation.Read(existing[CurationFile])
 	if err != nil {
@@ -61,14 +61,14 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	return c, nil
 }
 
-// A follower takes over what people changed in AgentsFile.
+// A follower adopts people's changes to AgentsFile.
 type follower struct {
 	*Curation
 	offered map[string]map[string]any // present intents by UID
 	keys    map[string]string         // UID → key of its operation
 }
 
-// adopt makes a curation of the record of an earlier version, which had none.
+// adopt makes a curation from the record of an earlier version, which had none.
 func (f *follower) adopt() {
 	for _, op := range slices.Sorted(maps.Keys(f.last.Operations)) {
 		uid := f.last.Operations[op]
@@ -80,7 +80,7 @@ func (f *follower) adopt() {
 	}
 }
 
-// follow goes through the intents that were written: renamed, deleted, or with texts that were edited.
+// follow goes through the written intents: renamed, deleted, or with edited texts.
 func (f *follower) follow() {
 	for key, o := range f.file.Operations {
 		f.keys[o.UID] = key
@@ -119,8 +119,8 @@ func (f *follower) follow() {
 	}
 }
 
-// texts takes over a name or description that was edited in AgentsFile since it was written. Where it was edited in both
-// files, that of the curation holds.
+// texts adopts a name or description that was edited in AgentsFile since it was written. If both files were edited, the curation takes
+// precedence.
 func (f *follower) texts(uid string, have map[string]any, o *curation.Operation) {
 	written := f.last.Intents[uid]
 	for _, t := range []struct {
@@ -139,7 +139,7 @@ func (f *follower) texts(uid string, have map[string]any, o *curation.Operation)
 			if f.last.Texts[uid] == nil {
 				f.last.Texts[uid] = map[string]string{}
 			}
-			f.last.Texts[uid][t.member] = written[t.member] // that of the document
+			f.last.Texts[uid][t.member] = written[t.member] // the document's own
 		}
 		if t.get == "" || digest(map[string]any{t.member: t.get}) == written[t.member] {
 			t.set(now)
@@ -152,8 +152,7 @@ func (f *follower) texts(uid string, have map[string]any, o *curation.Operation)
 	}
 }
 
-// renames finds intents that people gave another UID: it has disappeared, and exactly one unknown intent is sent to the
-// same endpoint.
+// renames finds intents that people gave another UID: the old one has disappeared, and exactly one unknown intent has the same endpoint.
 func (f *follower) renames() map[string]string {
 	calls, twice := map[string]string{}, map[string]bool{} // digest of the call → unknown UID
 	for uid, in := range f.offered {
@@ -177,5 +176,5 @@ func (f *follower) renames() map[string]string {
 	return out
 }
 
-// ErrCuration means that CurationFile cannot be used; the text around it is the reason.
+// ErrCuration means that CurationFile cannot be used; the surrounding text is the reason.
 var ErrCuration = errors.New("what is curated cannot be read")

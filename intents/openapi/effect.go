@@ -11,11 +11,11 @@ import (
 // An effect is the effect of a call, as far as the document describes it.
 type effect struct {
 	reads bool // it changes nothing
-	// delicate operations are about access, or destroy: they are offered only where somebody names them.
+	// delicate operations concern access, or destroy data: they are offered only if a person names them.
 	delicate bool
 }
 
-// Words of names, in lower case. Where they mislead, an operation is hidden that could be offered: never the other way.
+// Words of names, in lowercase. If they mislead, an operation is hidden that could be offered: never the reverse.
 var (
 	delicateWords = wordSet("login logout signin signout oauth oauth2 authorize token tokens password passwords delete uninstall")
 	searchWords   = wordSet("search query find list lookup get count filter")
@@ -35,7 +35,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// effectOf judges one operation: by its method, its names, its answers and the explicit statements of the document.
+// effectOf classifies one operation: by its method, its names, its responses and the explicit statements of the document.
 func (w *work) effectOf(op *operation) effect {
 	name, segments := words(op.id), strings.Split(pathParameter().ReplaceAllString(op.path, ""), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
@@ -82,7 +82,7 @@ func words(name string) []string {
 	return strings.FieldsFunc(kebab(name), func(r rune) bool { return r == '-' })
 }
 
-// readHint returns the statement of an extension whether the operation only reads, and whether there is such a statement.
+// readHint returns an extension's statement whether the operation only reads, and whether there is one.
 func (w *work) readHint(op *operation) (reads, stated bool) {
 	for _, name := range readHints {
 		if v, is := op.tree[name].(bool); is {

@@ -21,7 +21,7 @@ var order = func() map[string]int {
 	return out
 }()
 
-// encode writes agents.json: each member of an intent on a line of its own, and so each parameter.
+// encode writes agents.json: each member of an intent, and each parameter, on a separate line.
 func encode(tree map[string]any) []byte {
 	var b bytes.Buffer
 	write(&b, tree, 0)
@@ -113,7 +113,7 @@ func ordered(m map[string]any) []string {
 func compactJSON(b *bytes.Buffer, v any) {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // trees contain only what JSON has
+	if err := e.Encode(v); err != nil { // trees contain only JSON values
 		b.WriteString("null")
 		return
 	}

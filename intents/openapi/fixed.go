@@ -15,32 +15,32 @@ import (
 // A Given is a value that the service requires from the operator, not from agents: a proposal for services[].fixed.
 type Given struct {
 	Key        string // of services[].fixed
-	Variable   string // of the environment, to hold the value
-	Operations int    // offered ones that require it
-	Needed     bool   // they cannot do without it, and agents cannot give it
+	Variable   string // an environment variable for the value
+	Operations int    // offered operations that require it
+	Needed     bool   // they require it, and agents cannot provide it
 }
 
 const (
 	maxGivens = 20
-	leastAll  = 5 // operations that make a parameter of all of them noticeable
+	leastAll  = 5 // the number of operations above which a parameter of all of them is remarkable
 )
 
 var (
 	givenName = regex.Lazy(`^[A-Za-z0-9_.-]{1,100}$`)
 	// accountNames are names of parameters as intents.BareName has them.
 	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
-	// callHeaders are of one call, or the gateway's own: no value holds for all of them.
+	// callHeaders depend on the call, or belong to the gateway: no fixed value suits them.
 	callHeaders = regex.Lazy(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
 		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
 )
 
-// fixable reports whether an operator can give a header once and for all.
+// fixable reports whether an operator can set a header permanently.
 func fixable(header string) bool {
 	return givenName().MatchString(header) && !callHeaders().MatchString(http.CanonicalHeaderKey(header))
 }
 
-// givens looks through what is offered for values that are the operator's: required headers, parameters that are named like
-// credentials, and those that all operations require.
+// givens finds values that are the operator's: required headers, parameters that are named like credentials, and those that all
+// operations require.
 func (w *work) givens() {
 	found := map[string]*Given{}
 	count := func(key, name string, needed bool) {
@@ -94,7 +94,7 @@ func (w *work) givens() {
 	}
 }
 
-// config proposes the values in uimgate.yaml, behind #: the configuration is valid without them.
+// config proposes the values in uimgate.yaml as comments: the configuration is valid without them.
 func (g *Given) config() string {
 	remark := "operations want it"
 	if g.Operations == 1 {

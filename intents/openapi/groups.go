@@ -18,8 +18,8 @@ type Group struct {
 
 var quoted = regex.Lazy(`"[^"]*"`)
 
-// Groups groups equal findings, the largest group first; otherwise they keep their order. Findings about the document as a whole are
-// groups of their own.
+// Groups groups equal findings, the largest group first; otherwise they keep their order. Findings about the whole document are groups of
+// their own.
 func Groups(all []Finding) []Group {
 	var out []Group
 	at := map[string]int{}
@@ -43,7 +43,7 @@ func Groups(all []Finding) []Group {
 	return out
 }
 
-// common returns a, with … in place of each quoted name that b has not.
+// common returns a, with … instead of each quoted name that differs in b.
 func common(a, b string) string {
 	names := quoted().FindAllString(b, -1)
 	i := -1
@@ -55,7 +55,7 @@ func common(a, b string) string {
 	})
 }
 
-// Items are the operations of the group, each once, with the names, as its Message, that differ between them.
+// Items are the operations of the group, each once, with the differing names as its Message.
 func (g *Group) Items() []Finding {
 	shared := quoted().FindAllString(g.Message, -1)
 	var out []Finding
@@ -67,7 +67,7 @@ func (g *Group) Items() []Finding {
 			}
 		}
 		names := strings.Join(own, ", ")
-		if last := len(out) - 1; last >= 0 && out[last].Operation == f.Operation { // findings come by operation
+		if last := len(out) - 1; last >= 0 && out[last].Operation == f.Operation { // findings are ordered by operation
 			out[last].Message += ", " + names
 			continue
 		}

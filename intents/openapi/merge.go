@@ -14,9 +14,9 @@ func merge(base, more map[string]any) map[string]any {
 	return out
 }
 
-// mergeInto makes base one schema that requires what both require, which is the meaning of allOf; so agents see one
-// list of properties. What cannot be merged into one keyword goes to allOf. additionalProperties: false in one part
-// would forbid the properties of the others, so it is kept only if all parts have it.
+// mergeInto makes base one schema that requires what both require, which is the meaning of allOf, so that agents see one list of
+// properties. What cannot be merged into one keyword goes to allOf. additionalProperties: false in one part would forbid the properties
+// of the others, so it is kept only if all parts have it.
 func mergeInto(base, more map[string]any) {
 	if len(base) == 0 {
 		maps.Copy(base, more)
@@ -86,7 +86,7 @@ func union(a, b []any) []any {
 	return out
 }
 
-// narrower returns what two type keywords have in common; nil where that is nothing. An integer is a number.
+// narrower returns the types that two type keywords have in common; nil if there are none. An integer is a number.
 func narrower(a, b any) any {
 	as, bs := read.List(a), read.List(b)
 	if as == nil {

@@ -11,8 +11,8 @@ import (
 
 const maxName = 80 // characters of an intent's name
 
-// kebab converts a name of any style to the alphabet of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP
-// servers" all become list-http-servers. The result is empty where no letter or digit is left.
+// kebab converts a name of any style to the alphabet of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP servers" all
+// become list-http-servers. The result is empty if no letter or digit is left.
 func kebab(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
@@ -74,8 +74,7 @@ func short(s string) string {
 var leadingNumbers = regex.Lazy(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
 // versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 if there is no number. A date, such as
-// 2020-09-14 or 2024.5, is a time and not a change, so it counts as v1, too: otherwise another intent would replace every intent each
-// year.
+// 2020-09-14 or 2024.5, is not a version, so it counts as v1, too: otherwise every intent would be replaced by another each year.
 func versionOf(s string) string {
 	m := leadingNumbers().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || isYear(m[1]) {

@@ -15,7 +15,7 @@ import (
 // MaxOperations bounds the operations of one document. Other bounds are those of package read.
 const MaxOperations = 20_000
 
-// ErrOptions means that the options contradict each other or are malformed; the text around it is the reason.
+// ErrOptions means that the options contradict each other or are malformed; the surrounding text is the reason.
 var ErrOptions = errors.New("the options cannot be used")
 
 // Options control the conversion of a document.
@@ -24,20 +24,20 @@ type Options struct {
 	Namespace string
 	// Source is the address that the document was fetched from, the base of relative server addresses. May be nil.
 	Source *url.URL
-	// Files are the files to which the document may refer, and Name is its own path among them, the base of relative
-	// references. Without Files a reference that leaves the document costs the operations that need it. Only regular files
-	// whose names end in .yaml, .yml or .json are read, and none that are hidden.
+	// Files are the files that the document may refer to, and Name is its own path among them, the base of relative references. Without
+	// Files, operations that need a reference to another file are left out. Only regular files whose names end in .yaml, .yml or .json
+	// are read, and none that are hidden.
 	Files fs.FS
 	Name  string
-	// Curation is what was decided before. Nil: nothing.
+	// Curation has the earlier decisions. Nil: none.
 	Curation *Curation
 	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Tags restricts the
 	// selection to operations with at least one of them. Each, if not empty, replaces that of the curation. They decide about operations
 	// without a decision; operations that Exclude matches are never offered.
 	Include, Exclude, Tags []string
-	// All offers the operations that write, too, and those that are offered by name only.
+	// All also offers the operations that write, and those that are otherwise offered by name only.
 	All bool
-	// Pick, if not nil, are operationIds, UIDs or "METHOD /path": these are offered, and no others.
+	// Pick, if not nil, are operationIds, UIDs or "METHOD /path": only these are offered.
 	Pick []string
 }
 
@@ -54,7 +54,7 @@ type Import struct {
 	ErrorWhen         string // a proposal for services[].error_when with a remark; or empty
 
 	Intents  []Intent
-	Unmapped []Finding // operations that cannot be offered, without those that were excluded
+	Unmapped []Finding // operations that cannot be offered, without the excluded ones
 	Notes    []Finding // what was left out or changed in offered operations
 	Hidden   int       // operations that could be offered, and are not
 	Reviewed []ReviewItem
@@ -65,29 +65,29 @@ type Import struct {
 	base     server          // Upstream in its parts
 }
 
-// A ReviewItem is one operation of the document, for people who decide what is offered.
+// A ReviewItem is one operation of the document, for people who decide which are offered.
 type ReviewItem struct {
 	Operation, ID string // "GET /things/{id}", operationId
-	UID           string // empty where it cannot be offered
+	UID           string // empty if it cannot be offered
 	Reads         bool   // it changes nothing
 	Offered       bool
-	Price         string   // empty where a call is free
+	Price         string   // empty if a call is free
 	Findings      []string // what was left out or changed, or why it cannot be offered
 }
 
-// An Intent is one operation as it is offered.
+// An Intent is one offered operation.
 type Intent struct {
 	UID       intents.UID
 	Operation string         // "GET /things/{id}"
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
 
-	headers []string          // required ones, which the operator gives
+	headers []string          // required ones, which the operator provides
 	below   string            // the address without the base path of the service
 	own     map[string]string // texts of the document that the curation replaces, by member
 }
 
-// A Finding is a remark for people about one operation, or about the document where Operation is empty.
+// A Finding is a remark for people about one operation, or about the document if Operation is empty.
 type Finding struct{ Operation, Message string }
 
 func (f Finding) String() string {
@@ -133,8 +133,7 @@ func (w *work) decisions() error {
 	return err
 }
 
-// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is that of ctx, which bounds
-// the time.
+// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is that of ctx, which bounds the time.
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
 	defer func() { // a panic here or in the YAML parser must become an error
 		if r := recover(); r != nil {

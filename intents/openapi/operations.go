@@ -18,8 +18,8 @@ type work struct {
 	*read.Document
 	options  Options
 	selected *selection
-	before   *selection      // of the run before; or nil
-	picked   map[string]bool // of Options.Pick: those that were found
+	before   *selection      // of the previous run; or nil
+	picked   map[string]bool // found names of Options.Pick
 	out      *Import
 	version  string
 	base     server
@@ -74,7 +74,7 @@ func (w *work) unmapped(operation, reason string) {
 	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
 }
 
-// operations returns the operations by path and method. What cannot be read is reported.
+// operations returns the operations by path and method, and reports the unreadable ones.
 func (w *work) operations() ([]*operation, error) {
 	if w.Root["paths"] == nil {
 		return nil, fmt.Errorf("%w: it has no paths", read.ErrDocument)
@@ -141,7 +141,7 @@ func isShell(tree map[string]any) bool {
 	return true
 }
 
-// offer maps one operation, or reports why it cannot be mapped. Hidden ones are mapped too: people choose among them.
+// offer maps one operation, or reports why it cannot be mapped. It also maps hidden ones, because people choose among them.
 func (w *work) offer(op *operation) {
 	decided := w.out.curation.file.Operations[op.entry]
 	c := &call{work: w, op: op, names: map[string]bool{}, reported: map[string]bool{}, decided: decided}

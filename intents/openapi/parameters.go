@@ -52,7 +52,7 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 	switch in := read.Text(p["in"]); in {
 	case "path":
 		if !strings.Contains(c.op.path, "{"+name+"}") {
-			return nil // it describes nothing
+			return nil // it describes no value
 		}
 		required = true
 		err = c.inPath(name, p, places)
@@ -161,8 +161,8 @@ func joined(schema map[string]any, separator string) map[string]any {
 	return out
 }
 
-// inQuery places a query parameter. In calls without a body the gateway adds every parameter without a place to the
-// query; with a body the address has to name it.
+// inQuery places a query parameter. In calls without a body the gateway adds every parameter without a place to the query; with a body
+// the address must name it.
 func (c *call) inQuery(name string, p map[string]any, required bool) error {
 	schema, encoded, err := c.schemaOf(p)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *call) addQuery(name string, required bool, schema map[string]any) {
 
 func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", "PATCH"}, c.op.method) }
 
-// flatten makes each member of an object a parameter of its own, which is how the members are sent.
+// flatten makes each member of an object a separate parameter, because the members are sent that way.
 func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
 	properties := read.Object(schema["properties"])
 	if len(properties) == 0 || schema["$defs"] != nil {
@@ -230,8 +230,8 @@ func (c *call) flatten(name string, schema map[string]any, required bool, wire f
 	return nil
 }
 
-// inHeader rejects required headers that are of one call: the gateway sends no headers of agents. The others are the
-// operator's to give. According to OpenAPI, three headers are not parameters.
+// inHeader rejects required headers that depend on the call: the gateway sends no headers of agents. The operator provides the others.
+// According to OpenAPI, three headers are not parameters.
 func (c *call) inHeader(name string, required bool) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":

@@ -17,7 +17,7 @@ import (
 // trimmed makes plain text of a description in Markdown, HTML or MDX, and shortens it to most characters.
 func trimmed(v any, most int) string {
 	s, _ := v.(string)
-	const markup = 8 // times as long as its text; the rest of what is longer is not read
+	const markup = 8 // times the length of its text; the rest of a longer description is not read
 	long := len(s) > markup*most
 	if long {
 		s = s[:markup*most]
@@ -32,7 +32,7 @@ func trimmed(v any, most int) string {
 	return out
 }
 
-// cut shortens a text to most characters, at a blank if there is one near.
+// cut shortens a text to most characters, at a space if there is one near.
 func cut(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if utf8.RuneCountInString(s) <= most {
@@ -58,7 +58,7 @@ func prose(s string) string {
 	if !strings.ContainsAny(s, "<&[{") {
 		return s
 	}
-	var code []string // put aside
+	var code []string // replaced temporarily
 	s = strings.NewReplacer("\ue000", "", "\ue001", "").Replace(s)
 	s = codePart().ReplaceAllStringFunc(s, func(part string) string {
 		code = append(code, part)
@@ -81,7 +81,7 @@ var (
 	jsxName      = regex.Lazy(`^</?([A-Z][A-Za-z0-9.]*)`)
 )
 
-// withoutJSX removes components: with attributes, closed, or closing. <Name> alone is a placeholder of the author.
+// withoutJSX removes components: with attributes, self-closing, or closing. <Name> alone is a placeholder of the author.
 func withoutJSX(s string) string {
 	s = jsxComment().ReplaceAllString(s, "")
 	return jsxComponent().ReplaceAllStringFunc(s, func(tag string) string {
@@ -94,8 +94,8 @@ func withoutJSX(s string) string {
 }
 
 var (
-	// inlineTags and blockTags are the elements that describe how a text looks. Another name in angle brackets is one of the author's,
-	// such as <id>.
+	// inlineTags and blockTags are the elements that describe the layout of a text. Another name in angle brackets is one of the
+	// author's, such as <id>.
 	inlineTags = []atom.Atom{
 		atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd,
 		atom.Mark, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U,
@@ -118,7 +118,7 @@ func withoutHTML(s string) string {
 	skipping := atom.Atom(0)
 	for {
 		kind := z.Next()
-		raw := string(z.Raw()) // before the name is read, which lowers it
+		raw := string(z.Raw()) // before the name is read, because that lowercases it
 		var name atom.Atom
 		if kind == tokens.StartTagToken || kind == tokens.EndTagToken || kind == tokens.SelfClosingTagToken {
 			text, _ := z.TagName()

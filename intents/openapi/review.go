@@ -43,7 +43,7 @@ func (i *Import) Review(out io.Writer) error {
 	return w.Flush()
 }
 
-// shortFindings is the reason why an operation cannot be offered, or the first of its findings and their number.
+// shortFindings returns the reason why an operation cannot be offered, or the first of its findings and their number.
 func shortFindings(r ReviewItem) string {
 	const most = 100
 	switch len(r.Findings) {

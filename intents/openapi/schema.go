@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// The bounds on one parameter's schema. Values beyond them are not checked here, but by the service; a note reports it.
+// The bounds on one parameter's schema. Only the service checks values beyond them; a note reports it.
 const (
 	maxSchemas     = 300
 	maxValueDepth  = 10   // values inside values
@@ -24,12 +24,12 @@ const (
 	maxNested      = 300  // the same, of a value inside a parameter
 )
 
-// A schemaReader converts one schema of the document to a complete schema of its own: references are replaced by their
-// targets, and recursive references by #/$defs.
+// A schemaReader converts one schema of the document to a complete, separate schema: references are replaced by their targets, and
+// recursive references by #/$defs.
 type schemaReader struct {
 	*read.Document
-	output bool         // of an answer: only types are kept, since a value that breaks a rule would be withheld
-	note   func(string) // called once for each thing that is left out
+	output bool         // of a response: only types are kept, because a value that violates a rule would be withheld
+	note   func(string) // called once for each omission
 	budget int
 	depth  int
 	open   []frame
@@ -49,7 +49,7 @@ type definition struct {
 	target any
 }
 
-// readSchema reads the schema of one parameter. The error is about references that leave the document.
+// readSchema reads the schema of one parameter. The error concerns references that leave the document.
 func readSchema(d *read.Document, v any, output bool, note func(string)) (map[string]any, error) {
 	r := &schemaReader{Document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]definition{}}
 	if output {
@@ -126,7 +126,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 		if f.place != at {
 			continue
 		}
-		if r.output || f.depth >= depth { // an answer's inner parts need no more, and a recursion on one value has no end
+		if r.output || f.depth >= depth { // the inner parts of a response need no more, and a recursion on one value has no end
 			return map[string]any{}
 		}
 		return map[string]any{"$ref": "#/$defs/" + r.define(at, target)}
@@ -163,7 +163,7 @@ func (r *schemaReader) define(at string, target any) string {
 	return name
 }
 
-// checks are the keywords that reject values and do not descend, beside type and enum.
+// checks are the keywords that restrict one value and do not descend, in addition to type and enum.
 var checks = []string{
 	"multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format",
 	"maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "dependentRequired",
@@ -199,7 +199,7 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 			out[name] = v
 		}
 	}
-	for _, name := range []string{"contentEncoding", "contentMediaType"} { // what the text holds
+	for _, name := range []string{"contentEncoding", "contentMediaType"} { // the content of the text
 		if s := read.Line(read.Text(m[name]), 200); s != "" && !r.Old {
 			out[name] = s
 		}
@@ -246,7 +246,7 @@ func types(v any) any {
 	}
 }
 
-// enumeration reads enum. Where the type is string, YAML's 1 and true are read as texts.
+// enumeration reads enum. If the type is string, YAML's 1 and true are read as strings.
 func enumeration(m map[string]any) []any {
 	var out []any
 	for _, v := range read.List(m["enum"]) {
@@ -313,7 +313,7 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	}
 }
 
-// properties leaves out those that are sent in the other direction only, and returns their names.
+// properties leaves out those that are sent only in the other direction, and returns their names.
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
 	all := read.Object(m["properties"])
@@ -338,7 +338,7 @@ func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[s
 	return hidden
 }
 
-// otherDirection reports whether a property is readOnly in a request, or writeOnly in an answer.
+// otherDirection reports whether a property is readOnly in a request, or writeOnly in a response.
 func (r *schemaReader) otherDirection(v any) bool {
 	word := "readOnly"
 	if r.output {
@@ -365,7 +365,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 	return false
 }
 
-// isNull reports whether the schema visibly accepts null.
+// isNull reports whether the schema evidently accepts null.
 func isNull(schema map[string]any) bool {
 	if schema["type"] == "null" || slices.Contains(read.List(schema["type"]), any("null")) || schema["type"] == nil {
 		return true

@@ -13,15 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A Credential is what the gateway has to send to the service. The operator fills in the secret.
+// A Credential is what the gateway must send to the service. The operator fills in the secret.
 type Credential struct {
 	Name string // of the scheme
-	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty where the gateway cannot
-	// send it.
+	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty if the gateway cannot send it.
 	Setting          string
 	Variable, Remark string
 
-	query string // the member of the query that carries it; may be empty
+	query string // the query member that carries it; may be empty
 }
 
 var (
@@ -59,7 +58,7 @@ func (w *work) credentials() {
 	}
 }
 
-// variableOf names a variable of the environment.
+// variableOf names an environment variable.
 func variableOf(name string) string {
 	variable := strings.Trim(notVariable().ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
 	if variable == "" || variable[0] >= '0' && variable[0] <= '9' {
@@ -97,7 +96,7 @@ func credential(name string, s map[string]any) Credential {
 }
 
 // clientCredentials returns the keys of upstream.auth.oauth2 in a scheme: the address of the token server for client credentials (RFC
-// 6749 section 4.4), and the scopes, unless there are many to choose among. It is empty if the scheme has none.
+// 6749 section 4.4), and the scopes, unless there are many to choose from. It is empty if the scheme has none.
 func clientCredentials(s map[string]any) string {
 	flow := read.Object(read.Object(s["flows"])["clientCredentials"])
 	if read.Text(s["flow"]) == "application" { // Swagger 2

@@ -12,14 +12,14 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// unknownUpstream is used where the document has no address of the service.
+// unknownUpstream is used if the document has no address of the service.
 const unknownUpstream = "http://127.0.0.1:9000"
 
 // A server is an address that operations are relative to.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
 // published returns the part of an intent's address before the path: the service's own host if it belongs to the namespace, so that the
-// address is the one that the service answers at; otherwise the namespace.
+// address is the service's real one; otherwise the namespace.
 func (s server) published(namespace string) string {
 	if host, ok := strings.CutPrefix(s.origin, "https://"); ok {
 		if name, _, _ := strings.Cut(host, ":"); name == namespace || strings.HasSuffix(name, "."+namespace) {
@@ -29,7 +29,7 @@ func (s server) published(namespace string) string {
 	return "https://" + namespace
 }
 
-// servers selects the service's address: the first that can be used.
+// servers selects the service's address: the first usable one.
 func (w *work) servers() {
 	defer func() { w.out.base = w.base }()
 	all := read.List(w.Root["servers"])
@@ -50,7 +50,7 @@ func (w *work) servers() {
 		return
 	}
 	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
-	for _, v := range all { // the path at least is given
+	for _, v := range all { // at least the path is given
 		if u, err := url.Parse(read.Text(read.Object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
 			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
 			w.out.Upstream += w.base.prefix
@@ -101,8 +101,7 @@ func safePath(u *url.URL) bool {
 		(u.Path == "" || clean == strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/") || clean == "/")
 }
 
-// server returns the part of the address between the service's and the operation's path, for operations with servers of
-// their own.
+// server returns the part of the address between the service's and the operation's path, for operations with separate servers.
 func (c *call) server() (string, error) {
 	own := c.op.tree["servers"]
 	if len(read.List(own)) == 0 {

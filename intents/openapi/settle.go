@@ -17,8 +17,8 @@ import (
 
 const maxRounds = 6
 
-// settle reads the intent with package intents, as the gateway will, and removes what that rejects in its schemas:
-// patterns of another dialect, unknown formats, invalid limits. The rest is accepted, or the error is the reason.
+// settle reads the intent with package intents, as the gateway will, and removes rejected parts of its schemas: patterns of another
+// dialect, unknown formats, invalid limits. The rest is accepted, or the error is the reason.
 func (c *call) settle(uid intents.UID) error {
 	for round := range maxRounds {
 		data, err := json.Marshal(map[string]any{"service-info": map[string]any{"name": "x"}, "intents": []any{c.tree}})
@@ -78,8 +78,8 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 	return nil
 }
 
-// remove deletes the target of a pointer; it may be missing. A member of a list that must keep its length becomes a
-// schema that accepts everything.
+// remove deletes the target of a pointer, if it exists. A member of a list that must keep its length becomes a schema that accepts
+// everything.
 func remove(v any, tokens []string) bool {
 	name := strictjson.Unescape(tokens[0])
 	switch v := v.(type) {

@@ -16,8 +16,8 @@ import (
 const (
 	readsPerHour  = 1000
 	writesPerHour = 60
-	// maxTargets is how many intents are named one by one: publishing a policy compares each pair of rules. With more
-	// there is one limit over all of them.
+	// maxTargets bounds the intents that are named one by one, because publishing a policy compares each pair of rules. Beyond it there
+	// is one limit over all of them.
 	maxTargets = 2000
 )
 
@@ -44,7 +44,7 @@ type charges struct {
 	highest  money.Amount
 }
 
-// charges collects the prices of what is offered. All are in one currency: an agent has one credit.
+// charges collects the prices of the offered operations. All must be in one currency: an agent has one credit.
 func (i *Import) charges() (charges, error) {
 	out := charges{of: map[string]money.Amount{}}
 	offered := map[string]bool{}

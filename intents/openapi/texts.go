@@ -67,7 +67,7 @@ func (i *Import) config(prices charges) []byte {
 	return []byte(b.String())
 }
 
-// creditCalls is how many calls at the highest price an agent may owe at first.
+// creditCalls is how many calls at the highest price an agent may initially owe.
 const creditCalls = 20
 
 // freshOnly are the UIDs of intents that require a fresh agreement.
@@ -93,9 +93,9 @@ func orElse(s, other string) string {
 	return s
 }
 
-// What the README lists.
+// Bounds of the lists in the README.
 const (
-	maxListed = 500 // findings, not counting those of a group that is begun
+	maxListed = 500 // findings, not counting those of a group that is started
 	maxItems  = 500 // operations of one group
 )
 

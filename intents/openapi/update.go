@@ -20,20 +20,20 @@ const (
 	PolicyFile = "policy.json"
 	ConfigFile = "uimgate.yaml"
 	ReadmeFile = "README.md"
-	// RecordFile holds digests of what was written, to detect the operator's edits.
+	// RecordFile holds digests of the written files, to detect the operator's edits.
 	RecordFile = ".uimgate-init.json"
 )
 
-// CurationFile holds what people decided about the operations of the document.
+// CurationFile holds people's decisions about the operations of the document.
 const CurationFile = curation.FileName
 
 // Names are all files that Update reads and writes, apart from *.new and *.old.
 var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, CurationFile, RecordFile}
 
-// ErrNotOurs means that there are files which Update did not write.
+// ErrNotOurs means that there are files that Update did not write.
 var ErrNotOurs = errors.New("files are there that uimgate init did not write")
 
-// A Result is what to write, by file name, and what changed in the intents.
+// A Result has the files to write, by name, and the changes of the intents.
 type Result struct {
 	Write                                 map[string][]byte
 	Added, Changed, Same, Retired, Hidden int
@@ -43,17 +43,17 @@ type Result struct {
 // A record is the content of RecordFile.
 type record struct {
 	Version    int               `json:"version"`
-	Namespace  string            `json:"namespace"`  // empty in records of before it was written
+	Namespace  string            `json:"namespace"`  // empty in older records
 	Operations map[string]string `json:"operations"` // "GET /things/{id}" → UID
-	// DocumentVersion is the version of the document in UIDs; empty in records of before there was a curation.
+	// DocumentVersion is the version of the document in UIDs; empty in records from before the curation.
 	DocumentVersion string                       `json:"document_version"`
 	Selection       *curation.Selection          `json:"selection"`
 	Texts           map[string]map[string]string `json:"texts"`   // UID → member → digest of what the curation replaces
 	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
-	// BasePath means that the addresses of intents hold the base path of the service, and upstream.url does not. Earlier records have it
-	// the other way round and keep it: the operator may have edited either.
+	// BasePath means that the addresses of intents hold the base path of the service, and upstream.url does not. Earlier records have the
+	// reverse and keep it: the operator may have edited either.
 	BasePath bool `json:"base_path"`
 }
 
@@ -76,11 +76,11 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update updates a configuration: existing holds the present files, by name, that the curation was read from. Each intent is compared in
-// parts with what was written last time: a part that the operator edited is kept, the others follow the document. Intents that are no
+// Update updates a configuration: existing holds the present files, by name, from which the curation was read. It compares each intent in
+// parts with the last written version: a part that the operator edited is kept, the others follow the document. Intents that are no
 // longer in the document are marked retired. Hidden intents are removed, and those that the operator wrote stay. Other files are replaced
-// only if they were not edited; otherwise the new text is written as NAME.new. With force everything but the curation is written again,
-// and the previous files are kept as NAME.old. The error may be ErrNotOurs.
+// only if they were not edited; otherwise the new text is written as NAME.new. With force everything except the curation is written
+// again, and the previous files are kept as NAME.old. The error may be ErrNotOurs.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
 	u.fresh = record{
@@ -406,7 +406,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 		out["replaced_by"] = successor
 	}
 	parts := maps.Clone(u.last.Intents[uid])
-	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed when the operation comes back
+	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed when the operation returns
 		if v, ok := out[name]; ok && have[name] == nil {
 			parts[name] = digest(map[string]any{name: v})
 		}

@@ -59,7 +59,7 @@ func (k kind) has(v any, m *Meter) bool {
 	}
 }
 
-// isWhole reports whether a number has no fraction: 1.0 and 10e-1 have none.
+// isWhole reports whether a number is an integer: 1.0 and 10e-1 are.
 func isWhole(s string, m *Meter) bool {
 	if _, ok := small(s); ok {
 		return true
@@ -71,7 +71,7 @@ func isWhole(s string, m *Meter) bool {
 	return !strings.HasPrefix(exponent, "-")
 }
 
-// small returns a whole number of at most 18 digits that is written with digits alone.
+// small returns an integer of at most 18 digits that is written with digits alone.
 func small(s string) (int64, bool) {
 	if len(s) > 18 || digits(strings.TrimPrefix(s, "-")) != len(strings.TrimPrefix(s, "-")) {
 		return 0, false
@@ -81,7 +81,7 @@ func small(s string) (int64, bool) {
 }
 
 // short returns a number without exponent and with at most 18 digits before its point, and whether the exact number is above it (1),
-// below it (-1) or the same (0).
+// below it (-1) or equal (0).
 func short(s string) (n int64, rest int, ok bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if n, ok = small(whole); !ok || digits(fraction) != len(fraction) {
@@ -97,10 +97,10 @@ func short(s string) (n int64, rest int, ok bool) {
 	}
 }
 
-// bounds holds the keywords that look at one value and at no value inside it, but for those of an identity.
+// bounds holds the keywords that restrict one value and no value inside it, except those of an identity.
 type bounds struct {
 	numbers           []numberBound
-	minLength         int // characters; -1: none, and so below
+	minLength         int // characters; -1: none, also below
 	maxLength         int
 	minItems          int
 	maxItems          int
@@ -121,7 +121,7 @@ type dependency struct {
 type numberBound struct {
 	keyword string
 	limit   *big.Rat
-	whole   int64 // the limit, where isWhole
+	whole   int64 // the limit, if isWhole
 	isWhole bool
 	digits  int // of the limit
 }
@@ -159,7 +159,7 @@ func (c *compiler) newBounds(m map[string]any) *bounds {
 	return &out
 }
 
-// hold adds a violation for every keyword that the value breaks.
+// hold adds a violation for every keyword that the value violates.
 func (b *bounds) hold(v any, c *check, at *Path, r *Report) {
 	if b == nil {
 		return
@@ -208,7 +208,7 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 		}
 		outside(n, b.minLength, b.maxLength, "minLength", "maxLength", c, at, r)
 		if b.maxLength >= 0 && n > b.maxLength {
-			return // a text that is too long is not matched besides
+			return // a text that is too long is not also matched
 		}
 	}
 	if b.pattern != nil && !b.pattern.match(s, &r.meter) {
@@ -216,8 +216,8 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 	}
 }
 
-// length returns a length of a text that the bounds judge as they do its own, if its bytes allow that: it has at most one character for
-// each, and at least one for every four.
+// length returns a length of a text that the bounds treat like its own, if its bytes permit that: it has at most one character for each
+// byte, and at least one for every four.
 func (b *bounds) length(s string) (n int, known bool) {
 	most, least := len(s), (len(s)+utf8.UTFMax-1)/utf8.UTFMax
 	switch {
@@ -246,7 +246,7 @@ func (b *bounds) number(s string, c *check, at *Path, r *Report) {
 		if exact == nil {
 			var ok bool
 			if exact, ok = new(big.Rat).SetString(s); !ok {
-				r.breaks(c, one.keyword, at) // not a number of checkTree: deny
+				r.breaks(c, one.keyword, at) // not a number according to checkTree: deny
 				return
 			}
 		}

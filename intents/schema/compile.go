@@ -14,19 +14,19 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A check is a compiled schema that values are evaluated against. This package evaluates it, instead of a library, because no library can
-// be stopped: this walk counts its steps. The library santhosh-tekuri/jsonschema defines what is valid: tests compare the two, and the
-// library checks what the operator wrote (reference.go).
+// A check is a compiled schema that values are evaluated against. This package evaluates it instead of a library, because no library can
+// be interrupted: this evaluation counts its steps. The library santhosh-tekuri/jsonschema defines what is valid: tests compare the two,
+// and the library checks the operator's schemas (reference.go).
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
 	plain    bool // combines no schemas: values inside may be converted
-	bare     bool // asks for no more than a type
-	anything bool // not even that
+	bare     bool // requires no more than a type
+	anything bool // nor a type
 
 	doc   map[string]any // the schema, for limits in messages
-	kinds kind           // of the types allowed; 0: any
-	cost  int            // steps besides those that depend on the value
+	kinds kind           // of the permitted types; 0: any
+	cost  int            // steps in addition to those that depend on the value
 
 	*identity
 	*bounds
@@ -42,7 +42,7 @@ type check struct {
 	open       bool              // any others are
 }
 
-// A combination holds the keywords that hold a value against several schemas, or choose among them.
+// A combination holds the keywords that evaluate a value against several schemas, or choose among them.
 type combination struct {
 	ref, not, when, then, otherwise *check
 	all, any, one                   []*check
@@ -73,11 +73,11 @@ type compiler struct {
 	root      any
 	made      map[string]*check // by pointer, where the parameter uses $ref
 	referring bool
-	tracking  bool // a keyword asks which items or properties other keywords have looked at
+	tracking  bool // a keyword depends on which items or properties other keywords have evaluated
 	err       error
 }
 
-// compile compiles a schema; referring reports that it holds a $ref. A report of it must then set tracking.
+// compile compiles a schema; referring reports whether it holds a $ref. If a report of it must then set tracking.
 func compile(schema any, referring bool) (out *check, tracking bool, err error) {
 	c := compiler{root: schema, referring: referring, made: map[string]*check{}}
 	out = c.check(schema, "")
@@ -125,7 +125,7 @@ func (c *compiler) check(schema any, at string) *check {
 	return out
 }
 
-// below returns the pointer to a schema inside another; it is needed only to recognise references.
+// below returns the pointer to a schema inside another; it is needed only to recognize references.
 func (c *compiler) below(at string, path ...string) string {
 	if !c.referring {
 		return ""
@@ -227,8 +227,8 @@ func (c *compiler) pattern(text string) *pattern {
 	return p
 }
 
-// Nullable recognises the schema that generators for typed languages write for a value or null: anyOf of one schema, at
-// index i, and {"type": "null"}, with no other assertion.
+// Nullable recognizes the schema that generators for typed languages write for a value or null: anyOf of one schema, at index i, and
+// {"type": "null"}, with no other assertion.
 func Nullable(m map[string]any) (inner any, i int, ok bool) {
 	list, ok := m["anyOf"].([]any)
 	if !ok || len(list) != 2 {

@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// convert makes the conversions that lose nothing, in the value and in the values inside it where the schema is walked.
-// It copies what it changes.
+// convert makes the lossless conversions in the value, and in the values inside it where the schema permits. It copies what it changes.
 func (c *check) convert(v any) any {
 	if c == nil || !c.plain {
 		return v

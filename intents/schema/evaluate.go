@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// seen are the items or members of a value that some keyword has evaluated; unevaluatedItems and unevaluatedProperties take the rest. It
-// is kept only if a schema needs it.
+// seen are the items or members of a value that some keyword has evaluated; unevaluatedItems and unevaluatedProperties apply to the rest.
+// It is kept only if a schema needs it.
 type seen struct {
 	all   bool
 	names map[string]bool
@@ -33,7 +33,7 @@ func (s *seen) item(i int, m *Meter) {
 	s.items[i] = true
 }
 
-// add takes over what a schema of the same value has seen.
+// add adds what a schema of the same value has evaluated.
 func (s *seen) add(other seen, m *Meter) {
 	s.all = s.all || other.all
 	for name := range other.names {
@@ -44,7 +44,7 @@ func (s *seen) add(other seen, m *Meter) {
 	}
 }
 
-// validate holds one value against the schema. Faults of the value itself come before those of the values inside.
+// validate evaluates one value against the schema. Faults of the value itself come before those of the values inside.
 func (c *check) validate(v any, at *Path, r *Report) (s seen) {
 	if c == nil || r.full() || !r.take(max(c.cost, 1)) || c.nullable && v == nil {
 		return s
@@ -105,7 +105,7 @@ func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 	}
 }
 
-// count holds the items against contains.
+// count evaluates the items against contains.
 func (c *check) count(v []any, at *Path, r *Report, s *seen) {
 	matched := 0
 	inside := pathAt(at, 0)
@@ -125,7 +125,7 @@ func (c *check) count(v []any, at *Path, r *Report, s *seen) {
 		}
 	}
 	if matched < c.minContains {
-		keyword := "contains" // without minContains it asks for one item
+		keyword := "contains" // without minContains it requires one item
 		if _, ok := c.doc["minContains"]; ok {
 			keyword = "minContains"
 		}
@@ -171,7 +171,7 @@ func (c *check) member(name string, member any, inside *Path, sub *check, r *Rep
 	}
 }
 
-// allMembers holds every member against what concerns it, in the order of their names.
+// allMembers evaluates every member against the applicable keywords, in the order of their names.
 func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Report, s *seen) {
 	if len(v) == 0 || !r.take(sorting(len(v))) {
 		return
@@ -205,7 +205,7 @@ func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Repo
 	}
 }
 
-// combine holds a value against the schemas that look at the same value.
+// combine evaluates a value against the schemas that apply to the same value.
 func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	if object, ok := v.(map[string]any); ok {
 		for _, d := range c.dependent {
@@ -237,7 +237,7 @@ func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	c.unevaluated(v, at, r, s)
 }
 
-// choose holds a value against alternatives, and explains the one whose type is that of the value, if there is only one.
+// choose evaluates a value against alternatives, and explains the one whose type is that of the value, if there is only one.
 func (c *check) choose(keyword string, branches []*check, v any, at *Path, r *Report, s *seen) {
 	if branches == nil || r.full() {
 		return

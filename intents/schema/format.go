@@ -40,7 +40,7 @@ var formats = map[string]func(any) bool{
 		if len(s) > maxRegexText {
 			return false
 		}
-		_, err := syntax.Parse(s, syntax.Perl) // all that can fail of compiling it
+		_, err := syntax.Parse(s, syntax.Perl) // the only errors of compiling it
 		return err == nil
 	}),
 	"byte":     text(func(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }),

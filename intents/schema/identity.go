@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// identity holds the keywords about equality: enum, const and uniqueItems. Each value has one text, so that the cost of a
-// list is proportional to its length, for any content.
+// identity holds the keywords about equality: enum, const and uniqueItems. Each value has one text, so that the cost of a list is
+// proportional to its length, for any content.
 type identity struct {
 	enum     map[string]bool
 	constant string
@@ -37,7 +37,7 @@ func newIdentity(m map[string]any) *identity {
 	return &out
 }
 
-// hold adds a violation for every keyword that the value breaks.
+// hold adds a violation for every keyword that the value violates.
 func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	if d == nil {
 		return
@@ -67,8 +67,8 @@ func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	}
 }
 
-// appendIdentity appends a text that is the same for two checked values exactly if they are equal (core 4.2.2): 1, 1.0
-// and 10e-1 are. It is meaningless once the meter is used up.
+// appendIdentity appends a text that is equal for two checked values exactly if they are equal (core 4.2.2): 1, 1.0 and 10e-1 are. It is
+// meaningless once the meter is used up.
 func appendIdentity(b []byte, v any, m *Meter) []byte {
 	if !m.take(stepsOfIdentity) {
 		return b

@@ -58,7 +58,7 @@ var annotations = map[string]bool{
 	"$schema": true, "$comment": true, "title": true, "description": true, "default": true, "deprecated": true, "readOnly": true,
 	"writeOnly": true,
 	"examples":  true, "example": true, "discriminator": true, "contentEncoding": true, "contentMediaType": true, "contentSchema": true,
-	"nullable": true, // the walker has turned it into a type
+	"nullable": true, // the walker has converted it into a type
 }
 
 // forbidden keywords would change what a reference means, or let a schema name one elsewhere.

@@ -28,8 +28,8 @@ const (
 
 var types = []string{"string", "number", "integer", "boolean", "array", "object", "null", "any"}
 
-// A walker checks one parameter's schema and copies it into the normal form that is compiled: the UIM type any and the
-// OpenAPI member nullable are written in JSON Schema.
+// A walker checks one parameter's schema and copies it into the normal form for compiling: it writes the UIM type any and the OpenAPI
+// member nullable in JSON Schema.
 type walker struct {
 	*finding.List
 	at      string          // of the parameter, in the document
@@ -98,7 +98,7 @@ func suggestKeyword(name string) string {
 	return "; a name that starts with x- is yours to use"
 }
 
-// allowNull widens type and enum by null, which is the meaning of nullable in OpenAPI 3.0.
+// allowNull extends type and enum by null, which is the meaning of nullable in OpenAPI 3.0.
 func allowNull(schema map[string]any) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -181,8 +181,7 @@ func suggestFormat(s string) string {
 	return ": use one of " + strings.Join(known, ", ")
 }
 
-// pattern checks a regular expression. It distinguishes syntax that ECMAScript has and RE2 has not from what is wrong
-// in both.
+// pattern checks a regular expression. It distinguishes ECMAScript syntax that RE2 does not have from syntax that is wrong in both.
 func (w *walker) pattern(s, at string) bool {
 	if len(s) > maxPattern {
 		w.Hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is a regular expression as package regexp reads it. The match simulates the same program (Thompson's
-// construction: no backtracking) one character at a time, and counts its steps: a text can make some patterns run each of
-// their instructions for each character, and package regexp cannot be stopped.
+// A pattern is a regular expression parsed by package regexp. Matching simulates the same program (Thompson's construction: no
+// backtracking) one character at a time, and counts its steps: for some texts a pattern runs each of its instructions for each character,
+// and package regexp cannot be interrupted.
 type pattern struct {
 	text    string
 	program *syntax.Prog
-	first   syntax.EmptyOp // what must hold where a match begins
+	first   syntax.EmptyOp // conditions at the start of a match
 	idle    sync.Pool      // of *threads
 }
 
@@ -30,7 +30,7 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{text: text, program: program, first: program.StartCond()}, nil
 }
 
-// threads are the instructions that wait for the next character, in two sparse sets, so that none is ever cleared.
+// threads are the instructions that wait for the next character, in two sparse sets, so that they need no clearing.
 type threads struct {
 	now, next set
 	stack     []uint32

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/intents/finding"
 )
 
-// reference compiles a schema with the library whose verdicts are ours: JSON Schema 2020-12 with its formats asserted. It
-// checks the schema against the meta-schema. The library cannot be stopped in the middle of a value, so it judges what the
-// operator wrote, once, and never what agents send.
+// reference compiles a schema with the library whose verdicts are authoritative: JSON Schema 2020-12 with its formats asserted. It checks
+// the schema against the meta-schema. The library cannot be interrupted in the middle of a value, so it judges the operator's schemas,
+// once, and never values of agents.
 func reference(schema any) (*jsonschema.Schema, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -32,8 +32,8 @@ func reference(schema any) (*jsonschema.Schema, error) {
 
 var errRemote = errors.New("schemas are never loaded from elsewhere")
 
-// Confirm has the library judge a parameter of the operator's own document: the schema, if it combines others, and whether the default
-// fits. Both readings of a schema must agree before agents are held to it.
+// Confirm checks a parameter of the operator's own document with the library: the schema, if it combines others, and whether the default
+// is valid. Both implementations must agree before values of agents are checked.
 func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bool) {
 	if !list.Strict || s.check.plain && !hasDefault {
 		return

@@ -13,7 +13,7 @@ const (
 	// maxGuesses bounds the searches for nearest names in one call, and maxGuessWork their comparisons of two characters.
 	maxGuesses   = 8
 	maxGuessWork = 500_000
-	// maxNameSent bounds the name of a member that is checked or repeated in an answer, in bytes.
+	// maxNameSent bounds the name of a member that is checked or repeated in a response, in bytes.
 	maxNameSent = 256
 )
 
@@ -22,13 +22,13 @@ type Report struct {
 	faults    []fault
 	most      int
 	meter     Meter
-	tracking  bool // some schema asks which items or properties others have looked at
+	tracking  bool // some schema depends on which items or properties others have evaluated
 	text      []byte
 	guesses   int
 	guessWork int
 }
 
-// NewReport returns a report of at most so many faults, found within so many steps.
+// NewReport returns a report of at most this many faults, found within this many steps.
 func NewReport(most, steps int) *Report { return &Report{most: most, meter: Meter{left: steps}} }
 
 // Exhausted reports whether the steps are used up: nothing is certain any more.
@@ -42,7 +42,7 @@ func (r *Report) Missing(name string) {
 	r.add(fault{kind: missingParameter, at: finding.Pointer(name), name: name})
 }
 
-// Undeclared reports a parameter that the intent does not declare. repeat: the violation has the names that it declares.
+// Undeclared reports a parameter that the intent does not declare. repeat: the violation has the declared names.
 func (r *Report) Undeclared(name string, known []string, repeat bool) {
 	r.add(fault{kind: unknownName, name: name, known: known, repeat: repeat})
 }
@@ -50,15 +50,15 @@ func (r *Report) Undeclared(name string, known []string, repeat bool) {
 // TakeSorting takes n steps and those of sorting so many names.
 func (r *Report) TakeSorting(n, names int) bool { return r.take(n + sorting(names)) }
 
-// A fault is a violation before it is written out: most faults inside anyOf and the like never are.
+// A fault is a violation before it is formatted: most faults inside anyOf and similar keywords never are.
 type fault struct {
 	kind    faultKind
 	at      string // pointer to the value
 	keyword string
 	check   *check   // whose keyword it is
 	name    string   // of the member
-	known   []string // the names declared, for an unknown one
-	repeat  bool     // whether the answer repeats them
+	known   []string // the declared names, for an unknown one
+	repeat  bool     // whether the response repeats them
 }
 
 type faultKind int
@@ -71,7 +71,7 @@ const (
 	missingParameter
 	missingDependent
 	unknownName
-	noTree // name is what is wrong
+	noTree // the invalid name itself
 )
 
 func (r *Report) full() bool { return len(r.faults) >= r.most || r.meter.Exhausted() }
@@ -85,7 +85,7 @@ func (r *Report) add(f fault) {
 	}
 }
 
-// breaks adds the fault that a value breaks a keyword of its schema.
+// breaks adds the fault that a value violates a keyword of its schema.
 func (r *Report) breaks(c *check, keyword string, at *Path) {
 	r.addAt(fault{kind: brokenKeyword, keyword: keyword, check: c}, at)
 }
@@ -100,7 +100,7 @@ func (r *Report) addAt(f fault, at *Path) {
 	}
 }
 
-// ask evaluates a schema for a value and returns the faults, at most so many. It reports none of them.
+// ask evaluates a schema for a value and returns the faults, up to a bound. It reports none of them.
 func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
 	if !r.take(2 * stepsOfInside) {
 		return nil, seen{}
@@ -111,7 +111,7 @@ func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
 	return inner.faults, s
 }
 
-// Violations writes the faults out, each once.
+// Violations formats the faults, each once.
 func (r *Report) Violations() []Violation {
 	out := make([]Violation, 0, len(r.faults))
 	type key struct{ at, keyword, message string }
@@ -179,7 +179,7 @@ func unknownMember(at, name string, known []string, r *Report) Violation {
 	return v
 }
 
-// mayGuess reports whether the names known may be compared with one sent.
+// mayGuess reports whether the known names may be compared with a sent one.
 func (r *Report) mayGuess(name string, known []string) bool {
 	if r.guesses == maxGuesses {
 		return false

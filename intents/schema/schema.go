@@ -11,11 +11,11 @@ import (
 // A Schema is a compiled JSON Schema that checks values. It is safe for concurrent use.
 type Schema struct {
 	check    *check
-	tracking bool // some schema asks which items or properties others have looked at
+	tracking bool // some schema depends on which items or properties others have evaluated
 	source   any  // the schema, without annotations
 }
 
-// Validate checks a value, whatever decoder made it, at a place of the parameters.
+// Validate checks a value, from any decoder, at a place of the parameters.
 func (s *Schema) Validate(v any, at *Path, r *Report) {
 	if checkTree(v, r, at) {
 		r.tracking = s.tracking
@@ -23,7 +23,7 @@ func (s *Schema) Validate(v any, at *Path, r *Report) {
 	}
 }
 
-// First checks a value. It returns the first violation, and nil if there is none or steps is used up.
+// First checks a value. It returns the first violation, or nil if there is none or the steps are used up.
 func (s *Schema) First(v any, steps *Meter) *Violation {
 	r := Report{most: 1, meter: *steps}
 	s.Validate(v, nil, &r)
@@ -34,13 +34,13 @@ func (s *Schema) First(v any, steps *Meter) *Violation {
 	return &r.Violations()[0]
 }
 
-// Convert makes the conversions that lose nothing, in the value and in the values inside it where the schema combines no others. It
-// copies what it changes.
+// Convert makes the lossless conversions in the value, and in the values inside it where the schema combines no others. It copies what it
+// changes.
 func (s *Schema) Convert(v any) any { return s.check.convert(v) }
 
-// Read reads the schema of a parameter: the keywords on it, but for the members of skip, and those under constraints. It returns the
-// schema in normal form, in which the UIM type any and the OpenAPI member nullable are written in JSON Schema, and the compiled schema;
-// nil if list has a problem that makes it unusable.
+// Read reads the schema of a parameter: its keywords, except the members of skip, and those under constraints. It returns the schema in
+// normal form, in which the UIM type any and the OpenAPI member nullable are written in JSON Schema, and the compiled schema; nil if list
+// has a problem that makes it unusable.
 func Read(list *finding.List, m strictjson.Object, at string, skip []string) (normal map[string]any, s *Schema) {
 	before := list.Unusable
 	list.Unusable = false

@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values as they are,
-// except for the conversions that lose nothing.
+// A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values unchanged,
+// except for the lossless conversions.
 type Transcriber struct {
-	Cursor   *strictjson.Cursor // at what is read next
+	Cursor   *strictjson.Cursor // at the next value to read
 	out      []byte
 	from, to int // of the text: what was written while the two are equal; from then on out has it, and to is unused
 	taken    int // offset up to which the text was read and written
@@ -25,7 +25,7 @@ type Transcriber struct {
 
 var transcribers = sync.Pool{New: func() any { return &Transcriber{} }}
 
-// NewTranscriber returns a transcriber that appends what it reads from c to out, within so many steps. The caller must call End.
+// NewTranscriber returns a transcriber that appends what it reads from c to out, within this many steps. The caller must call End.
 func NewTranscriber(c *strictjson.Cursor, out []byte, steps int) *Transcriber {
 	w, _ := transcribers.Get().(*Transcriber)
 	from := max(c.Offset(), 0)
@@ -36,7 +36,7 @@ func NewTranscriber(c *strictjson.Cursor, out []byte, steps int) *Transcriber {
 	return w
 }
 
-// End gives the transcriber back. Nothing of it may be used any more, except the bytes of Written.
+// End releases the transcriber. Nothing of it may be used any more, except the bytes of Written.
 func (w *Transcriber) End() {
 	clear(w.seen)
 	*w = Transcriber{seen: w.seen[:0]}
@@ -46,7 +46,7 @@ func (w *Transcriber) End() {
 // Exhausted reports whether the steps are used up: nothing is certain any more.
 func (w *Transcriber) Exhausted() bool { return w.meter.Exhausted() }
 
-// Copy reads and writes one value. It returns false if the value does not fit, or that cannot be decided.
+// Copy reads and writes one value. It returns false if the value does not fit, or if that cannot be decided.
 func (w *Transcriber) Copy(s *Schema) bool {
 	w.taken, w.tracking = w.Cursor.Offset(), s.tracking
 	if !w.value(s.check) {
@@ -58,7 +58,7 @@ func (w *Transcriber) Copy(s *Schema) bool {
 
 const none = -1
 
-// Write writes bytes that are not part of the answer.
+// Write writes bytes that are not part of the input.
 func (w *Transcriber) Write(text ...byte) {
 	if w.to != none && bytes.HasPrefix(w.Cursor.Bytes(w.to, w.Cursor.Size()), text) {
 		w.to += len(text)
@@ -68,7 +68,7 @@ func (w *Transcriber) Write(text ...byte) {
 	w.out = append(w.out, text...)
 }
 
-// copyTo writes the answer from what was read and written of it up to an offset.
+// copyTo copies the input into out, up to an offset.
 func (w *Transcriber) copyTo(offset int) {
 	if w.to == w.taken {
 		w.to = offset
@@ -89,7 +89,7 @@ func (w *Transcriber) part() {
 	w.to = none
 }
 
-// Written returns what was written: a part of the text that was read, where nothing had to be copied.
+// Written returns the written bytes: a part of the input if nothing had to be copied.
 func (w *Transcriber) Written() []byte {
 	if w.to == none {
 		return w.out
@@ -124,7 +124,7 @@ func (w *Transcriber) value(c *check) bool {
 
 func (c *check) allows(k kind) bool { return c.kinds == 0 || c.kinds&k != 0 }
 
-// tree holds a value against a schema that a tree is needed for. It is copied as it is.
+// tree checks a value against a schema that needs a tree, and copies it unchanged.
 func (w *Transcriber) tree(c *check) bool {
 	v, err := strictjson.Decode(w.Cursor.Value())
 	return err == nil && (!c.converts() || reflect.DeepEqual(v, c.convert(v))) && w.holds(v, c)
@@ -217,8 +217,8 @@ type seenMember struct {
 // maxSeen bounds the members that are remembered while an answer is read.
 const maxSeen = 256
 
-// member returns the check of the object for the member that is read. It uses the mark of the name, because objects often have the same
-// members again.
+// member returns the check of the object for the present member. It uses the mark of the name, because objects often repeat the same
+// members.
 func (w *Transcriber) member(c *check) *seenMember {
 	mark := w.Cursor.Mark()
 	if *mark > 0 && w.seen[*mark-1].of == c {

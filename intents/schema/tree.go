@@ -14,9 +14,8 @@ const (
 	maxPathText       = strictjson.MaxPath
 )
 
-// checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size,
-// bounded depth and bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain
-// anything.
+// checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size, bounded depth and
+// bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain anything.
 func checkTree(v any, r *Report, at *Path) bool {
 	message := treeFault(v, 1, 0, &r.meter)
 	if message != "" {
@@ -25,7 +24,7 @@ func checkTree(v any, r *Report, at *Path) bool {
 	return message == "" && !r.meter.Exhausted()
 }
 
-// treeFault returns what is wrong with a tree, or "": also where the meter is used up.
+// treeFault returns what is wrong with a tree, or "" if it is valid or the meter is used up.
 func treeFault(v any, depth, names int, m *Meter) string {
 	if !m.take(1) {
 		return ""

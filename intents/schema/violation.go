@@ -10,20 +10,20 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A Violation is one fault of the parameters of a call. It never contains the value that was sent.
+// A Violation is one fault of the parameters of a call. It never contains the sent value.
 type Violation struct {
 	Pointer string        `json:"pointer"` // RFC 6901, from the parameters object
-	Keyword string        `json:"keyword"` // of JSON Schema, that is broken
+	Keyword string        `json:"keyword"` // the violated keyword of JSON Schema
 	Reason  reason.Reason `json:"reason"`
 	Message string        `json:"message"`
 	Limit   any           `json:"limit,omitempty"`   // the limit in the keyword, exactly; long lists are shortened
-	Nearest string        `json:"nearest,omitempty"` // the declared name nearest to the one sent
+	Nearest string        `json:"nearest,omitempty"` // the declared name nearest to the sent one
 	Known   []string      `json:"known,omitempty"`   // the declared names; of several unknown parameters only the first has them
 }
 
 func (v Violation) String() string { return v.Pointer + ": " + v.Message }
 
-// maxListed bounds the values of an enum that are repeated in an answer.
+// maxListed bounds the values of an enum that are repeated in a response.
 const maxListed = 100
 
 // broken holds the reason and the message for a violation of each keyword. %v is the limit.
@@ -69,7 +69,7 @@ func violated(keyword string, limit any, at string) Violation {
 	return v
 }
 
-// limitFor returns the limit of a keyword for an answer.
+// limitFor returns the limit of a keyword for a response.
 func (c *check) limitFor(keyword string) any {
 	limit := c.doc[keyword]
 	switch {

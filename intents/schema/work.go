@@ -13,35 +13,35 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// What checking costs is bounded twice: by the schema, when it is read, and by the steps of a call, when it is made.
+// The cost of checking is bounded twice: by the schema, when it is read, and by the steps of a call, when it is made.
 
-// maxWork bounds how many schemas are applied to one value inside a parameter, through all references: with $ref a short
-// schema can require exponentially many.
+// maxWork bounds how many schemas are applied to one value inside a parameter, through all references: with $ref a short schema can
+// require exponentially many.
 const maxWork = 5000
 
 const (
-	// CallSteps bounds the work of checking the parameters of one call, for any schema and any values. A step takes about
-	// 10 ns of one processor. Steps are counted and never measured, so that the load of the machine decides nothing.
+	// CallSteps bounds the work of checking the parameters of one call, for any schema and any values. A step takes about 10 ns of one
+	// processor. Steps are counted and never measured, so that the load of the machine decides nothing.
 	CallSteps = 1_500_000
-	// AnswerSteps is the same bound for the answer of the web service, which may be longer and is not the agent's.
+	// AnswerSteps is the same bound for the response of the web service, which may be longer and is not the agent's.
 	AnswerSteps = 32 * CallSteps
 )
 
-// The steps of what checking is made of, as measured.
+// The measured steps of the parts of checking.
 const (
 	stepsOfCheck    = 4  // applying a schema to a value
-	stepsOfInside   = 15 // going into a list or an object, or asking apart from the report
+	stepsOfInside   = 15 // entering a list or an object, or evaluating apart from the report
 	stepsOfLookup   = 6  // a member by its name
 	stepsOfIdentity = 9  // the text of a value
 	stepsOfUnique   = 22 // remembering an item
-	stepsOfSeen     = 30 // remembering what was looked at
+	stepsOfSeen     = 30 // remembering what was evaluated
 	stepsOfFault    = 30
 )
 
 // stepsOfRational returns the steps of comparing fractions of so many decimal digits, or of dividing one by the other.
 func stepsOfRational(digits int) int { return 80 + digits*digits/40 }
 
-// A formatCost is what it takes to recognise a format: steps for each value and for each byte of it.
+// A formatCost is the cost of recognizing a format: steps for each value and for each byte of it.
 type formatCost struct{ value, perByte int }
 
 func costOfFormat(name string) formatCost {
@@ -68,13 +68,13 @@ func (f formatCost) of(v any) int {
 	}
 }
 
-// A Meter counts the steps that are left. Once it is used up, nothing is judged any more.
+// A Meter counts the remaining steps. Once it is used up, nothing is judged any more.
 type Meter struct{ left int }
 
-// NewMeter returns a meter of so many steps.
+// NewMeter returns a meter of n steps.
 func NewMeter(steps int) *Meter { return &Meter{left: steps} }
 
-// take reports whether n more steps may be made.
+// take takes n steps, and reports whether that many were left.
 func (m *Meter) take(n int) bool {
 	if m.left < n {
 		m.left = -1
@@ -93,7 +93,7 @@ func (m *Meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
 // sorting returns the steps of sorting n names.
 func sorting(n int) int { return 10 + n*(8+2*bits.Len(uint(n))) }
 
-// TooMuch is the violation by the parameter that exhausted the steps.
+// TooMuch returns the violation for the parameter that exhausted the steps.
 func TooMuch(at string) Violation {
 	return Violation{
 		Pointer: at, Keyword: "work", Reason: reason.ParameterTooLong,

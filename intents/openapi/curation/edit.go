@@ -33,7 +33,7 @@ func (f *File) edited() (out []byte, err error) {
 			root = m
 		}
 	}
-	if root == nil { // nothing, or comments
+	if root == nil { // empty, or only comments
 		return append(append(bytes.TrimRight(text, "\n"), '\n'), f.whole()...), nil
 	}
 	if err := f.editSelection(root); err != nil {
@@ -140,7 +140,7 @@ func (f *File) firstOperations(root *ast.MappingNode, entry *ast.MappingValueNod
 	return nil
 }
 
-// below returns the mapping that a key holds. One that holds nothing, or is missing, gets an empty one.
+// below returns the mapping at a key. An empty or missing one is replaced by an empty mapping.
 func below(m *ast.MappingNode, key string) (*ast.MappingNode, error) {
 	entry := find(m, key)
 	if entry == nil || isEmpty(entry.Value) {
@@ -220,7 +220,7 @@ func adopt(m *ast.MappingNode, entry *ast.MappingValueNode) {
 	m.Values = append(m.Values, entry)
 }
 
-// level puts a value on the line of its key: the printer goes by these numbers.
+// level puts a value on the line of its key, because the printer uses these line numbers.
 func level(value ast.Node, key *token.Token) {
 	value.GetToken().Position.IndentLevel = key.Position.IndentLevel
 }

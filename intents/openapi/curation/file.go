@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// FileName is what the file is called, beside the configuration.
+// FileName is the file's name, beside the configuration.
 const FileName = "openapi.curation.yaml"
 
 // MaxOperations bounds the operations of one file.
@@ -48,14 +48,14 @@ type File struct {
 	Selection  Selection            `yaml:"selection"  doc:"What is offered of the operations that are not listed yet."`
 	Operations map[string]Operation `yaml:"operations" max:"5000"                                                       doc:"By operationId, or METHOD /path where there is none."`
 
-	text    []byte            // as it was read; nil where there was none
+	text    []byte            // as read; nil if there was none
 	read    *File             // the content of text
 	added   []string          // keys, in the order of Add
 	remarks map[string]string // on the lines of added
 	renamed map[string]string // old key → new key
 }
 
-// A Selection decides about operations that are not listed. What Exclude matches is not offered even where it is listed.
+// A Selection decides about operations that are not listed. Operations that Exclude matches are not offered even if they are listed.
 type Selection struct {
 	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* is any text): only these are offered."`
 	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths that are never offered."`
@@ -63,7 +63,7 @@ type Selection struct {
 	New     string   `json:",omitempty" yaml:"new"                doc:"Which of the others: those that only read, all or none." default:"reads" enum:"reads,all,none"`
 }
 
-// An Operation is what was decided about one operation. Without a Name or Description it has that of the document.
+// An Operation is the decision about one operation. Without a Name or Description it has the document's.
 type Operation struct {
 	UID         string       `yaml:"uid"         doc:"What agents call it: namespace:name:version."`
 	Hidden      State        `yaml:"hidden"      doc:"Whether agents are not offered it."`
@@ -96,7 +96,7 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[money.Amount](): {Want: "an amount such as 0.05 EUR", Parse: func(s string) (any, error) { return money.Parse(s) }},
 }
 
-// Read reads a file, or a new one where data is nil. The error lists all that is wrong, each with its line.
+// Read reads a file, or makes a new one if data is nil. The error lists all problems, each with its line.
 func Read(data []byte) (*File, error) {
 	f := &File{Selection: Selection{New: NewReads}, Operations: map[string]Operation{}}
 	if data != nil {
@@ -134,7 +134,7 @@ func (f *File) Add(key string, o Operation, remark string) {
 	f.Operations[key] = o
 }
 
-// Rename gives an operation another key, unless that is taken.
+// Rename gives an operation another key, unless that is already used.
 func (f *File) Rename(from, to string) {
 	o, have := f.Operations[from]
 	if _, taken := f.Operations[to]; !have || taken {

@@ -62,7 +62,7 @@ func (f *File) whole() []byte {
 	return b.Bytes()
 }
 
-// line is a new operation in one line.
+// line returns a new operation in one line.
 func (f *File) line(key string) string {
 	var members []string
 	for _, m := range operationMembers(f.Operations[key]) {
@@ -77,7 +77,7 @@ func (f *File) line(key string) string {
 	return out
 }
 
-// A member is a key and its value in YAML; the value is empty where it is not written.
+// A member is a key and its value in YAML; an empty value is not written.
 type member struct{ key, value string }
 
 func selectionMembers(s Selection) []member {
@@ -129,6 +129,6 @@ func scalarText(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a text can always be encoded
+	_ = e.Encode(s) // a string can always be encoded
 	return strings.TrimSpace(b.String())
 }

@@ -1,5 +1,5 @@
-// Package media reads the parts of an OpenAPI document about bodies and answers that are not JSON: files, texts, and forms in parts.
-// Schemas are trees, as the importer has made them for parameters.
+// Package media reads the parts of an OpenAPI document about bodies and responses that are not JSON: files, texts, and forms in parts.
+// Schemas are trees as the importer makes them for parameters.
 package media
 
 import (
@@ -22,14 +22,14 @@ const (
 )
 
 const (
-	// MaxFile is the maxLength of a file in a call, in characters of base64, where the document has none: with other parameters it
-	// stays within the default of server.max_body.
+	// MaxFile is the maxLength of a file in a call, in characters of base64, if the document has none: with other parameters it stays
+	// within the default of server.max_body.
 	MaxFile  = 1_000_000
-	maxTypes = 20 // of one answer
+	maxTypes = 20 // of one response
 )
 
-// IsBytes reports whether a schema is that of bytes: format binary, or in OpenAPI 3.1 a contentMediaType that is not of a text, and no
-// contentEncoding, which would be that of the text to send. Old documents, before 3.1, know only the first.
+// IsBytes reports whether a schema describes bytes: format binary, or in OpenAPI 3.1 a contentMediaType that is not a text, and no
+// contentEncoding, which would be that of the text to send. Documents before 3.1 have only the first.
 func IsBytes(schema map[string]any, old bool) bool {
 	inner := withoutNull(schema)
 	if t := inner["type"]; t != nil && t != "string" && !slices.Contains(list(t), any("string")) {
@@ -55,8 +55,8 @@ func IsPart(schema map[string]any, old bool) bool {
 	return !old
 }
 
-// Part is the schema of a parameter that is sent as a part, or as the whole body; declared is its media type where the document has one
-// beside the schema, or several with commas between them.
+// Part returns the schema of a parameter that is sent as a part, or as the whole body; declared is its media type if the document has one
+// beside the schema, or several separated by commas.
 func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if items, ok := schema["items"].(map[string]any); ok && !IsPart(schema, old) {
 		out := maps.Clone(schema)
@@ -66,7 +66,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if IsPart(schema, old) {
 		return file(schema, declared)
 	}
-	if schema["contentEncoding"] == "base64" { // the text that is sent is base64; in an intent, the bytes would be
+	if schema["contentEncoding"] == "base64" { // the text to send is base64; in an intent, it would be the encoding of the bytes
 		schema = maps.Clone(schema)
 		delete(schema, "contentEncoding")
 		schema["format"] = "byte"
@@ -86,7 +86,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	return out
 }
 
-// types keeps what is a media type of a list with commas.
+// types returns the valid media types of a list with commas.
 func types(declared string) string {
 	var out []string
 	for one := range strings.SplitSeq(declared, ",") {
@@ -124,7 +124,7 @@ func file(schema map[string]any, declared string) map[string]any {
 	return out
 }
 
-// withoutNull is what a schema is beside null.
+// withoutNull returns a schema without its null alternative.
 func withoutNull(schema map[string]any) map[string]any {
 	all := list(schema["anyOf"])
 	if len(all) != 2 {
@@ -139,8 +139,8 @@ func withoutNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// Body returns the content type of a body that is one file or text, and the media types to send with it; ok is whether it can be sent.
-// A text has no schema but that of a string.
+// Body returns the content type of a body that is one file or text, and the media types to send with it; ok reports whether it can be
+// sent. A text must have the schema of a string.
 func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
 	var files, texts []string
 	for _, name := range names {
@@ -168,8 +168,8 @@ func Body(names []string, schema map[string]any, old bool) (declared string, tex
 	}
 }
 
-// Accept returns what of the media types of an answer can be passed on as content: no pages, streams and parts. text is whether all of
-// these are texts; none whether all of them are files.
+// Accept returns the media types of a response that can be passed on as content: no pages, streams and parts. text reports whether all of
+// these are texts; none reports whether all of them are files.
 func Accept(names []string) (accept []string, text, none bool) {
 	text, none = true, true
 	for _, name := range names {
@@ -186,7 +186,7 @@ func Accept(names []string) (accept []string, text, none bool) {
 	return accept, text, none
 }
 
-// Type returns a media type, or a range such as image/*, in lower case without parameters; of several the first. It is empty if the text
+// Type returns a media type, or a range such as image/*, in lowercase without parameters; the first of several. It is empty if the text
 // is not a media type.
 func Type(name string) string {
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))

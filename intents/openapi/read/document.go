@@ -27,14 +27,14 @@ type Document struct {
 
 // The bounds on one document.
 const (
-	MaxDocument = 64 << 20 // bytes, those of the files it refers to included
+	MaxDocument = 64 << 20 // bytes, including the files that it refers to
 	MaxFiles    = 5000     // that it refers to
 )
 
-// ErrDocument means that a document cannot be used at all; the text around it is the reason.
+// ErrDocument means that a document cannot be used at all; the surrounding text is the reason.
 var ErrDocument = errors.New("the OpenAPI document cannot be used")
 
-// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files to which it may refer, and name is its own path among
+// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files that it may refer to, and name is its own path among
 // them; nil: there are none. The error wraps ErrDocument.
 func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	left := &budget{bytes: MaxDocument, nodes: maxNodes, marks: maxMarks}
@@ -64,7 +64,7 @@ func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	}
 }
 
-// A budget is what may still be read: all files of a document together cost no more than one could.
+// A budget bounds the rest of the reading: all files of a document together cost no more than one could.
 type budget struct{ bytes, nodes, marks int }
 
 // decode reads JSON or YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON: YAML would accept much
@@ -117,7 +117,7 @@ func Flag(v any) bool {
 	return b
 }
 
-// Excerpt quotes a text of the document in one short line, fit for a terminal.
+// Excerpt quotes a text of the document in one short line that is safe for a terminal.
 func Excerpt(s string) string { return "\"" + Line(s, 120) + "\"" }
 
 // Line makes one printable line of at most most characters.

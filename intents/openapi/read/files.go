@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// files are what a document of several files refers to. Each is read when the first reference to it is followed.
+// files are the files of a document. Each is read when the first reference to it is followed.
 type files struct {
 	fsys  fs.FS
 	entry string // path of the document itself
@@ -19,13 +19,13 @@ type files struct {
 	read  map[string]*file
 }
 
-// A file is one that was asked for: its tree, or the reason why it has none.
+// A file is a requested file: its tree, or the reason why it has none.
 type file struct {
 	tree   map[string]any
 	reason string
 }
 
-// tree returns the content of the file name, which ref begins with. The error is an *OutsideError.
+// tree returns the content of the file name, which begins ref. The error is an *OutsideError.
 func (f *files) tree(name, ref string) (any, error) {
 	u, err := url.Parse(name)
 	var reason string
@@ -99,7 +99,7 @@ func (f *files) bytes(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, int64(f.left.bytes)+1))
 }
 
-// readable reports whether a name is one of a file that may hold a part of a document.
+// readable reports whether a file with this name may hold a part of a document.
 func readable(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
 }
@@ -115,8 +115,8 @@ func (f *files) anchorFile(tree map[string]any, from string) {
 	}
 }
 
-// anchor makes the references in a file relative to the top of fsys, so that they mean the same wherever a part of the file
-// is used. Values that are data are left alone. members: the names in v are chosen by the author, and mean nothing.
+// anchor makes the references in a file relative to the top of fsys, so that they mean the same wherever a part of the file is used. It
+// skips values that are data. members: the names in v are chosen by the author, and are not keywords.
 func (f *files) anchor(v any, from string, members bool) {
 	switch v := v.(type) {
 	case []any:
@@ -140,7 +140,7 @@ func (f *files) anchor(v any, from string, members bool) {
 }
 
 var (
-	// dataKeywords hold values of the service. In them $ref is a name like any other.
+	// dataKeywords hold values of the service. In them $ref is an ordinary name.
 	dataKeywords = []string{"default", "enum", "const", "example", "examples"}
 	// memberKeywords hold objects whose names are those of the service.
 	memberKeywords = []string{
@@ -149,7 +149,7 @@ var (
 	}
 )
 
-// anchorMapping does it with the mapping of a discriminator, whose values are references or names of schemas.
+// anchorMapping does the same for the mapping of a discriminator, whose values are references or names of schemas.
 func (f *files) anchorMapping(mapping map[string]any, from string) {
 	for value, target := range mapping {
 		if ref := Text(target); strings.Contains(ref, "#") || readable(ref) {
@@ -163,7 +163,7 @@ func (f *files) resolve(ref, from string) string {
 	name, fragment, hasFragment := strings.Cut(ref, "#")
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery {
-		return ref // lookup reports why it is not followed
+		return ref // lookup reports the error
 	}
 	target := from
 	switch {

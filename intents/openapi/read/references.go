@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// MaxHops bounds references that lead to each other.
+	// MaxHops bounds chains of references.
 	MaxHops      = 16
 	maxReference = 1000 // bytes
 )
 
-// ErrNowhere means that a reference leads to nothing in a document that was read.
+// ErrNowhere means that the target of a reference does not exist in a document that was read.
 var ErrNowhere = errors.New("not in the document")
 
 // An OutsideError is a reference to another document that cannot be read.
@@ -27,8 +27,8 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("it refers to %s, outside the document: %s", Excerpt(e.ref), e.reason)
 }
 
-// Lookup returns what a reference leads to, and a name of that place that is the same for all references to it. The error
-// wraps ErrNowhere, or is an *OutsideError, or about the reference itself.
+// Lookup returns the target of a reference, and a name of that place that is the same for all references to it. The error wraps
+// ErrNowhere, is an *OutsideError, or concerns the reference itself.
 func (d *Document) Lookup(ref string) (target any, place string, err error) {
 	return d.lookupIn(ref, MaxHops)
 }
@@ -48,7 +48,7 @@ func (d *Document) lookupIn(ref string, hops int) (target any, place string, err
 	if target, found := strictjson.Lookup(tree, plain); found {
 		return target, name + "#" + plain, nil
 	}
-	// Something on the way may be a reference itself, such as schemas: {$ref: schemas.yaml}.
+	// A part of the way may itself be a reference, such as schemas: {$ref: schemas.yaml}.
 	for cut := strings.LastIndexByte(plain, '/'); cut >= 0 && hops > 0; cut = strings.LastIndexByte(plain[:cut], '/') {
 		on, _ := strictjson.Lookup(tree, plain[:cut])
 		if next, ok := Object(on)["$ref"].(string); ok {
@@ -61,7 +61,7 @@ func (d *Document) lookupIn(ref string, hops int) (target any, place string, err
 	return nil, "", ErrNowhere
 }
 
-// Resolve follows v where it is a reference.
+// Resolve follows v if it is a reference.
 func (d *Document) Resolve(v any, what string) (any, error) {
 	ref := ""
 	for range MaxHops {
@@ -81,7 +81,7 @@ func (d *Document) Resolve(v any, what string) (any, error) {
 	return nil, fmt.Errorf("%s refers to itself, by %s", what, Excerpt(ref))
 }
 
-// Follow resolves a reference in place of anything but a schema: a parameter, body or answer.
+// Follow resolves a reference to anything except a schema: a parameter, body or response.
 func (d *Document) Follow(v any, what string) (map[string]any, error) {
 	v, err := d.Resolve(v, what)
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *Document) TextAt(v any) any {
 	return v
 }
 
-// SchemaName is the last part of a reference or place: Pet, also of schemas/Pet.yaml.
+// SchemaName returns the last part of a reference or place: Pet, also for schemas/Pet.yaml.
 func SchemaName(ref string) string {
 	name := ref[strings.LastIndexAny(ref, "/#")+1:]
 	if name == "" {

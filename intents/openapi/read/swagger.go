@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/media"
 )
 
-// fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them
-// stay valid; references to parameters and answers are replaced by their targets, because these change their form.
-// Malformed parts stay unchanged, and are reported with their operation.
+// fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them stay valid;
+// references to parameters and responses are replaced by their targets, because their form changes. Malformed parts stay unchanged, and
+// are reported with their operation.
 func fromSwagger(root map[string]any, more *files) map[string]any {
 	s := &swagger{&Document{Root: root, Old: true, files: more}, root}
 	paths := map[string]any{}
@@ -164,7 +164,7 @@ func (s *swagger) responses(v any, produces []string) any {
 	return out
 }
 
-// fileOf returns a schema, and that of a file as OpenAPI 3.0 writes it.
+// fileOf returns a schema, and that of a file in the form of OpenAPI 3.0.
 func fileOf(schema any) any {
 	m, ok := schema.(map[string]any)
 	if !ok || m["type"] != "file" {

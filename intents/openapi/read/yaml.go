@@ -19,7 +19,7 @@ const (
 	maxMarks = 8_000_000 // bytes that can begin or separate nodes: bounds the parser's work in advance
 )
 
-// decodeYAML reads a document of YAML as the tree that its JSON would be.
+// decodeYAML reads a YAML document as the tree of the equivalent JSON.
 func decodeYAML(data []byte, left *budget) (root map[string]any, err error) {
 	defer func() { // panics of the parser
 		if r := recover(); r != nil {
@@ -134,7 +134,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// scalar converts numbers to their JSON form, and dates to texts.
+// scalar converts numbers to their JSON form, and dates to strings.
 func scalar(n *yaml.Node) (any, error) {
 	if strings.IndexByte(n.Value, 0) >= 0 {
 		return nil, fmt.Errorf("line %d: a text holds the character U+0000", n.Line)
