@@ -20,7 +20,7 @@ const (
 	Draft   Dialect = "draft"   // service, security and compliance, as in draft-uim-protocol-core-01
 )
 
-// A Service describes who offers the intents. UIM core 5.2.
+// A Service describes the provider of the intents. UIM core 5.2.
 type Service struct {
 	Name             string `json:"name"`
 	Description      string `json:"description,omitempty"`
@@ -55,7 +55,7 @@ var (
 	urlMembers   = []string{"service", "terms", "privacy", "documentation", "logo"}
 )
 
-// dialect detects the dialect of the document; false means none of those supported.
+// dialect detects the dialect of the document; false means an unsupported one.
 func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 	_, intents := tree["intents"]
 	if _, other := tree["agentsJson"]; other || !intents && tree["flows"] != nil && tree["sources"] != nil {
@@ -89,7 +89,7 @@ func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 	return true
 }
 
-// service reads all but the intents.
+// service reads all members except the intents.
 func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	switch c.Dialect {
 	case Draft:

@@ -11,14 +11,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrResponse means that the upstream's answer cannot be shaped to the intent's outputs. Every such error is a
-// *ResponseError.
+// ErrResponse means that the upstream's response does not fit the intent's outputs. Every such error is a *ResponseError.
 var ErrResponse = errors.New("the service's answer does not fit the intent's outputs")
 
-// A ResponseError names the output that could not be filled. It never contains values of the answer.
+// A ResponseError names the output that could not be filled. It never contains values of the response.
 type ResponseError struct {
-	Output  string // name of the output parameter; empty where the fault is in the answer as a whole
-	Pointer string // into the upstream's answer
+	Output  string // name of the output parameter; empty if the fault is in the response as a whole
+	Pointer string // into the upstream's response
 	Message string
 }
 
@@ -32,7 +31,7 @@ func (e *ResponseError) Error() string {
 // Is makes errors.Is(err, ErrResponse) hold.
 func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 
-// A FitResult is an answer that was fitted to the outputs of an intent. Pointers are into the upstream's answer.
+// A FitResult is a response that was fitted to the outputs of an intent. Pointers are into the upstream's response.
 type FitResult struct {
 	Output     any
 	Missing    []MissingOutput
@@ -40,17 +39,17 @@ type FitResult struct {
 	Undeclared UndeclaredMembers
 }
 
-// UndeclaredMembers are members of an answer that no output is found at: Count of them, and the names of at most MaxUndeclared,
-// in order and cut to 128 bytes.
+// UndeclaredMembers are members of a response that belong to no output: Count of them, and the names of at most MaxUndeclared, in order
+// and cut to 128 bytes.
 type UndeclaredMembers struct {
 	Names []string
 	Count int
 }
 
-// A MissingOutput is a required output that an answer does not have, or not in its schema's form.
+// A MissingOutput is a required output that a response does not have, or that violates its schema.
 type MissingOutput struct {
 	Name    string `json:"output"`
-	Message string `json:"message"` // for people, about the output; never quotes the answer
+	Message string `json:"message"` // for people, about the output; never quotes the response
 }
 
 // MaxUndeclared bounds the members that UndeclaredMembers names.
@@ -123,14 +122,14 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	return f, nil
 }
 
-// A place is where outputs are found in an answer: an output, or members on the way to some.
+// A place is the position of outputs in a response: an output, or members on the way to some.
 type place struct {
 	output  *Parameter
 	name    []byte // of the output, as JSON, with a colon
 	members map[string]*place
 }
 
-// places returns where the outputs are found; nil where two of them share values, or one is inside a list.
+// places returns the positions of the outputs; nil if two of them share values, or one is inside a list.
 func placesOf(outputs []Parameter) *place {
 	root := &place{}
 	for n := range outputs {
@@ -168,7 +167,7 @@ func placesOf(outputs []Parameter) *place {
 
 func isIndex(token string) bool { return token != "" && strings.Trim(token, "0123456789") == "" }
 
-// declaredMembers are those of an answer that outputs are found at or inside; nil where one is the whole answer.
+// declaredMembers are the members of a response that are outputs or contain them; nil if one output is the whole response.
 func declaredMembers(outputs []Parameter) map[string]bool {
 	declared := make(map[string]bool, len(outputs))
 	for n := range outputs {

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A UID names one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero UID names
-// nothing. Only ParseUID makes others. UIM core 1.2.
+// A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero UID identifies nothing. Only
+// ParseUID makes others. UIM core 1.2.
 type UID struct {
 	Namespace string // the provider's DNS name, lower case, at most 253 bytes
 	Name      string // at most 100 bytes
@@ -30,8 +30,8 @@ var (
 	versionForm   = regex.Lazy(`^v(0|[1-9][0-9]{0,8})(\.(0|[1-9][0-9]{0,8})){0,2}$`)
 )
 
-// ParseUID reads a UID. It also reads names outside the canonical alphabet that occur in practice (searchProducts,
-// search_products): see Canonical. The error wraps ErrUID.
+// ParseUID parses a UID. It also accepts names outside the canonical alphabet that occur in practice (searchProducts, search_products):
+// see Canonical. The error wraps ErrUID.
 func ParseUID(s string) (UID, error) {
 	if len(s) > maxUID {
 		return UID{}, fmt.Errorf("a UID of %d bytes, at most %d are allowed: %w", len(s), maxUID, ErrUID)

@@ -11,14 +11,13 @@ import (
 // MaxViolations bounds the violations that one call of Validate returns.
 const MaxViolations = 64
 
-// Validate checks the parameters of a call, a tree that strictjson made. It returns an object that includes the
-// defaults, or every violation (at most MaxViolations) in the order in which the intent declares its parameters,
-// undeclared ones last. It does not change the given object. The returned object shares its values, and is the given one if
-// there is nothing to fill in: the caller must change neither. Numbers are compared exactly, at any size.
+// Validate checks the parameters of a call, a tree of package strictjson. It returns an object that includes the defaults, or every
+// violation (at most MaxViolations) in the order in which the intent declares its parameters, undeclared ones last. It does not modify
+// the given object. The returned object shares its values, and is the given one if there is nothing to fill in: the caller must modify
+// neither. Numbers are compared exactly, at any size.
 //
-// An optional parameter whose schema does not accept null may be sent as null and counts as absent: models fill in every parameter
-// that the schema has.
-// Defaults inside a parameter's own schema are annotations and are not added.
+// An optional parameter whose schema does not accept null may be sent as null and counts as absent, because models fill in every
+// parameter of the schema. Defaults inside a parameter's own schema are annotations and are not added.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []schema.Violation) {
 	r := schema.NewReport(MaxViolations, schema.CallSteps)
 	complete := true // nothing to fill in or to leave out
@@ -49,13 +48,13 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []schema
 	}
 }
 
-// in returns the value that was sent for a parameter, and whether one was.
+// in returns the sent value of a parameter, and whether there was one.
 func (p *Parameter) in(params strictjson.Object) (v any, sent bool) {
 	v, sent = params[p.Name]
 	return v, sent && (v != nil || !p.absent)
 }
 
-// filled returns parameters that were found to be good, with the defaults of those that were not sent.
+// filled returns valid parameters with the defaults of those that were not sent.
 func (i *Intent) filled(params strictjson.Object) strictjson.Object {
 	out := make(strictjson.Object, len(i.Inputs))
 	for n := range i.Inputs {

@@ -13,16 +13,16 @@ import (
 // Max bounds a name, in bytes. Model APIs allow 64, and clients put a name of the server in front.
 const Max = 48
 
-// Digits of SHA-256(uid), in hex: of an ordinary suffix, and of one where two names with ordinary suffixes are the same.
+// Digits of SHA-256(uid), in hex: of an ordinary suffix, and of one if two names with ordinary suffixes are equal.
 const (
 	digits     = 6
 	moreDigits = 32
 )
 
-// Names returns the intents by the name of their tool: <name>_<version> with hyphens for dots, such as find-products_v1, at most Max of
+// Names returns the intents by their tool names: <name>_<version> with hyphens for dots, such as find-products_v1, at most Max of
 // [A-Za-z0-9_-]. A longer name is cut and ends with a hyphen and 6 hex digits of SHA-256(uid). The same holds for all versions of an
 // intent whose name occurs in more than one namespace. So a name depends on the UID and on the other intents, never on which versions
-// they have: a new version renames no tool. The order of the UIDs does not matter; each is named once; the zero UID is left out.
+// they have: a new version renames no tool. The order of the UIDs does not matter; repeated ones count once; the zero UID is left out.
 func Names(uids []intents.UID) map[string]intents.UID {
 	namespace := map[string]string{} // of the intents with a name
 	several := map[string]bool{}     // names in more than one namespace
@@ -59,11 +59,11 @@ func Names(uids []intents.UID) map[string]intents.UID {
 	return out
 }
 
-// maxLabel bounds a label, in bytes, so that it leaves room for the name.
+// maxLabel bounds a label, in bytes, so that it leaves space for the name.
 const maxLabel = 20
 
-// Under puts a label, such as the host of a service, in front of names that Names returned: shop-example_find-products_v1. The
-// label becomes letters in lower case, digits and hyphens; it and the names are cut, as those of Names are, so that they fit in Max.
+// Under prepends a label, such as the host of a service, to names that Names returned: shop-example_find-products_v1. The label becomes
+// lowercase letters, digits and hyphens; label and names are cut, like those of Names, so that they fit in Max.
 func Under(label string, names map[string]intents.UID) map[string]intents.UID {
 	text := strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -94,7 +94,7 @@ func plain(uid intents.UID) string {
 	return uid.Name + "_" + strings.ReplaceAll(uid.Version, ".", "-")
 }
 
-// suffixed cuts a name so that a hyphen and that many hex digits of the SHA-256 of what it names fit behind it.
+// suffixed cuts a name so that a hyphen and this many hex digits of the SHA-256 of its UID fit behind it.
 func suffixed(name, of string, digits int) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), Max-1-digits)] + "-" + hex.EncodeToString(sum[:])[:digits]

@@ -1,4 +1,4 @@
-// Package cache keeps values by key, up to a number of entries or a weight. What is used least goes first.
+// Package cache stores values by key, up to a number of entries or a total weight. The least used entries are evicted first.
 //
 //	known := cache.New(cache.Options[string, answer]{Max: 1000, SinceWrite: time.Minute})
 //	if a, ok := known.Get(name); ok {
@@ -6,7 +6,7 @@
 //	}
 //
 // The library behind it is generic, and every package with a field of one of its types would compile the whole of it again, for 5 s of
-// processor time. So this package alone instantiates it, for three types of keys and for values of any type, behind an interface.
+// processor time. Therefore only this package instantiates it, for three types of keys and for values of any type, behind an interface.
 package cache
 
 import (
@@ -19,8 +19,8 @@ type Key interface{ string | [2]string | [32]byte }
 
 // Options are the bounds of a Cache.
 type Options[K Key, V any] struct {
-	// Max is how many entries there may be, or how much they may weigh together where there is a Weigh. More are kept for a moment, until
-	// those used least are removed.
+	// Max is the maximum number of entries or, with Weigh, their maximum total weight. It may be exceeded for a moment, until the least
+	// used entries are evicted.
 	Max int
 	// Weigh returns the weight of an entry. It must not use the Cache. nil: each entry weighs 1.
 	Weigh func(K, V) uint32
@@ -61,7 +61,7 @@ func New[K Key, V any](o Options[K, V]) *Cache[K, V] {
 	return &Cache[K, V]{made.(entries[K])} //nolint:forcetypeassert // there are three types of keys
 }
 
-// as returns a value with its type again.
+// as converts a value back to its type.
 func as[T any](value any) T {
 	v, _ := value.(T)
 	return v
@@ -76,8 +76,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // Set sets the value of a key.
 func (c *Cache[K, V]) Set(key K, value V) { c.entries.set(key, value) }
 
-// Update sets the value of a key to what the function makes of the old one, and returns it. Nothing else changes the key meanwhile. The
-// function must not use the Cache.
+// Update sets the value of a key to the result of a function of the old one, and returns it. No other goroutine changes the key
+// meanwhile. The function must not use the Cache.
 func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
 	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
 }
@@ -110,7 +110,7 @@ func (c *Cache[K, V]) Values() iter.Seq[V] {
 	}
 }
 
-// Settle removes at once what is over the bounds, and returns how many entries are left.
+// Settle evicts at once what exceeds the bounds, and returns the number of remaining entries.
 func (c *Cache[K, V]) Settle() int { return c.entries.settle() }
 
 // Close stops the goroutine that removes expired entries, which otherwise stops some time after the last use. The Cache still works.

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// The pauses after errors that pass are those of net/http: the first, doubled each time up to the longest.
+	// The pauses after temporary errors are those of net/http: the first, doubled each time up to the longest.
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
 	troubleEvery = time.Minute
 )
 
-// Accept waits for a connection that is within the bounds, or for one that was parked and has something to read. An error that may pass,
-// such as that no file can be opened, is not returned: those that were parked come all the same, and accepting is tried again soon.
+// Accept waits for a connection within the bounds, or for a parked one that has data to read. It does not return a temporary error, for
+// example that no file can be opened: parked connections are still returned, and accepting is retried soon.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.start()
 	select {
@@ -27,7 +27,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// start has connections accepted, once.
+// start starts accepting connections, once.
 func (l *Listener) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +62,8 @@ func (l *Listener) acceptAll() {
 	}
 }
 
-// passes reports whether accepting may succeed again after an error, as package syscall has it: no file can be opened now, or the
-// connection was given up before it was accepted.
+// passes reports whether accepting may succeed again after an error, by package syscall: no file can be opened now, or the connection was
+// aborted before it was accepted.
 func passes(err error) bool {
 	passing, ok := errors.AsType[interface {
 		error
@@ -72,7 +72,7 @@ func passes(err error) bool {
 	return ok && passing.Temporary()
 }
 
-// A backoff is how accepting goes on after errors that pass.
+// A backoff is the state of the pauses after temporary errors.
 type backoff struct {
 	pause    time.Duration // the last one; 0 once a connection was accepted
 	loggedAt time.Time

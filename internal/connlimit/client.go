@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Peer is the address at the other end of a connection; the zero address where it cannot be read.
+// Peer returns the address of the peer of a connection; the zero address if it cannot be read.
 func Peer(remote string) netip.Addr {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -21,8 +21,8 @@ func Peer(remote string) netip.Addr {
 	return address.Unmap()
 }
 
-// Client is the address a request comes from. X-Forwarded-For counts only from trusted proxies, and then only as far as the last
-// address that is not one itself.
+// Client returns the address of a request's client. X-Forwarded-For counts only from trusted proxies, and then only up to the last
+// address that is not itself a trusted proxy.
 func Client(r *http.Request, trusts func(netip.Addr) bool) netip.Addr {
 	address := Peer(r.RemoteAddr)
 	if !trusts(address) {
@@ -42,20 +42,20 @@ func Client(r *http.Request, trusts func(netip.Addr) bool) netip.Addr {
 	return address
 }
 
-// parseHop reads an address as proxies write it: alone, in brackets, or with a port.
+// parseHop parses an address as proxies write it: alone, in brackets, or with a port.
 func parseHop(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap(), true
 	}
 	bare := strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
-	if len(text)-len(bare) == 1 { // one bracket alone
+	if len(text)-len(bare) == 1 { // only one bracket
 		return netip.Addr{}, false
 	}
 	address, err := netip.ParseAddr(bare)
 	return address.Unmap(), err == nil
 }
 
-// CountedAs is the address a client is counted under: IPv6 counts by /64, which is what one customer has.
+// CountedAs returns the address that a client is counted under: IPv6 counts by /64, because one customer has that.
 func CountedAs(address netip.Addr) string {
 	if address.Is6() {
 		if prefix, err := address.WithZone("").Prefix(64); err == nil {

@@ -23,18 +23,18 @@ type socket struct {
 	raw      syscall.RawConn // of a connection that may be parked; nil otherwise
 	served   atomic.Bool
 
-	// blanks is how many CR and LF were read over since the last request; under the lock of the Conn that has the socket.
+	// blanks is how many CR and LF were skipped since the last request; guarded by the lock of the Conn that has the socket.
 	blanks int
 
 	// Under the lock of the listener.
-	in        *list.List // that has it at place; nil if it does not make room
+	in        *list.List // the list that has it at place; nil if it may not be closed for others
 	place     *list.Element
 	kept      bool
-	active    bool // a request is under way, or a handler has taken the connection
+	active    bool // a request is in progress, or a handler has hijacked the connection
 	forgotten bool
 }
 
-// end closes the socket and makes room for another. Close, of the connection, leaves the counts alone.
+// end closes the socket and releases its place. Close, of the connection, does not affect the counts.
 func (s *socket) end() error {
 	s.listener.mu.Lock()
 	s.listener.forget(s)
@@ -42,8 +42,8 @@ func (s *socket) end() error {
 	return s.Close()
 }
 
-// A Conn is an accepted connection, as a server gets it: when it is parked, the server reads the end of the connection, and accepts
-// another Conn when there is something to read.
+// A Conn is an accepted connection in the server's view: when it is parked, the server reads the end of the connection, and accepts
+// another Conn when there is data to read.
 type Conn struct {
 	net.Conn
 	socket *socket
@@ -54,16 +54,16 @@ type Conn struct {
 	waits bool
 	// again is set as long as nothing has been read for the server from a socket that was parked.
 	again bool
-	// whole is how much a Read asks for while the buffer of the server is empty: it was when the first one was made. 0: none was.
+	// whole is how much a Read requests while the buffer of the server is empty, as it is for the first one. 0: there was none.
 	whole int
 	// bounded means that the server has set the deadline for the next request.
 	bounded bool
-	// short means that the deadline of the socket is sooner than until, which is the one that the server has set.
+	// short means that the deadline of the socket is earlier than until, which the server has set.
 	short bool
 	until time.Time
 }
 
-// A stage is how far a Conn is on its way out of the server.
+// A stage is the progress of a Conn towards being parked or closed.
 type stage uint8
 
 const (
@@ -86,7 +86,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// waited returns the result of a Read that has waited for a request. It is not done if everything that came must be skipped.
+// waited returns the result of a Read that has waited for a request. It is not done if all received data must be skipped.
 func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +107,8 @@ func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	return n, true, err
 }
 
-// reads prepares reading so many bytes, and reports whether the connection may be parked if none come. It may not once a byte of the
-// request is in the server's buffer: its deadline is the server's then.
+// reads prepares reading n bytes, and reports whether the connection may be parked if none arrive. It may not once a byte of the request
+// is in the server's buffer: its deadline is then the server's.
 func (c *Conn) reads(size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +126,7 @@ func (c *Conn) reads(size int) bool {
 	return false
 }
 
-// SetReadDeadline bounds how long reads wait. While the connection waits for a request, it is parked before.
+// SetReadDeadline bounds how long reads wait. While the connection waits for a request, it is parked earlier.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.soon(t))
 }
@@ -141,7 +141,7 @@ func (c *Conn) soon(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.short = false
-	if c.bounded && c.whole > 0 { // a further deadline, without a Read: the request was in the buffer
+	if c.bounded && c.whole > 0 { // another deadline, without a Read: the request was in the buffer
 		c.waits = false
 	}
 	c.bounded = true
@@ -156,7 +156,7 @@ func (c *Conn) soon(t time.Time) time.Time {
 	return t
 }
 
-// Close closes the connection and makes room for another, unless it must be parked.
+// Close closes the connection and releases its place, unless it must be parked.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	stage, until := c.stage, c.until
@@ -170,7 +170,7 @@ func (c *Conn) Close() error {
 	return c.socket.end()
 }
 
-// MarkServed notes that a request on the connection succeeded. The nil Conn ignores it.
+// MarkServed records that a request on the connection succeeded. The nil Conn ignores it.
 func (c *Conn) MarkServed() {
 	if c != nil {
 		c.socket.served.Store(true)
@@ -180,9 +180,9 @@ func (c *Conn) MarkServed() {
 // Served reports whether a request on the connection succeeded. The nil Conn, which was not accepted here, reports true.
 func (c *Conn) Served() bool { return c == nil || c.socket.served.Load() }
 
-// Keep notes that the listener's owner accepted the credentials of the peer, now. The connection then makes room for others only while
-// it has no request under way, and after all that were not kept. A server without State calls Keep for each message, so that the
-// connection that is silent for longest makes room first. The nil Conn ignores it.
+// Keep records that the listener's owner has just accepted the credentials of the peer. From then on the connection is closed for others
+// only while it has no request in progress, and after all that were not kept. A server without State calls Keep for each message, so that
+// the connection that was silent longest is closed first. The nil Conn ignores it.
 func (c *Conn) Keep() {
 	if c == nil {
 		return
@@ -201,7 +201,8 @@ func (c *Conn) Kept() bool {
 	return c.socket.kept
 }
 
-// update changes what makes room for what. A connection that was kept is the last among those that do, or does not.
+// update updates the connection's place in the lists of evictable connections. A kept connection moves to the end of its list, or leaves
+// the lists.
 func (s *socket) update(change func(*socket)) {
 	l := s.listener
 	l.mu.Lock()
@@ -216,8 +217,8 @@ func (s *socket) update(change func(*socket)) {
 	}
 }
 
-// State is a ConnState of net/http. Without it connections are parked only before their first request, and those with a request under
-// way make room as if they were idle.
+// State is a ConnState of net/http. Without it connections are parked only before their first request, and those with a request in
+// progress are evicted as if they were idle.
 func State(c net.Conn, state http.ConnState) {
 	accepted := own(c)
 	if accepted == nil {
@@ -228,10 +229,10 @@ func State(c net.Conn, state http.ConnState) {
 		accepted.socket.update(func(s *socket) { s.active = true })
 	case http.StateIdle:
 		accepted.socket.update(func(s *socket) { s.active = false })
-		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be taken up again
+		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be resumed
 			accepted.wait()
 		}
-	case http.StateNew, http.StateClosed: // the listener makes and ends connections
+	case http.StateNew, http.StateClosed: // the listener opens and closes connections
 	}
 }
 
@@ -262,7 +263,7 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Of returns the connection that a request came by; nil where it was not accepted here.
+// Of returns the connection of a request; nil if it was not accepted here.
 func Of(ctx context.Context) *Conn {
 	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c

@@ -1,5 +1,5 @@
-// Package connlimit bounds the connections that are open at once, where they are accepted: of one address, of the networks an
-// IPv6 address is part of, and in all. Where all are taken, a connection that was not kept makes room, then one that is idle.
+// Package connlimit bounds the open connections when they are accepted: of one address, of the networks that contain an IPv6 address, and
+// in total. If all places are taken, a connection that was not kept is closed for a new one, then an idle one.
 //
 //	bounded := connlimit.New(ln, connlimit.Bounds{All: 16384, PerAddress: 256, …})
 //	server := &http.Server{ConnContext: connlimit.Context, ConnState: connlimit.State, …}
@@ -17,26 +17,26 @@ import (
 	"time"
 )
 
-// Bounds are how many connections may be open at once. All members but Answer, Park and Trouble are required.
+// Bounds are the bounds of concurrent connections. All fields except Answer, Park and Trouble are required.
 type Bounds struct {
-	// All bounds the connections of all addresses together. Beyond it the oldest connection that was not kept makes room for a new
-	// one; if every connection was kept, the one that has waited longest for a request. If all have a request under way, the new
-	// connection is refused.
+	// All bounds the connections of all addresses together. Beyond it the oldest connection that was not kept is closed for a new one; if
+	// every connection was kept, the one that has waited longest for a request. If all have a request in progress, the new connection is
+	// refused.
 	All int
-	// PerAddress is of one IPv4 address, or one IPv6 /64; a /56 may have twice as many, a /48 four times.
+	// PerAddress bounds those of one IPv4 address, or one IPv6 /64; a /56 may have twice as many, a /48 four times.
 	PerAddress int
-	// Exempt are addresses that speak for many, such as proxies: only All counts for them.
+	// Exempt are addresses that represent many clients, such as proxies: only All bounds them.
 	Exempt func(netip.Addr) bool
 	// Answer is written to a connection that is refused, before it is closed; empty: nothing.
 	Answer []byte
-	// Park is how long a connection may wait for a request before it is parked: the server gives back what it holds for it, until
-	// there is something to read. 0: none is. It is for servers of net/http that have Context and State of this package, and are
-	// without TLS, whose sessions cannot be taken up again.
+	// Park is how long a connection may wait for a request before it is parked: the server releases the memory for it, until there is
+	// data to read. 0: connections are not parked. It requires a server of net/http with Context and State of this package, and without
+	// TLS, whose sessions cannot be resumed.
 	Park time.Duration
-	// Shed is called for each connection that was refused, or closed to make room.
+	// Shed is called for each connection that was refused, or closed in favour of another.
 	Shed func(Cause)
-	// Trouble is called where no connection can be accepted for now, such as without a free file descriptor: with the first error, and
-	// at most once a minute. It must not wait.
+	// Trouble is called if no connection can be accepted for now, for example without a free file descriptor: with the first error, and
+	// at most once a minute. It must not block.
 	Trouble func(error)
 }
 
@@ -45,8 +45,8 @@ type Cause string
 
 // The causes.
 const (
-	Address Cause = "connections_address" // its address or network has as many as it may
-	All     Cause = "connections"         // there are as many as there may be
+	Address Cause = "connections_address" // its address or network has too many
+	All     Cause = "connections"         // there are too many
 )
 
 // A Listener accepts connections within its bounds.
@@ -59,16 +59,16 @@ type Listener struct {
 	open      int
 	networks  map[netip.Prefix]int
 	unkept    *list.List // of *socket that were not kept, the oldest first
-	idle      *list.List // of *socket that were kept and have no request under way, the one that waits longest first
+	idle      *list.List // of *socket that were kept and have no request in progress, the longest waiting first
 	parked    map[*socket]struct{}
 	parkings  int  // since the start
-	accepting bool // acceptAll runs
+	accepting bool // acceptAll is running
 	closed    bool
 
-	ready   chan *Conn     // what Accept returns
+	ready   chan *Conn     // the results of Accept
 	failed  chan error     // likewise
 	done    chan struct{}  // closed with the listener
-	running sync.WaitGroup // acceptAll, and a wait for each socket that is parked
+	running sync.WaitGroup // acceptAll, and a goroutine for each parked socket
 }
 
 // New bounds what a listener accepts.
@@ -102,7 +102,7 @@ func (l *Listener) acceptOne(c net.Conn) *socket {
 	return admitted
 }
 
-// refuse answers a connection that does not fit. Writing does not wait: the buffer of the kernel is empty.
+// refuse responds to a connection without a place. Writing does not block, because the buffer of the kernel is empty.
 func (l *Listener) refuse(c net.Conn) {
 	if len(l.b.Answer) > 0 {
 		_, _ = c.Write(l.b.Answer)
@@ -110,7 +110,7 @@ func (l *Listener) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// admit counts a connection, or returns the reason why it does not fit. The caller must close evicted to make room.
+// admit counts a connection, or returns the reason why it has no place. The caller must close evicted.
 func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
 	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
@@ -138,7 +138,7 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	return admitted, evicted, cause
 }
 
-// evictable is the connection that makes room for a new one; nil if there is none. The caller holds the lock.
+// evictable returns the connection to close for a new one; nil if there is none. The caller holds the lock.
 func (l *Listener) evictable() *socket {
 	for _, from := range []*list.List{l.unkept, l.idle} {
 		if first := from.Front(); first != nil {
@@ -149,7 +149,7 @@ func (l *Listener) evictable() *socket {
 	return nil
 }
 
-// move puts a connection at the end of a list of those that make room; nil takes it out of them. The caller holds the lock.
+// move puts a connection at the end of a list of evictable ones; nil removes it from the lists. The caller holds the lock.
 func (l *Listener) move(s *socket, to *list.List) {
 	if s.in != nil {
 		s.in.Remove(s.place)
@@ -159,7 +159,7 @@ func (l *Listener) move(s *socket, to *list.List) {
 	}
 }
 
-// networksOf are the networks that a connection counts for. Each may have twice as many as the one before.
+// networksOf returns the networks that a connection counts for. Each may have twice as many as the previous one.
 func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

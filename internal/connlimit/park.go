@@ -2,10 +2,10 @@ package connlimit
 
 import "time"
 
-// A connection without a request costs net/http two buffers of 4 kB and a stack of 8. So a Conn whose Read has waited for Bounds.Park,
-// and got nothing, returns io.EOF: the server releases its memory and closes the Conn. That leaves the socket open, for a goroutine that
-// waits without a buffer, within the deadline that the server had set. As soon as there is something to read, Accept returns the socket
-// again as a new Conn. No byte is lost, because none was read; all counts stay as they are.
+// A connection without a request costs net/http two buffers of 4 kB and a stack of 8. Therefore a Conn whose Read has waited for
+// Bounds.Park without data returns io.EOF: the server releases its memory and closes the Conn. That leaves the socket open, for a
+// goroutine that waits without a buffer, within the deadline that the server had set. As soon as there is data to read, Accept returns
+// the socket again as a new Conn. No byte is lost, because none was read; all counts stay unchanged.
 
 // hand passes a socket to Accept, again if it was parked.
 func (l *Listener) hand(s *socket, again bool) {
@@ -16,7 +16,7 @@ func (l *Listener) hand(s *socket, again bool) {
 	}
 }
 
-// park has the socket wait for its next request, until a time; the zero time is never. It reports false where that cannot be.
+// park makes the socket wait for its next request, until a time; the zero time is never. It returns false if that is impossible.
 func (l *Listener) park(s *socket, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +29,7 @@ func (l *Listener) park(s *socket, until time.Time) bool {
 	return true
 }
 
-// wait waits for what comes on a socket.
+// wait waits for data on a socket.
 func (l *Listener) wait(s *socket) {
 	came := readable(s.raw)
 	l.mu.Lock()
@@ -42,21 +42,21 @@ func (l *Listener) wait(s *socket) {
 	_ = s.end()
 }
 
-// Parked is how many connections are parked now, and how many times one was since the start.
+// Parked returns how many connections are parked now, and how often one was parked since the start.
 func (l *Listener) Parked() (now, ever int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.parked), l.parkings
 }
 
-// Open is how many connections are open, those that are parked among them.
+// Open returns how many connections are open, including parked ones.
 func (l *Listener) Open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open
 }
 
-// Close ends accepting, closes the connections that are parked, and leaves those that are being served.
+// Close stops accepting, closes the parked connections, and leaves those that are being served.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	if !l.closed {
@@ -64,7 +64,7 @@ func (l *Listener) Close() error {
 		close(l.done)
 	}
 	for s := range l.parked {
-		_ = s.Close() // with it ends its wait, which counts it no more
+		_ = s.Close() // that ends its wait, which no longer counts it
 	}
 	l.mu.Unlock()
 	err := l.Listener.Close()

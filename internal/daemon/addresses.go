@@ -6,19 +6,19 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-// Addresses are where the gateway listens.
+// Addresses are the addresses that the gateway listens on.
 type Addresses struct {
 	Listen string `json:"listen"` // http://127.0.0.1:41233
 	Admin  string `json:"admin"`
-	// Doors are where agents of other protocols come in: the Addresses of each door.Status, by the name of the door; where there
-	// are several services, with the id of the service and a slash in front.
+	// Doors are the addresses for agents of other protocols: the Addresses of each door.Status, by the name of the door; if there are
+	// several services, prefixed by the id of the service and a slash.
 	Doors map[string]map[string]string `json:"doors"`
 	// Beside holds the URLs of each door.Listener: listeners of modules that belong to no service. They are members of the same JSON
-	// object, which encoding/json cannot write: use go-json-experiment/json.
+	// object, which encoding/json cannot encode: use go-json-experiment/json.
 	Beside map[string]string `json:",embed"`
 }
 
-// addressModules fills in where modules listen.
+// addressModules fills in the addresses of modules.
 func (p *process) addressModules() {
 	p.addresses.Doors, p.addresses.Beside = map[string]map[string]string{}, map[string]string{}
 	services := p.directory.Current().Services()

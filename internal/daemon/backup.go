@@ -16,33 +16,33 @@ import (
 // ErrNotEmbedded means that the state is in PostgreSQL, whose own tools copy it.
 var ErrNotEmbedded = errors.New("the state is in PostgreSQL")
 
-// A Keeper copies and restores the state of the gateway that a configuration describes. It works on the data directory
-// itself, with no gateway in between.
+// A Keeper copies and restores the state of the gateway that a configuration describes. It works directly on the data directory, without
+// a gateway.
 type Keeper struct {
 	Config   *config.Config
 	Now      func() time.Time
 	Progress Progress
 }
 
-// Progress is called every few seconds while work on a large state goes on.
+// Progress is called every few seconds during work on a large state.
 type Progress struct {
-	// Copied is called with the bytes of a copy, and of what is copied.
+	// Copied is called with the number of copied bytes, and of all bytes.
 	Copied func(part, whole int64)
-	// Checking is called with how long the copy has been checked.
+	// Checking is called with how long the check of the copy has taken so far.
 	Checking func(time.Duration)
 }
 
-// A Copy is a state as it was backed up or restored.
+// A Copy is a state that was backed up or restored.
 type Copy struct {
 	sqlstore.Contents
 
 	Engine   config.Engine
-	File     string // empty where the state is in PostgreSQL
+	File     string // empty if the state is in PostgreSQL
 	Bytes    int64  // of File
-	SetAside string // the file of the state before, where a restore replaced one
+	SetAside string // the file of the previous state, if a restore replaced one
 }
 
-// progressEvery is how often Progress is called.
+// progressEvery is the interval between calls of Progress.
 const progressEvery = 5 * time.Second
 
 func copyOf(file string, c sqlstore.Contents) Copy {
@@ -56,8 +56,8 @@ func copyOf(file string, c sqlstore.Contents) Copy {
 	return out
 }
 
-// Backup copies the state as it is at one moment to a file of that name, which appears whole, checked and synced, or not at
-// all. A gateway may run meanwhile. ErrNotEmbedded where the state is in PostgreSQL.
+// Backup copies the state at one moment to a file with that name, which appears complete, checked and synced, or not at all. A gateway
+// may be running. ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
@@ -93,7 +93,7 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
-// VerifyLedger checks that the accounts are the sums over the ledger: store.ErrUnbalanced. A gateway may run meanwhile.
+// VerifyLedger checks that the accounts are the sums over the ledger: store.ErrUnbalanced. A gateway may be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	place, file := k.Config.Store.URL.Reveal(), ""
 	if k.Config.Store.Engine == config.SQLite {
@@ -110,7 +110,7 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	return copyOf(file, found), nil
 }
 
-// placeNew gives a file its name unless another file has it.
+// placeNew renames a file unless the new name exists.
 func placeNew(from, to string) error {
 	err := os.Link(from, to) // unlike a rename it never replaces a file
 	switch {
@@ -140,14 +140,14 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect proves that a copy is whole.
+// inspect checks that a copy is complete.
 func (k *Keeper) inspect(ctx context.Context, path string) (sqlstore.Contents, error) {
 	start := k.Now()
 	defer report(ctx, func() { k.Progress.Checking(k.Now().Sub(start)) })()
 	return sqlstore.Inspect(ctx, path)
 }
 
-// watchCopy reports how large a growing copy is, until the function it returns is called.
+// watchCopy reports the size of a growing copy, until the returned function is called.
 func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
 	return report(ctx, func() {
 		whole, err := os.Stat(from)
@@ -158,7 +158,7 @@ func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
 	})
 }
 
-// report calls do every few seconds until the function it returns is called, or ctx ends.
+// report calls a function every few seconds until the returned function is called, or ctx ends.
 func report(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

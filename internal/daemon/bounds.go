@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// bodiesPart is the part of the memory of the process that bodies, and the trees made of them, may take together.
+	// bodiesPart is the part of the process's memory that bodies, and trees made from them, may take together.
 	bodiesPart = 4
 	// connectionsPart is the part that connections may take.
 	connectionsPart = 4
@@ -25,11 +25,11 @@ const (
 	// A parked one takes 5.
 	perConnection = 24 << 10
 	// perSecureConnection is the memory of one with TLS, which is never parked: 28 kB were measured after a short body, and 39 after one
-	// of 20 kB, which its buffer has grown for.
+	// of 20 kB, for which its buffer has grown.
 	perSecureConnection = 40 << 10
 	maxConnections      = 16 << 10
-	// parkAfter is how long a connection waits for a request before it is parked. It is short beside idleTimeout, and long beside the
-	// pauses of an agent that makes one call after another.
+	// parkAfter is how long a connection waits for a request before it is parked. It is short compared with idleTimeout, and long
+	// compared with the pauses of an agent that makes one call after another.
 	parkAfter = time.Second
 )
 
@@ -53,7 +53,7 @@ func (p *process) bounds() connlimit.Bounds {
 	return b
 }
 
-// overloaded is the answer to a connection that is not accepted, whatever it was going to ask.
+// overloaded is the response to a connection that is not accepted.
 func overloaded() []byte {
 	f := reason.Overloaded.Refusal("").After(time.Second)
 	body, h := wire.Envelope(f, wire.About{}), http.Header{"Connection": {"close"}}

@@ -1,6 +1,5 @@
-// Package daemon is one gateway process: it opens the state, builds the gateway in plain sight, serves,
-// reloads and drains. The serve and demo commands, the benchmark and the end-to-end tests all run it. A Keeper
-// backs up and restores the state of such a process.
+// Package daemon is one gateway process: it opens the state, builds the gateway, serves, reloads and drains. The serve and demo commands,
+// the benchmark and the end-to-end tests all run it. A Keeper backs up and restores the state of such a process.
 package daemon
 
 import (
@@ -37,18 +36,18 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Options are what to run.
+// Options configure Run.
 type Options struct {
-	// Config is served first.
+	// Config is the first configuration.
 	Config *config.Config
 	// Load reads the configuration again for each reload.
 	Load func() (*config.Config, config.Problems)
-	// Reload asks for a reload, such as on SIGHUP. May be nil.
+	// Reload requests a reload, for example on SIGHUP. May be nil.
 	Reload <-chan struct{}
-	// Ready is called once, when requests are taken.
+	// Ready is called once, when requests are accepted.
 	Ready func(Addresses)
-	// Phase is called when the process begins to serve, to reload and to stop; Serving follows the end of a reload. Calls of
-	// it do not overlap. May be nil.
+	// Phase is called when the process begins to serve, to reload and to stop; Serving follows the end of a reload. Its calls do not
+	// overlap. May be nil.
 	Phase func(Phase)
 	Log   *zap.Logger
 	Now   func() time.Time
@@ -83,7 +82,7 @@ func (p *process) enter(next Phase) {
 	}
 }
 
-// A ProblemsError is a configuration that cannot be served.
+// A ProblemsError means that a configuration cannot be served.
 type ProblemsError struct{ Problems config.Problems }
 
 func (e *ProblemsError) Error() string {
@@ -104,10 +103,10 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// leftBehind is what the end of the process cut off.
+// leftBehind is the work that the end of the process interrupted.
 type leftBehind struct{ calls, ends atomic.Int64 }
 
-// stopped logs in one line what the process did, and what it left.
+// stopped logs in one line the work of the process and the interrupted work.
 func (p *process) stopped(ran time.Duration) {
 	calls, done := p.metrics.Calls()
 	p.Log.Info("stopped", zap.Stringer("ran", ran.Round(time.Second)), zap.Int64("calls", calls), zap.Int64("done", done),
@@ -139,16 +138,16 @@ type process struct {
 	started       *config.Config // settings that need a restart are taken from here
 	closers       []func() error
 	left          leftBehind
-	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was taken over
+	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was applied
 	reloading     sync.Mutex                          // one reload at a time; guards config once serving
 	phases        sync.Mutex                          // guards phase
 	phase         Phase
 }
 
-// open takes everything the process needs. What is wrong with the configuration is reported before a port that is taken:
-// an operator has to correct it in any case.
+// open acquires everything that the process needs. Problems of the configuration are reported before an unavailable port: an operator
+// must correct them in any case.
 func (p *process) open(ctx context.Context) (err error) {
-	listening := p.listen(ctx) // first, because policies may name the URL that is bound
+	listening := p.listen(ctx) // first, because policies may name the URL of the listener
 	loaded, problems := p.load(ctx, p.config)
 	switch {
 	case loaded == nil:
@@ -183,7 +182,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	timed := timedStore{p.store, p.metrics.StoreTook, p.Now}
 	p.leases = lease.New(timed, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
-	p.Now = p.store.Now // every process that shares the store counts by one clock
+	p.Now = p.store.Now // all processes on the store use one clock
 	p.openAudit()
 	if err := p.openKeys(ctx); err != nil {
 		return err
@@ -217,7 +216,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// build puts together what answers agents and the operator.
+// build connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
@@ -253,14 +252,14 @@ func (p *process) certificate() func() *tls.Certificate {
 	return func() *tls.Certificate { return p.live.Load().certificate }
 }
 
-// openAudit opens the audit stream. Where it cannot be opened now, the gateway serves what may be served without.
+// openAudit opens the audit stream. If it cannot be opened now, the gateway serves requests that may be served without it.
 func (p *process) openAudit() {
 	p.audit = record.NewAudit(record.AuditOptions{
 		Open: func() (record.File, error) { return p.data.AuditLog() }, Log: p.Log, Metrics: p.metrics,
 		Parameters: p.config.Audit.Parameters, Required: p.config.Audit.Required,
 	})
 	p.closers = append(p.closers, p.audit.Close)
-	_ = p.audit.Flush() // noted
+	_ = p.audit.Flush() // logged
 }
 
 func (p *process) openKeys(ctx context.Context) (err error) {
@@ -291,11 +290,11 @@ func (p *process) report(problems config.Problems) {
 
 const (
 	idleTimeout = 2 * time.Minute
-	// maxHeaderBytes holds the longest PAT twice.
+	// maxHeaderBytes is enough for the longest PAT twice.
 	maxHeaderBytes = 64 << 10
 )
 
-// drainEnds lets what is known of calls be stored, within the drain timeout.
+// drainEnds stores the known outcomes of calls, within the drain timeout.
 func (p *process) drainEnds(ctx context.Context) {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-// openDoors opens the doors that listen by themselves, with the present services.
+// openDoors opens the doors with separate listeners, for the present services.
 func (p *process) openDoors(ctx context.Context) error {
 	var errs []error
 	for _, opener := range door.Of[door.Opener](p.modules) {
@@ -19,7 +19,7 @@ func (p *process) openDoors(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// drainDoors lets what doors do beside their requests end, within the drain timeout.
+// drainDoors waits for the background work of doors to end, within the drain timeout.
 func (p *process) drainDoors(ctx context.Context) {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.live.Load().drain)
 	defer cancel()

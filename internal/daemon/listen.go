@@ -54,7 +54,7 @@ func listenError(address string, err error) error {
 	return fmt.Errorf("listening on %s: %w%s", address, err, hint)
 }
 
-// closed closes a listener that a server may have closed already.
+// closed closes a listener that a server may already have closed.
 func closed(ln net.Listener) func() error {
 	return func() error {
 		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -11,20 +11,20 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// live are the settings of the process itself that a reload takes over at once. What only a start takes over is named in
-// the answer to the reload, in the status and by a metric: config.Config.NeedsRestart.
+// live are the settings of the process itself that a reload applies at once. Settings that only a start applies are named in the response
+// to the reload, in the status and by a metric: config.Config.NeedsRestart.
 type live struct {
 	token       config.Secret    // of the operator
 	certificate *tls.Certificate // nil: without TLS
-	answered    time.Duration    // within which a request has its whole answer
+	answered    time.Duration    // the time for the complete response of a request
 	drain       time.Duration
 	waiting     []string // settings, for a restart
 }
 
-// writeSlack is for the store and for the answer itself, beside reading and the upstream's timeout.
+// writeSlack is the time for the store and for the response itself, in addition to reading and the upstream's timeout.
 const writeSlack = 15 * time.Second
 
-// liveFrom makes the settings of a configuration ready to hold.
+// liveFrom prepares the settings of a configuration.
 func (p *process) liveFrom(c *config.Config) (*live, error) {
 	token, err := p.data.AdminToken(c.Admin.Token)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 	}, nil
 }
 
-// takeOver makes the settings of a configuration hold from now on.
+// takeOver applies the settings of a configuration.
 func (p *process) takeOver(c *config.Config, next *live) {
 	if was := p.live.Load(); was != nil && next.certificate == nil {
 		next.certificate = was.certificate // TLS ends with the process
@@ -59,12 +59,12 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	}
 }
 
-// withDeadline gives each request the time in the present configuration: one whose upstream may take minutes gets its answer, and none
-// holds a connection for good.
+// withDeadline gives each request the time in the present configuration: a request whose upstream may take minutes gets its response, and
+// none holds a connection for ever.
 func (p *process) withDeadline(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // connections have the machine's clock
-		// What net/http hands on can do it by itself.
+		// The writer of net/http supports it.
 		if direct, ok := w.(interface{ SetWriteDeadline(t time.Time) error }); ok {
 			_ = direct.SetWriteDeadline(within)
 		} else {

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Restore replaces the state by the one in a backup, while no gateway runs. Where it fails, the state is as it was.
-// ErrNotEmbedded where the state is in PostgreSQL.
+// Restore replaces the state by the one in a backup, while no gateway runs. After an error the state is unchanged. ErrNotEmbedded if the
+// state is in PostgreSQL.
 func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
@@ -33,7 +33,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	if err := k.copyFile(ctx, from, fresh); err != nil {
 		return Copy{}, fmt.Errorf("reading the backup: %w", err)
 	}
-	// From here on it is the copy that counts: no other process can change it.
+	// From here on only the copy counts: no other process can change it.
 	if _, err := k.inspect(ctx, fresh); err != nil {
 		return Copy{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from, err)
 	}
@@ -53,7 +53,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	return made, nil
 }
 
-// AfterExternal does what Restore does to a state that other tools have put in its place already.
+// AfterExternal completes a restore that other tools have made.
 func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	dir, err := k.hold()
 	if err != nil {
@@ -79,7 +79,7 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	return copyOf(file, found), nil
 }
 
-// hold takes hold of the data directory, which no gateway may be using.
+// hold locks the data directory, which no gateway may be using.
 func (k *Keeper) hold() (*config.DataDir, error) {
 	dir, err := config.OpenDataDir(k.Config.Data)
 	if errors.Is(err, config.ErrDataInUse) {
@@ -91,12 +91,12 @@ func (k *Keeper) hold() (*config.DataDir, error) {
 // besides are the files that SQLite keeps beside a database.
 var besides = []string{"-wal", "-shm", "-journal"}
 
-// replaceState puts a database in place of the one at state, in one step, and keeps that one under another name, which
-// it returns; none where there was none.
+// replaceState replaces the database at state in one step, and keeps the old one under another name, which it returns; empty if there was
+// none.
 func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside string, err error) {
 	if _, err := os.Lstat(state); err == nil {
 		aside = state + ".before-restore-" + k.Now().UTC().Format("20060102T150405.000Z")
-		// With its log written back the old state is one file. Where it is too damaged for that, what is there is kept.
+		// With its log written back the old state is one file. If it is too damaged for that, its files are kept.
 		if err := sqlstore.Fold(ctx, state); errors.Is(err, sqlstore.ErrInUse) {
 			return "", err
 		}
@@ -117,7 +117,7 @@ func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside s
 	return aside, syncPath(filepath.Dir(state))
 }
 
-// copyFile copies a file into another that is there.
+// copyFile copies a file into another existing one.
 func (k *Keeper) copyFile(ctx context.Context, from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {

@@ -23,7 +23,7 @@ func (p *process) serve(ctx context.Context) error {
 		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
 	group, ctx := errgroup.WithContext(ctx)
-	// What calls lean on goes on until the last one under way has been answered.
+	// What calls depend on continues until the last call in progress has its response.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group.Go(func() error {
@@ -84,7 +84,7 @@ func (p *process) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serveHTTP serves until ctx ends, then lets calls under way end within the drain timeout.
+// serveHTTP serves until ctx ends, then waits for calls in progress, at most for the drain timeout.
 func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {
 	failed := make(chan error, 1)
 	go func() {

@@ -26,7 +26,7 @@ func servicesOf(c *config.Config, l *service.LoadedConfig) store.Services {
 	return out
 }
 
-// serviceProblems returns what was found about the services in the store, at their places in the configuration.
+// serviceProblems returns the findings about the services in the store, at their places in the configuration.
 func serviceProblems(c *config.Config, level problem.Level, found []store.ServiceProblem) config.Problems {
 	out := make(config.Problems, 0, len(found))
 	for _, p := range found {
@@ -48,7 +48,7 @@ func (p *process) compareServices(ctx context.Context, c *config.Config, l *serv
 	return serviceProblems(c, problem.Warning, warnings), err
 }
 
-// renameIdentities gives services that had another id the identities they have among agents of other protocols.
+// renameIdentities renames the identities of services with a former id among agents of other protocols.
 func (p *process) renameIdentities() error {
 	for i := range p.config.Services {
 		s := &p.config.Services[i]
@@ -64,8 +64,8 @@ func (p *process) renameIdentities() error {
 	return nil
 }
 
-// CheckServices compares the services of a configuration with those in its store, without changing either. A store that cannot be
-// read is a warning; there need not be one yet.
+// CheckServices compares the services of a configuration with those in its store, without changing either. A store that cannot be read is
+// a warning; it need not exist yet.
 func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) config.Problems {
 	place := k.Config.Store.URL.Reveal()
 	if k.Config.Store.Engine == config.SQLite {
@@ -85,7 +85,7 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) con
 	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
 }
 
-// A storeAt is the place of a database that is read and not changed.
+// A storeAt is the location of a database that is only read.
 type storeAt string
 
 // Holders implements admin.Holders.
@@ -110,7 +110,7 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig
 	return warnings
 }
 
-// reportServices logs what the opening of the store found about the services.
+// reportServices logs the findings about the services when the store was opened.
 func (p *process) reportServices(ctx context.Context, l *service.LoadedConfig) {
 	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))

@@ -13,10 +13,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// stateWithin bounds what the metrics wait for the store.
+// stateWithin bounds how long the metrics wait for the store.
 const stateWithin = 2 * time.Second
 
-// state is how the process is now, for its metrics.
+// state returns the present state of the process, for its metrics.
 func (p *process) state() record.State {
 	ctx, cancel := context.WithTimeout(context.Background(), stateWithin)
 	defer cancel()
@@ -43,7 +43,7 @@ func (p *process) state() record.State {
 	return out
 }
 
-// underWay is how many calls to the services are under way.
+// underWay returns the number of calls to the services in progress.
 func (p *process) underWay() (calls int) {
 	for _, s := range p.directory.Current().Services() {
 		n, _ := s.Upstream.UnderWay()
@@ -61,13 +61,13 @@ type timedStore struct {
 
 func (s timedStore) since(operation string, began time.Time) { s.took(operation, s.now().Sub(began)) }
 
-// Begin is that of the store.
+// Begin measures the store's Begin.
 func (s timedStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	defer s.since("begin", s.now())
 	return s.Store.Begin(ctx, r)
 }
 
-// Settle is that of the store. A call without a record is not stored, and not measured.
+// Settle measures the store's Settle. A call without a record is not stored, and not measured.
 func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
 	if a.Recorded {
 		defer s.since("settle", s.now())
@@ -75,7 +75,7 @@ func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Sett
 	return s.Store.Settle(ctx, a, to)
 }
 
-// Lease is that of the store.
+// Lease measures the store's Lease.
 func (s timedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	defer s.since("lease", s.now())
 	return s.Store.Lease(ctx, r)

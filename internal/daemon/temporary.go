@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// temporary begins the names of the directories of unfinished copies; digits follow.
+// temporary is the prefix of directories of unfinished copies; digits follow.
 const temporary = ".tmp-uimgate-"
 
-// tempBeside makes an empty file for its owner alone, in a directory beside another file, and removes the directories that killed
-// processes left there. The lock of the directory shows that this process uses it, until done, which removes it.
+// tempBeside creates an empty file that only its owner can read, in a directory beside another file, and removes the directories that
+// killed processes left there. The lock of the directory shows that this process uses it, until done, which removes it.
 func tempBeside(path string) (name string, done func(), err error) {
 	beside := filepath.Dir(path)
 	if err := removeLeft(beside); err != nil {
@@ -39,7 +39,7 @@ func tempBeside(path string) (name string, done func(), err error) {
 	return name, done, nil
 }
 
-// lockDir locks a directory for this process, or returns an error where another one has it.
+// lockDir locks a directory for this process, or returns an error if another one has locked it.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func removeLeft(beside string) error {
 		dir := filepath.Join(beside, e.Name())
 		lock, err := lockDir(dir)
 		if err != nil {
-			continue // a process uses it, it belongs to another user, or it is gone
+			continue // a process uses it, it belongs to another user, or it no longer exists
 		}
 		_ = os.RemoveAll(dir) // the next backup tries again
 		_ = lock.Close()

@@ -18,8 +18,8 @@ import (
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
-	purgeAgain = 1000 // rows; a purge that removed as many is followed by another
-	// Memory is given back where so many connections have been parked since the last time, and are now; not more often than that.
+	purgeAgain = 1000 // rows; a purge that removed this many is followed by another
+	// Memory is returned if this many connections have been parked since the last time, and are parked now; at most at this interval.
 	parkedMany    = 1000
 	giveBackEvery = time.Minute
 )
@@ -80,7 +80,7 @@ func (p *process) reconcile(ctx context.Context) error {
 	})
 }
 
-// purge deletes what is no longer needed, until ctx ends. If a purge reaches its bound, the next one follows at once.
+// purge deletes expired records until ctx ends. If a purge reaches its bound, the next one follows at once.
 func (p *process) purge(ctx context.Context) error {
 	return every(ctx, purgeEvery, func() {
 		for n := purgeAgain; n >= purgeAgain && ctx.Err() == nil; {
@@ -95,10 +95,10 @@ func (p *process) purge(ctx context.Context) error {
 
 // giveBack makes the runtime return memory to the system that many connections held before they were parked, until ctx ends. Otherwise
 // the runtime would keep most of it as long as there is no traffic: nothing is allocated then, so no collection begins. If more
-// connections are served than parked, the regular collections do it.
+// connections are served than parked, the regular collections suffice.
 func (p *process) giveBack(ctx context.Context) error {
-	before := 0 // how many times a connection had been parked when memory was given back last
-	rest := 0   // sweeps until it may be again
+	before := 0 // how often a connection had been parked when memory was last returned
+	rest := 0   // sweeps until the next time
 	return every(ctx, sweepEvery, func() {
 		rest = max(0, rest-1)
 		now, ever := p.bounded.Parked()
@@ -109,7 +109,7 @@ func (p *process) giveBack(ctx context.Context) error {
 	})
 }
 
-// mostAreParked reports whether the connections that are parked are many, and more than those that are served.
+// mostAreParked reports whether many connections are parked, and more than are served.
 func mostAreParked(parked, open int) bool { return parked >= parkedMany && parked > open-parked }
 
 func every(ctx context.Context, d time.Duration, do func()) error {
@@ -131,7 +131,7 @@ func (p *process) reloads(ctx context.Context) error {
 	for again := false; ; again = true {
 		files := p.files()
 		stop := p.watch(ctx, files, changed)
-		// Reloading while the files are watched already misses no change in between.
+		// Because the files are already watched during a reload, no change is missed.
 		if again {
 			p.reload(ctx)
 		}
@@ -174,8 +174,8 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload takes over the configuration as it is on disk now, or keeps the old one and logs why. Either way the audit stream
-// goes on in the file that has its name now.
+// reload applies the configuration on disk, or keeps the old one and logs why. Either way the audit stream continues in the file that has
+// its name now.
 func (p *process) reload(ctx context.Context) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -211,7 +211,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.report(problems)
 	p.config = next
 	p.takeOver(next, settings)
-	if err := p.openDoors(ctx); err != nil { // all else holds
+	if err := p.openDoors(ctx); err != nil { // the other settings are in use
 		shut := config.Problem{File: next.Source.Path, Level: problem.Warning, Message: "a door stays shut: " + err.Error()}
 		p.report(config.Problems{shut})
 		problems = append(problems, shut)
@@ -229,7 +229,7 @@ func (p *process) refused(problems config.Problems) config.Problems {
 	return problems
 }
 
-// digests log which files a configuration was made of.
+// digests logs the files of a configuration.
 type digests []config.File
 
 // MarshalLogArray writes path=sha256 of each.

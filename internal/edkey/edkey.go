@@ -1,5 +1,5 @@
-// Package edkey checks public keys of Ed25519 from strangers. crypto/ed25519 accepts keys under which anyone can sign: with the points of
-// small order, the identity among them, one signature verifies for many messages.
+// Package edkey checks foreign Ed25519 public keys. crypto/ed25519 accepts keys under which anyone can sign: with the points of small
+// order, including the identity, one signature verifies for many messages.
 package edkey
 
 import (
@@ -18,7 +18,7 @@ var (
 	ErrCanonical = errors.New("the Ed25519 key is not written canonically")
 )
 
-// Check returns an error unless a key is a point of edwards25519, in its only encoding, and of large order. RFC 8032 5.1.3.
+// Check returns an error unless a key is a point of edwards25519, in its canonical encoding, and of large order. RFC 8032 5.1.3.
 func Check(public []byte) error {
 	if len(public) != ed25519.PublicKeySize {
 		return ErrSize

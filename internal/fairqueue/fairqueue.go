@@ -1,5 +1,5 @@
-// Package fairqueue shares a bounded number of places between parties, so that none of them holds all, and those that have to
-// wait are served in turn.
+// Package fairqueue shares a bounded number of places between parties, so that none of them holds all, and waiting parties are served in
+// turn.
 //
 //	places := fairqueue.New(fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: 2 * time.Second})
 //	leave, err := places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: true}) // ErrFull
@@ -15,38 +15,37 @@ import (
 	"time"
 )
 
-// ErrFull means that no place came free in time, or that as many wait as may.
+// ErrFull means that no place became free in time, or that too many calls wait.
 var ErrFull = errors.New("as many calls are under way as may be, and as many wait")
 
-// Bounds are how many may hold a place and wait for one. All members are required.
+// Bounds are how many may hold a place and wait for one. All fields are required.
 type Bounds struct {
 	Places  int           // held at once
 	Waiting int           // at once
 	Wait    time.Duration // for one place
 }
 
-// A Party is who takes places.
+// A Party is the holder of places.
 type Party struct {
 	Name string
-	// Unapproved marks parties that together hold at most three quarters of the places and of the line. If the line is full, their
-	// newest waits end to make room for others.
+	// Unapproved marks parties that together hold at most three quarters of the places and of the queue. If the queue is full, their
+	// newest waits end in favour of others.
 	Unapproved bool
 }
 
-// Places are shared between parties. A party may take a place while it holds fewer than are free: alone it gets half of
-// them, with another one a third, and so on, and one is always left for the next. The line of those who wait is shared by
-// the same rule. It is safe for concurrent use.
+// Places are shared between parties. A party may take a place while it holds fewer than are free: alone it gets half of them, with
+// another one a third, and so on, and one is always left for the next. The same rule applies to the queue. It is safe for concurrent use.
 type Places struct {
 	b Bounds
 
 	mu            sync.Mutex
 	held, waiting count
 	parties       map[Party]*party // that hold a place or wait
-	spare         []*party         // that did, for others; no more than there were at once
+	spare         []*party         // unused entries for reuse; at most as many as there were concurrently
 	line          list.List        // of *party that wait, the next first
 }
 
-// A count is of all parties, and of strangers among them.
+// A count has the numbers of all parties, and of unapproved ones.
 type count struct{ all, unapproved int }
 
 func (c *count) add(p *party, n int) {
@@ -56,7 +55,7 @@ func (c *count) add(p *party, n int) {
 	}
 }
 
-// fits reports whether a party that has so many of most may have one more.
+// fits reports whether a party that has n of most may have one more.
 func (c *count) fits(most int, p *party, has int) bool {
 	return has < most-c.all && (!p.Unapproved || c.unapproved < most-most/4)
 }
@@ -64,10 +63,10 @@ func (c *count) fits(most int, p *party, has int) bool {
 type party struct {
 	Party
 
-	leave  func() // gives back one of its places
+	leave  func() // releases one of its places
 	held   int
 	queue  []*waiter     // the oldest first
-	inLine *list.Element // nil where nothing waits
+	inLine *list.Element // nil if none waits
 }
 
 func partyAt(at *list.Element) *party {
@@ -75,7 +74,7 @@ func partyAt(at *list.Element) *party {
 	return p
 }
 
-// A waiter waits until ended is closed; then it has a place, or was shed.
+// A waiter waits until ended is closed; then it has a place, or was refused.
 type waiter struct {
 	ended chan struct{}
 	shed  bool
@@ -84,8 +83,8 @@ type waiter struct {
 // New makes Places that are all free.
 func New(b Bounds) *Places { return &Places{b: b, parties: map[Party]*party{}} }
 
-// Take takes a place, and waits for one where there is none for the party. leave gives it back, and is called once. The
-// error is ErrFull, or that of ctx; then leave is nil.
+// Take takes a place, and waits for one if none is free for the party. leave releases it, and must be called once. The error is ErrFull,
+// or that of ctx; leave is then nil.
 func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	s.mu.Lock()
 	p := s.parties[of]
@@ -109,7 +108,7 @@ func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	return p.leave, nil
 }
 
-// newParty makes known a party that is not.
+// newParty adds an unknown party.
 func (s *Places) newParty(of Party) *party {
 	var p *party
 	if last := len(s.spare) - 1; last >= 0 {
@@ -144,7 +143,7 @@ func (s *Places) leave(p *party) {
 	s.serve()
 }
 
-// serve gives places to who waits, one for each party in turn, as long as there are any for it.
+// serve gives places to waiting parties in turn, one for each, as long as there are any.
 func (s *Places) serve() {
 	for at := s.line.Front(); at != nil; {
 		p, next := partyAt(at), at.Next()
@@ -161,7 +160,7 @@ func (s *Places) serve() {
 	}
 }
 
-// join puts one more call of a party into the line, if there is room for it. Strangers count as room for others.
+// join adds one more call of a party to the queue, if there is space for it. Waits of unapproved parties count as space for others.
 func (s *Places) join(p *party) (*waiter, bool) {
 	if !s.waiting.fits(s.b.Waiting, p, len(p.queue)) {
 		room := s.b.Waiting - s.waiting.all + s.waiting.unapproved
@@ -181,7 +180,7 @@ func (s *Places) join(p *party) (*waiter, bool) {
 	return w, true
 }
 
-// shedUnapproved ends the newest wait of the stranger that waits most often.
+// shedUnapproved ends the newest wait of the unapproved party with the most waits.
 func (s *Places) shedUnapproved() {
 	var most *party
 	for at := s.line.Front(); at != nil; at = at.Next() {
@@ -196,7 +195,7 @@ func (s *Places) shedUnapproved() {
 	close(w.ended)
 }
 
-// await waits for the end of a wait. Where it ends without a place nothing is held.
+// await waits for the end of a wait. If it ends without a place, nothing is held.
 func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	timer := time.NewTimer(s.b.Wait)
 	defer timer.Stop()
@@ -210,7 +209,7 @@ func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-w.ended: // perhaps in this moment
+	case <-w.ended: // it may get a place at this moment
 		if !w.shed {
 			return nil
 		}
@@ -222,7 +221,7 @@ func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	return err
 }
 
-// remove takes a call out of the line.
+// remove removes a call from the queue.
 func (s *Places) remove(p *party, w *waiter) {
 	p.queue = slices.DeleteFunc(p.queue, func(other *waiter) bool { return other == w })
 	s.waiting.add(p, -1)

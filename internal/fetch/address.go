@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrRefused means that a URL or an address may not be used. Nothing was sent.
+// ErrRefused means that a URL or an address is not permitted. Nothing was sent.
 var ErrRefused = errors.New("refused")
 
 // specialPurpose lists the addresses outside of the public internet: the IANA special-purpose registries (RFC 6890) as of
@@ -22,8 +22,8 @@ var specialPurpose = prefixes(
 )
 
 var (
-	// cloudServices are addresses that look public, at which a cloud answers its own machines: their metadata, credentials and health.
-	// Others, such as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
+	// cloudServices are public addresses at which a cloud serves its own machines: their metadata, credentials and health. Others, such
+	// as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
 	cloudServices = prefixes("168.63.129.16/32") // Azure
 
 	globalUnicast = netip.MustParsePrefix("2000::/3")

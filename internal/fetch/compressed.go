@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// gzipTransport asks for gzip if a request asks for no coding, and decompresses the answer as it is read. It is below Options.Wrap, which
-// sees what the caller gets. net/http could do the same, but never stops reading a body without content.
+// gzipTransport requests gzip if a request names no coding, and decompresses the response as it is read. It is below Options.Wrap, which
+// sees the decompressed response. net/http could do the same, but never stops reading a body without content.
 type gzipTransport struct{ next http.RoundTripper }
 
 func (u gzipTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -53,7 +53,7 @@ func (b *gzipBody) Close() error { return b.from.Close() }
 // compressedBody is a compressed body. It reads no more of the body than its content justifies.
 type compressedBody struct {
 	io.ReadCloser
-	ahead int // bytes read, less those decompressed
+	ahead int // bytes read, minus decompressed bytes
 }
 
 // maxAhead is far above what gzip adds to data that cannot be compressed, 5 bytes in 64 KiB.

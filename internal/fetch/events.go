@@ -2,8 +2,7 @@ package fetch
 
 import "bytes"
 
-// Events returns the data of each event of a stream (text/event-stream) that is whole and has data. HTML, 9.2.6 Interpreting an
-// event stream.
+// Events returns the data of each complete event with data in a stream (text/event-stream). HTML, 9.2.6 Interpreting an event stream.
 func Events(stream []byte) [][]byte {
 	var list [][]byte
 	var data []byte
@@ -13,7 +12,7 @@ func Events(stream []byte) [][]byte {
 	for line := range bytes.Lines(stream) {
 		text, whole := bytes.CutSuffix(line, []byte("\n"))
 		switch {
-		case !whole: // a line that was cut off
+		case !whole: // an incomplete line
 		case len(text) == 0:
 			if data != nil {
 				list = append(list, bytes.TrimSuffix(data, []byte("\n")))

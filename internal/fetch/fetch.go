@@ -25,7 +25,7 @@ const (
 	maxRedirects = 3
 	maxHeader    = 64 << 10
 	dialTimeout  = 10 * time.Second
-	// DefaultTimeout bounds one exchange, reading the body included.
+	// DefaultTimeout bounds one exchange, including reading the body.
 	DefaultTimeout = 30 * time.Second
 )
 
@@ -33,7 +33,7 @@ const (
 type Options struct {
 	// AllowInsecure permits http and private addresses, everywhere: for tests and closed networks.
 	AllowInsecure bool
-	// AllowHTTP permits http as well as https, for what secures its messages itself; addresses are checked all the same.
+	// AllowHTTP permits http as well as https, for protocols that secure their messages themselves; addresses are still checked.
 	AllowHTTP bool
 	// Timeout bounds one exchange with all its redirects; 0 is DefaultTimeout.
 	Timeout time.Duration
@@ -43,8 +43,8 @@ type Options struct {
 	TLS *tls.Config
 	// Resolver looks up names; nil is Go's default.
 	Resolver *net.Resolver
-	// Wrap wraps the transport, for example to print exchanges; it sees tokens and signatures. Addresses are checked below
-	// it nevertheless. May be nil.
+	// Wrap wraps the transport, for example to print exchanges; it sees tokens and signatures. Addresses are still checked below it. May
+	// be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
@@ -93,7 +93,7 @@ func New(o Options) *Client {
 // Close drops idle connections.
 func (c *Client) Close() { c.close() }
 
-// An Answer is a whole answer, whatever its status.
+// An Answer is a complete response of any status.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -122,7 +122,7 @@ func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, e
 	return c.exchange(ctx, c.follow, r)
 }
 
-// A Request is one request as Do sends it.
+// A Request is one request of Do.
 type Request struct {
 	Method string
 	URL    string
@@ -132,7 +132,7 @@ type Request struct {
 	From   *url.URL // see Document
 }
 
-// Do makes one exchange and follows no redirect: a 3xx is an answer like any other. The errors are those of Get.
+// Do makes one exchange and follows no redirect: a 3xx is a response like any other. The errors are those of Get.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.exchange(ctx, c.direct, r)
 }
@@ -156,7 +156,7 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	return answer, nil
 }
 
-// send sends a request with so many bytes of a body, and returns the answer when its header is there.
+// send sends a request with a body of n bytes, and returns the response when its header has arrived.
 func (c *Client) send(ctx context.Context, client *http.Client, r Request, body io.Reader, size int64) (*http.Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -165,15 +165,15 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 	if err := c.Check(u, r.From); err != nil {
 		return nil, err
 	}
-	// A server cannot act on a request without the whole header.
+	// A server cannot act on a request without the complete header.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), io.NopCloser(body))
 	if err != nil {
 		return nil, fmt.Errorf("%w: this is not a request that can be sent", ErrRefused)
 	}
-	// Without GetBody net/http does not repeat a request itself, which it would do for one with an Idempotency-Key: only
-	// the caller can judge whether that is safe.
+	// Without GetBody net/http does not repeat a request itself, as it would one with an Idempotency-Key: only the caller can judge
+	// whether that is safe.
 	request.GetBody, request.ContentLength = nil, size
 	if size == 0 {
 		request.Body = nil
@@ -197,12 +197,12 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 }
 
 var (
-	// ErrTooLarge means that an answer is larger than the bound.
+	// ErrTooLarge means that a response is larger than the bound.
 	ErrTooLarge = errors.New("the answer is larger")
 	errEncoding = errors.New("the answer is compressed, which was not asked for")
 )
 
-// An Error is a failed exchange. It holds no path and no query, since these may contain private data of the caller.
+// An Error is a failed exchange. It holds neither a path nor a query, because these may contain private data of the caller.
 type Error struct {
 	Origin string
 	Sent   bool // the request may have reached the server; false: it certainly did not

@@ -10,7 +10,7 @@ import (
 // MaxRetryAfter bounds what RetryAfter returns.
 const MaxRetryAfter = 365 * 24 * time.Hour
 
-// RetryAfter reads how long a server asks its clients to wait: seconds, or a date, which is compared with the answer's own Date. It
+// RetryAfter reads how long a server asks its clients to wait: seconds, or a date, which is compared with the response's own Date. It
 // returns false if the header is missing or invalid. RFC 9110 10.2.3.
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))

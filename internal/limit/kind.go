@@ -5,17 +5,17 @@ import "strings"
 // A Kind is the origin of a limit.
 type Kind uint8
 
-// The kinds of limits. Each belongs to counters of its own.
+// The kinds of limits. Each has separate counters.
 const (
 	// Policy is a limit of a rule of the policy; its ID is 16 hex digits.
 	Policy Kind = iota
 	// Token is the limit that a PAT carries, over all calls of its agent.
 	Token
-	// Ceiling is the limit that the service sets for an intent, shared by all agents or by all newcomers.
+	// Ceiling is the limit that the service sets for an intent, shared by all agents or by all unapproved ones.
 	Ceiling
 )
 
-// The ids of counters that belong to no policy. They are stored: a change here loses what was counted.
+// The ids of counters that belong to no policy. They are stored: a change here loses the counts.
 const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
@@ -42,7 +42,7 @@ func OfService(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
 }
 
-// OfNewcomers returns the limit of all calls of an intent together by unapproved agents.
+// OfNewcomers returns the limit for all calls of an intent by unapproved agents together.
 func OfNewcomers(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + newcomers + intent, Rate: r, Kind: Ceiling}
 }

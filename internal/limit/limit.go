@@ -1,14 +1,14 @@
 // Package limit is the arithmetic of limits: rates, periods and windows. With it an upstream never sees more calls than agreed.
 //
-// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot k is allowed while the slots k-61 …
-// k together stay within the limit: 60 slots make the period, one more is cut by its far edge, and one covers the time between admission
-// and the first byte sent upstream, because an admission may be used until the end of the slot after its own. So no window of length P
-// holds more than the limit, neither in admissions nor in the upstream's own log, and a unit becomes free at most P/30 late. Months and
-// years are UTC calendar periods, and lifetime never ends.
+// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot k is permitted while the slots k-61
+// … k together stay within the limit: 60 slots make the period, one more is cut by its far edge, and one covers the time between
+// admission and the first byte sent upstream, because an admission may be used until the end of the slot after its own. So no window of
+// length P holds more than the limit, neither in admissions nor in the upstream's own log, and a unit becomes free at most P/30 late.
+// Months and years are UTC calendar periods, and lifetime never ends.
 //
 // The slots of a second are 100 ms long, and a store may need longer than one of them to make an admission durable. An admission under a
-// limit per second may therefore be used for several slots, its dispatch slots: then that many slots, instead of one, are counted beside
-// those of the period.
+// limit per second may therefore be used for several slots, its dispatch slots: that many slots, instead of one, are then counted in
+// addition to those of the period.
 package limit
 
 import (
@@ -111,8 +111,8 @@ func (p Period) Oldest(k int64) int64 {
 // MaxDispatch is the most dispatch slots of a limit per second: 5 s.
 const MaxDispatch = 50
 
-// Spare returns how many slots before Oldest must be kept as well, because they may matter later: for an admission that leaves more
-// dispatch slots, or after a clock was set forward.
+// Spare returns how many slots before Oldest must also be kept, because they may matter later: for an admission that leaves more dispatch
+// slots, or after a clock was set forward.
 func (p Period) Spare() int64 {
 	switch {
 	case p == Second:
@@ -185,8 +185,7 @@ func ParseRate(s string) (Rate, error) {
 
 func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
 
-// A Limit is a Rate with the identity of its counter. Two limits with one ID have one counter, and the smaller Max
-// holds.
+// A Limit is a Rate with the identity of its counter. Two limits with one ID share a counter, and the smaller Max applies.
 type Limit struct {
 	ID string `json:"id"`
 	Rate

@@ -1,4 +1,4 @@
-// Package lines reads lines of input that is not trusted to have any length, and makes lines of texts that are not trusted.
+// Package lines reads lines of untrusted length, and makes lines from untrusted texts.
 package lines
 
 import (
@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrTooLong means that a line has more bytes than allowed. It was read to its end: the next Read returns the next line.
+// ErrTooLong means that a line has more bytes than permitted. It was read to its end: the next Read returns the next line.
 var ErrTooLong = errors.New("the line is too long")
 
-// Read returns the next line, without its end (LF or CRLF), if it has at most so many bytes with it, and ErrTooLong otherwise. The last
-// line may lack its end; io.EOF means that there is no further line.
+// Read returns the next line, without its end (LF or CRLF), if it has at most this many bytes including the end, and ErrTooLong
+// otherwise. The last line may lack its end; io.EOF means that there is no further line.
 func Read(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	long := false
@@ -38,8 +38,8 @@ func Read(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// Printable makes of a text one line that a terminal shows as it is: of most characters at the most, and with a question mark for
-// each that is not printable ASCII.
+// Printable makes one line from a text that a terminal shows unchanged: at most most characters, and a question mark for each that is not
+// printable ASCII.
 func Printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f {

@@ -1,3 +1,3 @@
-// Package lint holds tests of the repository itself: that its papers name what exists, and that every package and every module it uses is
-// explained.
+// Package lint holds tests of the repository itself: its documents refer to existing things, and every package and every imported module
+// is explained.
 package lint

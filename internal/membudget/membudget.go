@@ -1,5 +1,5 @@
-// Package membudget bounds what the requests of a process hold at once: the bodies they came with or were answered with, and
-// the trees made of those. What does not fit is refused while it is small, instead of ending the process.
+// Package membudget bounds the memory that the requests of a process hold together: their bodies and those of their responses, and the
+// trees made from them. A request that does not fit is refused while it is small, so that it does not end the process.
 //
 //	limit, err := membudget.LimitFromCGroup()  // once, at the start
 //	budget := membudget.NewBudget(limit/4, shed)
@@ -20,7 +20,7 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// ErrExhausted means that there is no memory left for what a request brings.
+// ErrExhausted means that there is not enough memory left for a request.
 var ErrExhausted = errors.New("no memory is left for this")
 
 // withoutLimit is the assumed memory if neither GOMEMLIMIT, nor a cgroup, nor the system has a limit.
@@ -35,7 +35,7 @@ func LimitFromCGroup() (int64, error) {
 	return Limit(), nil
 }
 
-// Limit is GOMEMLIMIT as it is now, in bytes; 1 GiB where there is none.
+// Limit returns the present GOMEMLIMIT, in bytes; 1 GiB if there is none.
 func Limit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -43,8 +43,8 @@ func Limit() int64 {
 	return withoutLimit
 }
 
-// A Budget is what all requests together may hold. A quarter of it is kept for approved senders, and another quarter for known ones.
-// It is safe for concurrent use.
+// A Budget bounds what all requests together may hold. A quarter of it is reserved for approved senders, and another quarter for
+// authenticated ones. It is safe for concurrent use.
 type Budget struct {
 	size int64
 	shed func()
@@ -54,11 +54,11 @@ type Budget struct {
 	waiting queue
 }
 
-// A level is how far a sender is trusted. A share takes what is free for its level and for all levels above it.
+// A level is how far a sender is trusted. A share may take what is free for its level and for all levels above it.
 type level int
 
 const (
-	unknown  level = iota // the sender is not known
+	unknown  level = iota // the sender is not authenticated
 	known                 // the sender was authenticated
 	approved              // the operator approved the sender
 	levels   = iota
@@ -78,7 +78,7 @@ func NewBudget(bytes int64, shed func()) *Budget {
 	return b
 }
 
-// Open starts the share of one request, which comes from a stranger until Known is called.
+// Open starts the share of one request, which counts as unauthenticated until Known is called.
 func (b *Budget) Open() *Share {
 	s := &Share{}
 	b.Start(s)
@@ -88,7 +88,7 @@ func (b *Budget) Open() *Share {
 // Start is Open for the zero Share, which is not to be copied from then on.
 func (b *Budget) Start(s *Share) { s.budget = b }
 
-// Beside opens another share of the same budget, for what goes on after its request: as known as s is by now.
+// Beside opens another share of the same budget, at the present level of s, for work that continues after its request.
 func (s *Share) Beside() *Share {
 	if s == nil {
 		return nil
@@ -104,13 +104,13 @@ type Share struct {
 	level  level
 }
 
-// Known notes that the sender was authenticated.
+// Known records that the sender was authenticated.
 func (s *Share) Known() { s.raise(known) }
 
-// Approved notes that the operator approved the sender.
+// Approved records that the operator approved the sender.
 func (s *Share) Approved() { s.raise(approved) }
 
-// raise gives back, for the levels that the share leaves, what it took.
+// raise releases what the share took from the levels that it leaves.
 func (s *Share) raise(to level) {
 	if s == nil || s.level >= to {
 		return
@@ -124,7 +124,7 @@ func (s *Share) raise(to level) {
 	s.budget.serve()
 }
 
-// Take takes n more bytes, all or none of them, at once, and only if no other Share of its level or above waits. The error is
+// Take takes n more bytes, all or none of them, without waiting, and only if no other Share of its level or above waits. The error is
 // ErrExhausted.
 func (s *Share) Take(n int64) error {
 	if s == nil {
@@ -157,8 +157,8 @@ func (s *Share) take(n int64) {
 	s.taken += n
 }
 
-// Wait is Take for what cannot be sent again: it waits for others to end, as long as ctx lasts. What is larger than what the level may
-// hold is refused at once, and so is one of those who hold what each other waits for. The error is ErrExhausted.
+// Wait is Take for a response that cannot be repeated: it waits until others end or ctx does. A request for more than the level may hold
+// is refused at once, and so is one in a deadlock of waiting shares. The error is ErrExhausted.
 func (s *Share) Wait(ctx context.Context, n int64) error {
 	if s == nil {
 		return nil
@@ -174,7 +174,7 @@ func (s *Share) refused() error {
 	return ErrExhausted
 }
 
-// Close gives everything back. The request must not use what it took for any more.
+// Close releases everything. The request must not use what it took any more.
 func (s *Share) Close() {
 	if s == nil {
 		return
@@ -196,11 +196,11 @@ func With(ctx context.Context, s *Share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// IsKey reports whether a context that carries a share is asked for it: its Value is the *Share then. It is for contexts of a
-// type of their own; all others are made by With.
+// IsKey reports whether Value of a context is called for its share: it must then return the *Share. It is for separate context types; all
+// others are made by With.
 func IsKey(key any) bool { return key == shareKey{} }
 
-// Of returns the share that a context carries; nil where it carries none.
+// Of returns the share that a context carries; nil if it carries none.
 func Of(ctx context.Context) *Share {
 	s, _ := ctx.Value(shareKey{}).(*Share)
 	return s

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnmapProgram removes the pages of the program's own file from the process, and returns how many bytes were resident. Used pages come
-// back by themselves, from the page cache; those that only the start has touched do not. The system may then drop these first, and they
-// do not count as resident. It leaves a mapping alone if a page was changed, such as by relocations, a debugger or a probe.
+// UnmapProgram removes the pages of the program's own file from the process, and returns how many bytes were resident. Used pages are
+// loaded again from the page cache; those used only at the start are not. The system may then drop these first, and they do not count as
+// resident. It skips a mapping if a page was changed, for example by relocations, a debugger or a probe.
 func UnmapProgram() (resident int64, err error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -5,22 +5,22 @@ import (
 	"io"
 )
 
-// step is how many bytes are taken at a time for what is being read, so that who sends slowly holds little.
+// step is how many bytes are reserved at a time during reading, so that slow senders hold little.
 const step = 4 << 10
 
-// A Reader takes memory for what is read, twice what arrives, for the buffer that grows with it: io.ReadAll copies it.
+// A Reader reserves memory for what is read, twice the received bytes, because the buffer grows with it: io.ReadAll copies it.
 type Reader struct {
 	from    io.Reader
 	take    func(n int64) error
 	covered int64 // bytes that may still be read before more is taken
 }
 
-// NewReader reads from from, and asks take, which is Take or Wait of a Share, for memory.
+// NewReader reads from from, and reserves memory with take, which is Take or Wait of a Share.
 func NewReader(from io.Reader, take func(n int64) error) *Reader {
 	return &Reader{from: from, take: take}
 }
 
-// Read reads like the reader beneath. The error is ErrExhausted where there is no memory for what it returned.
+// Read reads from the underlying reader. The error is ErrExhausted if there is no memory for what it returned.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	for r.covered < int64(n) {

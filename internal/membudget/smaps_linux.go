@@ -15,9 +15,9 @@ type mapping struct {
 	resident int64 // bytes
 }
 
-// unchangedMappings reads the format of proc_pid_smaps(5), and returns the mappings of a file that hold nothing but the content of the
-// file: they cannot be written, and have no page of their own, in memory or in the swap, nor one that is locked there. It leaves out a
-// mapping without these fields, or whose first line cannot be read. Lines are at most 64 KiB.
+// unchangedMappings parses the format of proc_pid_smaps(5), and returns the mappings of a file that hold only the content of the file:
+// they are not writable, and have no private page, in memory or in the swap, nor a locked one. It leaves out a mapping without these
+// fields, or whose first line cannot be parsed. Lines are at most 64 KiB.
 func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 	var found []mapping
 	var d description
@@ -41,7 +41,7 @@ func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 	return found, nil
 }
 
-// changes are the fields that are 0 in a mapping that holds nothing but what is in its file.
+// changes are the fields that are 0 in a mapping that holds only the content of its file.
 var changes = []string{"Anonymous", "Swap", "Locked"}
 
 // A description is what was read of a mapping so far.
@@ -89,7 +89,7 @@ func (d *description) unchanged() bool {
 	return d.eligible && d.sized && len(d.none) == len(changes)
 }
 
-// parseField reads a line such as "Rss:     1024 kB". What is not one begins the next mapping.
+// parseField parses a line such as "Rss: 1024 kB". Any other line begins the next mapping.
 func parseField(line string) (name, value string, ok bool) {
 	first, value, _ := strings.Cut(line, " ")
 	name, ok = strings.CutSuffix(first, ":")
@@ -99,6 +99,6 @@ func parseField(line string) (name, value string, ok bool) {
 // bytesOf reads a size such as "     1024 kB".
 func bytesOf(text string) (int64, bool) {
 	digits, ok := strings.CutSuffix(strings.TrimSpace(text), " kB")
-	n, err := strconv.ParseUint(digits, 10, 50) // far more than there is, and within an int64 as bytes
+	n, err := strconv.ParseUint(digits, 10, 50) // far more than possible, and within an int64 as bytes
 	return int64(n) << 10, ok && err == nil
 }

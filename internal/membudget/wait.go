@@ -13,7 +13,7 @@ type waiter struct {
 	served chan bool // receives one value: whether the bytes were taken
 }
 
-// A queue holds who waits, the longest first.
+// A queue holds the waiting shares, the longest waiting first.
 type queue []*waiter
 
 // holds reports whether a share of a level, or of one above it, waits.
@@ -28,7 +28,7 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 		b.mu.Unlock()
 		return false
 	}
-	if !b.waiting.holds(s.level) && s.fits(n) { // as a rule
+	if !b.waiting.holds(s.level) && s.fits(n) { // usually
 		s.take(n)
 		b.mu.Unlock()
 		return true
@@ -54,9 +54,9 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 	}
 }
 
-// serve gives what is free to those who wait, of each level before those below it. Who holds something already comes first, since
-// others wait for that; who holds nothing waits until no holder of its level or above does. Where even the end of everybody who does
-// not wait would serve no holder, the holders wait for each other, and one is refused. b.mu is held.
+// serve gives free memory to waiting shares, of each level before those below it. Shares that already hold memory come first, because
+// others wait for them; a share that holds nothing waits until no holder of its level or above does. If even the end of all shares that
+// do not wait would serve no holder, the holders wait for each other, and one is refused. The caller holds b.mu.
 func (b *Budget) serve() {
 	for {
 		holders, others := b.waiting.split()
@@ -64,7 +64,7 @@ func (b *Budget) serve() {
 		case b.serveFirst(holders):
 		case len(holders) > 0 && !b.servable(holders):
 			b.end(holders.worst(), false)
-			return // what it holds comes back when it is closed
+			return // its memory is released when it is closed
 		case len(others) > 0 && !holders.holds(others[0].share.level) && b.serveFirst(others[:1]):
 		default:
 			return
@@ -72,7 +72,7 @@ func (b *Budget) serve() {
 	}
 }
 
-// serveFirst serves the first for whom there is enough.
+// serveFirst serves the first share for which there is enough.
 func (b *Budget) serveFirst(q queue) bool {
 	for _, w := range q {
 		if w.share.fits(w.n) {
@@ -84,7 +84,7 @@ func (b *Budget) serveFirst(q queue) bool {
 	return false
 }
 
-// servable reports whether one of some holders can be served once everybody who does not wait has ended.
+// servable reports whether one of some holders can be served once all shares that do not wait have ended.
 func (b *Budget) servable(holders queue) bool {
 	var held [levels]int64
 	for _, w := range holders {
@@ -107,7 +107,7 @@ func (b *Budget) end(w *waiter, served bool) {
 	w.served <- served
 }
 
-// split returns who waits, by whether they hold something: the higher levels first, and of one level the longest.
+// split divides the waiting shares by whether they hold memory: the higher levels first, and within a level the longest waiting.
 func (q queue) split() (holders, others queue) {
 	for _, w := range q {
 		if w.share.taken > 0 {
@@ -122,7 +122,7 @@ func (q queue) split() (holders, others queue) {
 	return holders, others
 }
 
-// worst is the holder of the lowest level that holds most.
+// worst returns the holder of the lowest level that holds most.
 func (q queue) worst() *waiter {
 	return slices.MinFunc(q, func(a, b *waiter) int {
 		return cmp.Or(cmp.Compare(a.share.level, b.share.level), cmp.Compare(b.share.taken, a.share.taken))

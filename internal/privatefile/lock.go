@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockPoll is how often a lock that another process holds is tried again.
+// lockPoll is the interval of attempts at a lock that another process holds.
 const lockPoll = 10 * time.Millisecond
 
-// Lock waits until ctx is done for an exclusive lock on a file, which it makes (0600) if it does not exist. The lock ends with unlock or
-// with the process, whichever is first, so that a crash leaves nothing to clean up. Two locks exclude each other within one process, too.
+// Lock waits until ctx is done for an exclusive lock on a file, which it creates (0600) if it does not exist. The lock ends with unlock
+// or with the process, so a crash leaves nothing to clean up. Two locks exclude each other within one process, too.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package privatefile keeps secrets and state in files that only their owner can read, replaced as a whole or not at all.
+// Package privatefile keeps secrets and state in files that only their owner can read, and replaces files atomically.
 package privatefile
 
 import (
@@ -47,7 +47,7 @@ func Write(path string, data []byte) error {
 // syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
-		return nil // has no such thing
+		return nil // this system does not support it
 	}
 	d, err := os.Open(dir)
 	if err != nil {

@@ -2,7 +2,7 @@ package problem
 
 import "strconv"
 
-// Counted is a number of things in words: 1 error, 2 errors. The noun takes an s where there is not one.
+// Counted returns a number with its noun: 1 error, 2 errors. The noun gets an s unless the number is one.
 func Counted[N int | int64](n N, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -1,5 +1,5 @@
-// Package quote shows an agent before a call what a stranger's policy requires for it: the maximum price, and how often the call may be
-// made. It reads the policy as a gateway that offers it would.
+// Package quote shows an agent before a call what a foreign policy requires for it: the maximum price, and how often the call may be
+// made. It reads the policy like a gateway that offers it.
 package quote
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// An Agent is who asks.
+// An Agent is the calling agent.
 type Agent struct {
 	ID  pat.AgentID
 	Key keys.Key
 }
 
-// A Quote is what one intent costs and allows.
+// A Quote is the price and the limit of one intent.
 type Quote struct {
 	Most  money.Amount // of one call; zero: free of charge
 	Words string       // in a sentence or two
@@ -33,9 +33,9 @@ type Quote struct {
 // maxTime bounds the reading of one policy.
 const maxTime = 10 * time.Second
 
-// Of returns quotes by UID for the intents of a catalogue. An intent is missing where the policy cannot be read, does not permit
-// it, or charges it in more than one currency. Assignees that the policy names are taken to mean this agent, too: a quote is
-// never too low for that. Terms that hold for some calls only count as if they held for each.
+// Of returns quotes by UID for the intents of a catalogue. An intent is missing if the policy cannot be read, does not permit it, or
+// charges it in more than one currency. Assignees that the policy names count as this agent, too, so that a quote is never too low. Terms
+// that hold only for some calls count as if they held for each.
 func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent, now time.Time) map[string]Quote {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent,
 	return out
 }
 
-// highest is the quote of the dearest permission.
+// highest returns the quote of the most expensive permission.
 func highest(candidates []odrl.Candidate) (Quote, bool) {
 	var most money.Amount
 	same := true
@@ -89,7 +89,7 @@ func highest(candidates []odrl.Candidate) (Quote, bool) {
 	return Quote{most, words}, true
 }
 
-// allowed is a limit as a sentence.
+// allowed returns a limit as a sentence.
 func allowed(l limit.Limit) string {
 	calls := "calls"
 	if l.Max == 1 {

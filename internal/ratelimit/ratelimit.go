@@ -1,5 +1,5 @@
-// Package ratelimit holds back callers that ask too often, by a token bucket for each: approximate, in memory and of this
-// process alone. What policies limit is counted exactly, by the store.
+// Package ratelimit limits callers that send too many requests, by a token bucket for each: approximate, in memory and only in this
+// process. The store counts the limits of policies exactly.
 //
 //	set := ratelimit.NewSet(limit.Rate{Max: 10, Period: "minute"})
 //	if !set.Admit(address, now) {
@@ -28,7 +28,7 @@ const maxCallers = 100_000
 // use.
 type Set struct{ buckets atomic.Pointer[buckets] }
 
-// buckets are those of one rate.
+// buckets are the buckets of one rate.
 type buckets struct {
 	of      limit.Rate
 	every   rate.Limit
@@ -36,17 +36,17 @@ type buckets struct {
 	callers *cache.Cache[string, *rate.Limiter]
 }
 
-// wider are the networks around a /64 that have buckets of their own, each twice as large as the one before.
+// wider are the networks around a /64 with separate buckets, each twice as large as the previous one.
 var wider = []int{56, 48}
 
-// NewSet makes a Set in which each caller may take r.Max at once. They come back within r.Period.
+// NewSet makes a Set in which each caller may take r.Max at once. They are refilled within r.Period.
 func NewSet(r limit.Rate) *Set {
 	s := &Set{}
 	s.SetRate(r)
 	return s
 }
 
-// SetRate changes the rate from now on. Where it is another one, all buckets are full again.
+// SetRate changes the rate from now on. If it differs, all buckets are full again.
 func (s *Set) SetRate(r limit.Rate) {
 	if now := s.buckets.Load(); now != nil && now.of == r {
 		return
@@ -54,15 +54,15 @@ func (s *Set) SetRate(r limit.Rate) {
 	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
 	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: cache.New(cache.Options[string, *rate.Limiter]{
 		Max: maxCallers,
-		// After one idle period the bucket is full again, so removing it changes nothing.
+		// After an idle period the bucket is full again, so removing it changes nothing.
 		SinceUse: time.Duration(r.Period.Seconds()+1) * time.Second,
 	})})
 }
 
-// Close ends at once what goes on in the background, which otherwise ends some time after the Set was last used. The Set still works.
+// Close stops the background work, which would otherwise stop some time after the last use. The Set still works.
 func (s *Set) Close() { s.buckets.Load().callers.Close() }
 
-// Admit takes one from the bucket of a caller, or reports false where it is empty, or that of a network around it.
+// Admit takes one from the bucket of a caller, or returns false if it, or that of a network around it, is empty.
 func (s *Set) Admit(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	if !b.take(caller, 1, now) {
@@ -76,7 +76,7 @@ func (s *Set) Admit(caller string, now time.Time) bool {
 	return true
 }
 
-// Empty reports whether the bucket of a caller is empty, or that of a network around it, and takes nothing.
+// Empty reports whether the bucket of a caller, or that of a network around it, is empty, and takes nothing.
 func (s *Set) Empty(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	empty := func(name string) bool {
@@ -101,13 +101,13 @@ func around(caller string) (names []string) {
 	return names
 }
 
-// take takes one from a bucket that holds as much as times those of callers.
+// take takes one from a bucket that holds times as much as those of callers.
 func (b *buckets) take(name string, times int, now time.Time) bool {
 	l := b.callers.GetOrMake(name, func() *rate.Limiter { return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times) })
 	return l.AllowN(now, 1)
 }
 
-// Wait is how long it takes until an empty bucket holds one again.
+// Wait returns how long it takes until an empty bucket holds one again.
 func (s *Set) Wait() time.Duration {
 	return time.Duration(float64(time.Second) / float64(s.buckets.Load().every))
 }

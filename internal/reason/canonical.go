@@ -10,8 +10,8 @@ var canonical = map[int]string{
 	http.StatusServiceUnavailable: "UNAVAILABLE",
 }
 
-// Canonical returns the name that google.rpc.Code has for a status of HTTP, "UNKNOWN" if it has none. Protocols whose errors
-// have the form of google.rpc.Status send it. https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
+// Canonical returns the name that google.rpc.Code has for an HTTP status, "UNKNOWN" if it has none. Protocols whose errors have the form
+// of google.rpc.Status send it. https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
 func Canonical(status int) string {
 	if name, ok := canonical[status]; ok {
 		return name

@@ -1,13 +1,13 @@
 package reason
 
-// Help returns the causes of r and its remedy, in a few sentences: the content of the page that help_url names, beyond the message and
+// Help returns the causes of r and its remedy, in a few sentences: the content of the page at help_url, in addition to the message and
 // the suggestion. It is empty for the reasons that only operators see.
 func (r Reason) Help() string { return help[r] }
 
-// ForOperators reports whether only the admin API refuses for r.
+// ForOperators reports whether only the admin API refuses with r.
 func (r Reason) ForOperators() bool { return help[r] == "" }
 
-// help has a text for each reason that an agent can be refused for. It names members of details and paths, never a value.
+// help has a text for each reason that agents can get. It names members of details and paths, never a value.
 var help = map[Reason]string{ //nolint:gosec // texts about tokens, and no token
 	MissingToken: "Every call of an intent, a renewal and an introspection needs the token (PAT) that the service gave for a signed " +
 		"agreement, in the header Authorization: Bearer <PAT>.",

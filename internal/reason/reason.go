@@ -1,5 +1,5 @@
-// Package reason holds every reason for which an agent or an operator is refused: one table has its code, HTTP status, UIM number,
-// message and suggestion, and a Refusal carries one reason, with its details, to the code that renders it.
+// Package reason holds every reason for which an agent or an operator is refused. One table has its code, HTTP status, UIM number,
+// message and suggestion; a Refusal carries one reason, with its details, to the code that renders it.
 //
 //	return reason.ScopeExceeded.Refusal("").With("scope_needed", uid+":execute")
 //
@@ -24,13 +24,13 @@ func (r Reason) Known() bool {
 	return ok
 }
 
-// Code returns the code of r; that of Internal where r is not in the table.
+// Code returns the code of r; that of Internal if r is not in the table.
 func (r Reason) Code() Code { return r.row().code }
 
 // Status returns the HTTP status of r.
 func (r Reason) Status() int { return r.row().status }
 
-// Number returns the number of the cause in the UIM reference, such as UIM-AUT-001; empty where it has none.
+// Number returns the number of the cause in the UIM reference, such as UIM-AUT-001; empty if it has none.
 func (r Reason) Number() string {
 	if n := r.row().number; n != "" {
 		return "UIM-" + n

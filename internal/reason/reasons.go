@@ -74,7 +74,7 @@ const (
 	UpstreamError       Reason = "UPSTREAM_ERROR"
 	ResponseInvalid     Reason = "RESPONSE_INVALID"
 
-	// Requests that are wrong before an intent is found.
+	// Requests that are invalid before an intent is found.
 	MalformedRequest     Reason = "MALFORMED_REQUEST"
 	BodyTooLarge         Reason = "BODY_TOO_LARGE"
 	UnsupportedMediaType Reason = "UNSUPPORTED_MEDIA_TYPE"

@@ -12,18 +12,18 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Refusal is what an agent gets instead of a result: enough to correct its mistake, and nothing about what is behind
-// the gateway. It is plain data; each protocol renders it in its own form. UIM core 3.3.
+// A Refusal is what an agent gets instead of a result: enough to correct its mistake, and nothing about what is behind the gateway. It is
+// plain data, which each protocol renders in its own form. UIM core 3.3.
 type Refusal struct { //nolint:errname // a Refusal is an answer, not only an error
 	Reason     Reason
 	Code       Code // that of Reason; UpstreamRejected has several
 	Message    string
-	Details    map[string]any // beside reason, uim_code and suggestion; a suggestion here replaces that of the table
+	Details    map[string]any // in addition to reason, uim_code and suggestion; a suggestion here replaces that of the table
 	RetryAfter time.Duration  // until the same request may succeed; 0: unknown
-	Charge     *Charge        // what the refused call costs or may cost; nil where nothing was charged
+	Charge     *Charge        // the charge or possible charge of the refused call; nil if nothing was charged
 	Standing   []limit.Status
-	Shed       Cause // why it is refused although it is right in itself; empty: it is not, or what sheds it counts it
-	Replayed   bool  // sent before under the same idempotency key; nothing was done now
+	Shed       Cause // why a valid request is refused; empty: it is invalid, or the refusal is counted elsewhere
+	Replayed   bool  // a stored response under the same idempotency key; nothing was executed now
 	cause      error
 }
 
@@ -34,8 +34,8 @@ type Charge struct {
 	State       string // captured, released or pending
 }
 
-// Refusal makes a Refusal with a message of its own, or with that of the table where message is empty. A Reason that is
-// not in the table makes a Refusal of Internal.
+// Refusal makes a Refusal with its own message, or with that of the table if message is empty. A Reason that is not in the table makes a
+// Refusal of Internal.
 func (r Reason) Refusal(message string) *Refusal {
 	if !r.Known() {
 		r = Internal
@@ -69,14 +69,14 @@ func (f *Refusal) Status() int {
 	}
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1, so that a request after that time is not
-// too early. RFC 9110 10.2.3.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1, so that a request after that time is not too early. RFC
+// 9110 10.2.3.
 func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns what the agent can do about it: the detail of that name, or the suggestion of the table. In that one, the seconds
-// of RetryAfter and the values of details replace the words that point to them. It points to violations only where details has them.
+// Suggestion returns what the agent can do about it: the detail with that name, or the suggestion of the table. In the latter, the
+// seconds of RetryAfter and the values of details replace the words that refer to them. It refers to violations only if details has them.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own
@@ -108,7 +108,7 @@ func (f *Refusal) Suggestion() string {
 	return strings.NewReplacer("for the time in Retry-After", wait, "after Retry-After", in).Replace(suggestion)
 }
 
-// pointed finds the details that a suggestion of the table points to.
+// pointed finds the details that a suggestion of the table refers to.
 var pointed = regexp.MustCompile(`details\.[a-z_]+`)
 
 // Wait returns RetryAfter in words, such as "12 seconds".
@@ -146,7 +146,7 @@ func (f *Refusal) WithCode(c Code) *Refusal {
 	return f
 }
 
-// Charged sets what the refused call costs; nil: nothing.
+// Charged sets the charge of the refused call; nil: none.
 func (f *Refusal) Charged(c *Charge) *Refusal {
 	f.Charge = c
 	return f

@@ -2,9 +2,8 @@ package reason
 
 import "net/http"
 
-// A row is the meaning of a Reason: its code and HTTP status, the number of the cause in the UIM reference (empty:
-// none), the default message, and what the agent can do about it. operator is the suggestion to an operator, where it
-// differs.
+// A row is the meaning of a Reason: its code and HTTP status, the number of the cause in the UIM reference (empty: none), the default
+// message, and what the agent can do about it. operator is the suggestion to an operator, if it differs.
 type row struct {
 	code       Code
 	status     int
@@ -14,7 +13,7 @@ type row struct {
 	operator   string
 }
 
-// table is the only place where a reason gets its meaning.
+// table is the only place that defines the reasons.
 var table = map[Reason]row{
 	MissingToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-003",

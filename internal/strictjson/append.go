@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Append appends the JSON of a tree that Decode made, or of one of its parts, to out: compact, members in the order of their names,
-// numbers as they are written, texts with the required escapes only. After an error, which is that of another kind of value, out is
-// unchanged.
+// Append appends the JSON of a tree that Decode made, or of a part of one, to out: compact, members in the order of their names, numbers
+// as written, strings with the required escapes only. After an error, which means a value of another type, out is unchanged.
 func Append(out []byte, v any) ([]byte, error) { return appendValue(out, v, false) }
 
 // AppendForHTML is Append with <, >, &, U+2028 and U+2029 escaped, byte for byte what json.Marshal writes.
@@ -88,7 +87,7 @@ func appendText(out []byte, s string, html bool) ([]byte, error) {
 	return append(append(append(out, '"'), s...), '"'), nil
 }
 
-// plain reports whether JSON has a text as it is.
+// plain reports whether JSON can hold a text unchanged.
 func plain(s string, html bool) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {
@@ -98,9 +97,9 @@ func plain(s string, html bool) bool {
 	return true
 }
 
-// appendEscaped leaves what is not plain ASCII to the library.
+// appendEscaped encodes other texts with the library.
 func appendEscaped(out []byte, s string, html bool) ([]byte, error) {
-	var w writer // not out itself, which may be on the stack of the caller
+	var w writer // not out itself, which may be on the caller's stack
 	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(html)
 	err := e.Encode(s)

@@ -2,8 +2,8 @@ package strictjson
 
 import "unicode/utf16"
 
-// AppendASCII appends the same JSON in ASCII alone, as Python's json.dumps writes it: what is beyond, and U+007F, as \u and four
-// lower-case hex digits, in pairs of surrogates beyond U+FFFF. Outside of strings all JSON is ASCII.
+// AppendASCII appends the same JSON in ASCII alone, as Python's json.dumps writes it: other characters, and U+007F, as \u and four
+// lowercase hex digits, in pairs of surrogates beyond U+FFFF. Outside of strings all JSON is ASCII.
 func AppendASCII(out, document []byte) []byte {
 	for _, r := range string(document) {
 		switch {

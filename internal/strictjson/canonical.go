@@ -11,7 +11,7 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// An InexactError names a number that RFC 8785 would change: its canonical form goes through float64.
+// An InexactError names a number that RFC 8785 would change, because its canonical form goes through float64.
 type InexactError struct {
 	Pointer string // RFC 6901
 }
@@ -73,7 +73,7 @@ func exact(v any, pointer string) error {
 	return nil
 }
 
-// isExact reports whether a value needs no further look, nor a pointer to it.
+// isExact reports whether a value needs no further check, nor a pointer to it.
 func isExact(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, Object, []any:
@@ -118,11 +118,11 @@ func few(n string) bool {
 	return digits > 0 && digits <= 15
 }
 
-// plainSize is room for the most frequent trees.
+// plainSize is enough for most trees.
 const plainSize = 256
 
-// appendPlain is the canonical form of a tree all of whose texts and names are plain ASCII: there is nothing to escape, and the order of
-// bytes is that of UTF-16. Another tree is left to the library.
+// appendPlain appends the canonical form of a tree whose strings and names are all plain ASCII: there is nothing to escape, and the order
+// of bytes is that of UTF-16. It leaves other trees to the library.
 func appendPlain(out []byte, v any) (_ []byte, ok bool) {
 	switch v := v.(type) {
 	case nil:

@@ -7,7 +7,7 @@ const (
 	tooEarly = "the JSON value ends too early"
 )
 
-// cause names the mistake at an offset, if it is a frequent one. It never quotes the document.
+// cause names the error at an offset, if it is a frequent one. It never quotes the document.
 func cause(data []byte, offset int) string {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}), len(data) > 1 && (data[0] == 0 || data[1] == 0):
@@ -37,8 +37,8 @@ func cause(data []byte, offset int) string {
 	return notJSON
 }
 
-// Place returns the 1-based line and column of a problem at pointer: if the document stops being acceptable JSON there, the place itself;
-// otherwise that of Position.
+// Place returns the 1-based line and column of a problem at pointer: if the document is not acceptable JSON from there on, the position
+// itself; otherwise that of Position.
 func Place(data []byte, pointer string) (line, column int) {
 	if _, err := Decode(data); err != nil {
 		if at, ok := err.(*Error); ok && at.Pointer == pointer { //nolint:errorlint // as Decode promises

@@ -22,16 +22,16 @@ import (
 type Cursor struct {
 	data   []byte
 	text   string // a copy of data, or empty
-	at     int    // where the next value begins, or what follows the last one; failed
+	at     int    // where the next value begins, or the text after the last one; failed
 	depth  int    // of open lists and objects
 	frames [MaxDepth + 2]frame
 	names  [MaxDepth + 2]names // by depth
 	used   int                 // the deepest of them
-	name   *span               // of the member that was gone to
+	name   *span               // of the present member
 	long   bool
 }
 
-// A frame is a list or an object that is open.
+// A frame is an open list or object.
 type frame struct {
 	path    int // bytes of the names that lead to it
 	inside  int // bytes that the value being read adds to them
@@ -40,7 +40,7 @@ type frame struct {
 	started bool // a value in it was read
 }
 
-// MaxPath bounds the bytes of the names that lead to one value, which messages quote. A place in a list counts as eight.
+// MaxPath bounds the bytes of the names that lead to one value, which messages quote. A position in a list counts as eight.
 const (
 	MaxPath     = 4096
 	bytesOfItem = 8
@@ -51,7 +51,7 @@ const failed = -1
 
 var cursors = sync.Pool{New: func() any { return &Cursor{} }}
 
-// Begin begins to read a document. It keeps data, which is not to be changed until End.
+// Begin starts reading a document. It retains data, which must not change until End.
 func Begin(data []byte) *Cursor {
 	c, _ := cursors.Get().(*Cursor)
 	c.data, c.at, c.depth, c.long = data, failed, 0, false
@@ -62,7 +62,7 @@ func Begin(data []byte) *Cursor {
 	return c
 }
 
-// End ends the use of the cursor. The bytes it returned stay: they are those of the document.
+// End releases the cursor. The bytes it returned stay valid: they are those of the document.
 func (c *Cursor) End() {
 	c.data, c.text, c.name = nil, "", nil
 	kept := 0
@@ -91,17 +91,16 @@ func (c *Cursor) Next() byte {
 	return c.data[c.at]
 }
 
-// Offset returns the beginning of the next value; after a value, that of the text that follows it. Bytes returns the text between two
-// offsets.
+// Offset returns the beginning of the next value; after a value, that of the following text. Bytes returns the text between two offsets.
 func (c *Cursor) Offset() int { return c.at }
 
-// Bytes returns the bytes from one offset to another. They are those of the document, not to be changed.
+// Bytes returns the bytes from one offset to another. They are those of the document and must not be modified.
 func (c *Cursor) Bytes(from, to int) []byte { return c.data[from:to:to] }
 
 // Size returns how many bytes the document has.
 func (c *Cursor) Size() int { return len(c.data) }
 
-// Skip reads the next value with all that is inside it.
+// Skip reads the next value including all values inside it.
 func (c *Cursor) Skip() bool {
 	if c.at == failed {
 		return false
@@ -133,10 +132,10 @@ func (c *Cursor) Open(kind byte) bool {
 	return true
 }
 
-// Item goes to the next value of the list that is open. It returns false after the last one, when the list is closed.
+// Item moves to the next value of the open list. It returns false after the last one, when the list is closed.
 func (c *Cursor) Item() bool { return c.step(']') }
 
-// Member goes to the value of the next member of the open object; Name then returns its name. It returns false after the last one, and
+// Member moves to the value of the next member of the open object; Name then returns its name. It returns false after the last one, and
 // closes the object.
 func (c *Cursor) Member() bool {
 	data, f, i := c.data, &c.frames[c.depth], c.at
@@ -173,8 +172,8 @@ func (c *Cursor) Member() bool {
 // Name returns the name of the member that Member went to.
 func (c *Cursor) Name() []byte { return c.name.content(c.data) }
 
-// Mark returns what the caller may remember of that name: 0 at first, and again what was set where the next object at this depth
-// has the same member in the same place, and those before it too. It holds until the next call.
+// Mark returns what the caller may remember about that name: 0 at first, and later what the caller set, if the next object at this depth
+// has the same member in the same position, and the same members before it. It is valid until the next call.
 func (c *Cursor) Mark() *uint32 { return &c.name.mark }
 
 // step reads the text before the next value of the open list or object, or its end.
@@ -215,7 +214,7 @@ func (c *Cursor) Failed() bool { return c.at == failed }
 // Long reports whether the names that lead to some value take more than MaxPath bytes.
 func (c *Cursor) Long() bool { return c.long }
 
-// Scalar returns a value that is neither a list nor an object, from the bytes that Value returned, as Decode makes it.
+// Scalar converts the bytes of a value that is neither a list nor an object, returned by Value, as Decode does.
 func Scalar(raw []byte) any {
 	switch raw[0] {
 	case '"':
@@ -232,7 +231,7 @@ func Scalar(raw []byte) any {
 	}
 }
 
-// Text returns a string, from the bytes that Value returned, as Decode makes it. It returns false if they are not a string.
+// Text converts the bytes of a string, returned by Value, as Decode does. It returns false if they are not a string.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -242,7 +241,7 @@ func Text(raw []byte) (string, bool) {
 }
 
 // Members yields the members of a document that is one object, in order, each with the bytes of its value. It accepts what DecodeObject
-// accepts, and builds nothing. If the document turns out not to be acceptable, it returns false, after any of them.
+// accepts, and builds nothing. If the document turns out to be unacceptable, it returns false, after any of them.
 func Members(document []byte, each func(name, value []byte)) bool {
 	c := Begin(document)
 	defer c.End()

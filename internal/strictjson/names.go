@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A span is a text in a document, without its quotes.
+// A span is a string in a document, without its quotes.
 type span struct {
 	start, end uint32
 	word, mask uint64 // its first eight bytes, the quote after it among them, and those bits of a word that they take
@@ -29,7 +29,7 @@ func newSpan(data []byte, start, end int, escaped bool) span {
 	return s
 }
 
-// content returns the value of a text: its bytes in data if nothing in it is escaped.
+// content returns the value of a string: its bytes in data if nothing in it is escaped.
 func (s *span) content(data []byte) []byte {
 	inside := data[s.start:s.end:s.end]
 	if !s.escaped {
@@ -46,9 +46,9 @@ func (s *span) same(other *span, data []byte) bool {
 }
 
 // names find a member that occurs twice in one object. There is one for each depth. It has the names of the object that is open there,
-// and after them the further names of the object before it: mostly the next member has the next of them, and so differs from those before
+// and after them the further names of the previous object: usually the next member has the next of them, and so differs from those before
 // it. Any other name is compared with the few of most objects one by one; in larger objects it is looked up by hash, so that the work
-// grows with their number only.
+// grows linearly with their number.
 type names struct {
 	spans  []span
 	table  []uint64 // the upper half of a hash, and which of spans has it, from 1
@@ -62,11 +62,11 @@ const (
 
 var nameSeed = maphash.MakeSeed()
 
-// next reads the name that begins at i, after its quote, as that of member n of the object, from 0. It returns where it ends,
-// after its last quote; failed also where the object has that name already.
+// next reads the name that begins at i, after its quote, as that of member n of the object, from 0. It returns where it ends, after its
+// last quote; failed also if the object already has that name.
 //
-// A text that is byte for byte one that was read, its last quote among them, is that text. Whole words are compared: the first
-// eight bytes, less what is beyond the quote, and of a longer one the last eight, of a still longer one all.
+// A string that is byte for byte equal to one that was read, including its last quote, is that string. Whole words are compared: the
+// first eight bytes, without those beyond the quote, and of a longer one the last eight, of a still longer one all.
 func (l *names) next(data []byte, i, n int) int {
 	if n < len(l.spans) {
 		s := &l.spans[n]

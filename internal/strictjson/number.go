@@ -63,7 +63,7 @@ func number(data []byte, i int) int {
 	return i
 }
 
-// shortNumber is number for one without sign and exponent that ends within eight bytes, as nearly all do. It returns failed for others.
+// shortNumber is number for one without sign and exponent that ends within eight bytes, like almost all. It returns failed for others.
 func shortNumber(data []byte, i int) int {
 	if i+8 > len(data) {
 		return failed

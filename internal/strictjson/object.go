@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// An Object is a JSON object as Decode makes it: the values of its members are map[string]any, []any, string,
-// json.Number, bool or nil. The objects inside are plain maps, which libraries accept; an Object is assignable to
-// map[string]any, and the other way round. The nil Object has no member.
+// An Object is a JSON object made by Decode: the values of its members are map[string]any, []any, string, json.Number, bool or nil. The
+// objects inside are plain maps, which libraries accept; an Object is assignable to map[string]any, and the reverse. The nil Object has
+// no members.
 type Object map[string]any
 
-// AsObject returns a value that Decode made as an Object, and false where it is not an object.
+// AsObject returns a value that Decode made as an Object, and false if it is not an object.
 func AsObject(v any) (Object, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -24,7 +24,7 @@ func AsObject(v any) (Object, bool) {
 	}
 }
 
-// AsList returns a value that Decode made as a list: a list as it is, null as an empty one, anything else as its only element.
+// AsList returns a value that Decode made as a list: a list unchanged, null as an empty one, any other value as its only element.
 func AsList(v any) []any {
 	switch v := v.(type) {
 	case nil:

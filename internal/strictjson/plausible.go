@@ -3,8 +3,8 @@ package strictjson
 // headRead is how many bytes of a long document Plausible reads.
 const headRead = 4 << 10
 
-// Plausible reports whether Decode may accept a document, as far as its first 4 KiB and its last byte show: it is for callers that pass a
-// document on and do not read it. It returns false for longer documents other than lists and objects.
+// Plausible reports whether Decode may accept a document, judging by its first 4 KiB and its last byte. It is for callers that pass a
+// document on without reading it. It returns false for longer documents other than lists and objects.
 func Plausible(document []byte) bool {
 	if len(document) <= headRead {
 		return Valid(document)
@@ -33,7 +33,7 @@ func Plausible(document []byte) bool {
 	return !c.Failed() && document[len(document)-1] == open[0]+2 // in ASCII both pairs are two apart
 }
 
-// toNext goes to the next value of the list or object that is open; false: it is closed now, or broken.
+// toNext moves to the next value of the open list or object; false: it is closed now, or malformed.
 func toNext(c *Cursor, kind byte) bool {
 	if kind == '{' {
 		return c.Member()

@@ -48,8 +48,8 @@ func Lookup(tree any, pointer string) (any, bool) {
 	return tree, true
 }
 
-// Find returns the bytes of the value that a JSON pointer names in a document; false also where the document is not acceptable
-// as a whole. RFC 6901 section 4.
+// Find returns the bytes of the value at a JSON pointer in a document; false also if the document as a whole is unacceptable. RFC 6901
+// section 4.
 func Find(document []byte, pointer string) (value []byte, ok bool) {
 	if pointer != "" && pointer[0] != '/' {
 		return nil, false
@@ -62,7 +62,7 @@ func Find(document []byte, pointer string) (value []byte, ok bool) {
 	return value, c.Complete()
 }
 
-// find reads the next value, and returns the bytes of what pointer names in it; nil where there is no such thing.
+// find reads the next value, and returns the bytes of the value at pointer in it; nil if there is none.
 func (c *Cursor) find(pointer string) (value []byte) {
 	if pointer == "" {
 		return c.Value()

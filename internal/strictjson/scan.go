@@ -2,9 +2,8 @@ package strictjson
 
 import "math/bits"
 
-// skip reads the value that begins at i with all that is inside it, and returns where it ends. depth counts the lists and objects
-// around it, path the bytes of the names that lead to it. Positions are compared without a sign, so that failed is one beyond
-// the end.
+// skip reads the value that begins at i including all values inside it, and returns where it ends. depth counts the lists and objects
+// around it, path the bytes of the names that lead to it. Positions are compared as unsigned, so that failed is beyond the end.
 func (c *Cursor) skip(i, depth, path int) int {
 	data := c.data
 	if uint(i) >= uint(len(data)) || depth > MaxDepth {
@@ -75,7 +74,7 @@ func (c *Cursor) skipList(i, depth, path int) int {
 	}
 }
 
-// closing returns what follows the byte at i, which must be that one.
+// closing returns the position after the byte at i, which must be that one.
 func closing(data []byte, i int, want byte) int {
 	if uint(i) >= uint(len(data)) || data[i] != want {
 		return failed
@@ -85,14 +84,13 @@ func closing(data []byte, i int, want byte) int {
 
 // space returns the position of the next byte that is not white space; of failed, failed. RFC 8259 section 2.
 func space(data []byte, i int) int {
-	if uint(i) < uint(len(data)) && data[i] <= ' ' { // hardly ever
+	if uint(i) < uint(len(data)) && data[i] <= ' ' { // rarely
 		return spaces(data, i)
 	}
 	return i
 }
 
-// spaces is space where there is some. (It is not inlined, so that space is.)
-//
+// spaces is space if there is some. (It is not inlined, so that space is.)
 //go:noinline
 func spaces(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {

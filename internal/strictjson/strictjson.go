@@ -1,12 +1,12 @@
-// Package strictjson reads all JSON that comes from outside.
+// Package strictjson reads all JSON from outside.
 //
-// encoding/json alone matches member names in any case, takes the last of two equal members, ignores trailing bytes and
-// rounds numbers to float64. This package does none of that: it keeps numbers as their written text, rejects duplicate
-// members, invalid UTF-8, U+0000 and trailing bytes, and bounds depth and the size of numbers. The usual call:
+// encoding/json alone matches member names in any case, takes the last of two equal members, ignores trailing bytes and rounds numbers to
+// float64. This package does none of that: it keeps numbers as their written text, rejects duplicate members, invalid UTF-8, U+0000 and
+// trailing bytes, and bounds depth and the size of numbers. The usual call:
 //
 //	tree, err := strictjson.DecodeObject(body)
 //
-// The caller bounds the size of the document, by reading it through a limit.
+// The caller bounds the size of the document by reading it through a limit.
 package strictjson
 
 import (
@@ -24,15 +24,15 @@ import (
 )
 
 const (
-	// MaxDepth is the maximal nesting of arrays and objects; scalars at the top are depth 0.
+	// MaxDepth is the maximum nesting of arrays and objects; scalars at the top are depth 0.
 	MaxDepth = 64
-	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that later arithmetic
-	// (big.Rat, decimal) cannot take long. Both allow more than float64 holds.
+	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that later arithmetic (big.Rat,
+	// decimal) cannot take long. Both allow more than float64 holds.
 	maxNumber   = 400
 	maxExponent = 400
 )
 
-// An Error is the place where a document stops being acceptable JSON, with the reason.
+// An Error is the position from which a document is not acceptable JSON, with the reason.
 type Error struct {
 	Line, Column int    // 1-based; Column counts bytes
 	Pointer      string // RFC 6901, of the value being read
@@ -73,7 +73,7 @@ func decode(data []byte, most int) (any, error) {
 	return explain(data, most)
 }
 
-// explain reads like tree, and describes what is wrong.
+// explain reads like tree, and describes the error.
 func explain(data []byte, most int) (any, error) {
 	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // of a Buffer it takes the bytes without a copy
 	v, err := r.value(0)
@@ -96,7 +96,7 @@ func Valid(data []byte) bool {
 // DecodeObject is Decode for a document that must be an object.
 func DecodeObject(data []byte) (Object, error) { return DecodeObjectOf(data, math.MaxInt) }
 
-// DecodeObjectOf is DecodeObject for a document of at most so many values: reading each takes far longer than its bytes.
+// DecodeObjectOf is DecodeObject for a document of at most n values: reading a value takes far longer than reading its bytes.
 func DecodeObjectOf(data []byte, most int) (Object, error) {
 	v, err := decode(data, most)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Eight bytes are looked at together: of a word, the lowest byte with its highest bit set in the result is the first that is
-// looked for. (A borrow makes higher bytes wrong, never lower ones.)
+// Eight bytes are examined together: of a word, the lowest byte with its highest bit set in the result is the first match. (A borrow
+// makes higher bytes wrong, never lower ones.)
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -60,7 +60,7 @@ func text(data []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// escape reads what follows a backslash. RFC 8259 section 7; U+0000 and halves of surrogate pairs are refused.
+// escape reads the characters after a backslash. RFC 8259 section 7; it rejects U+0000 and halves of surrogate pairs.
 func escape(data []byte, i int) int {
 	if i >= len(data) {
 		return failed

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// tree reads a document of at most so many values; false where it is not acceptable, or has more.
+// tree reads a document of at most n values; false if it is unacceptable, or has more.
 func tree(data []byte, most int) (v any, ok bool) {
 	c := Begin(data)
 	defer c.End()
@@ -14,7 +14,7 @@ func tree(data []byte, most int) (v any, ok bool) {
 	return v, c.Complete()
 }
 
-// shortText is the maximum length of a document whose texts are parts of one copy of it, in bytes: one allocation instead of many.
+// shortText is the maximum length of a document whose strings are parts of one copy of it, in bytes: one allocation instead of many.
 // Keeping one of them keeps the copy.
 const shortText = 2 << 10
 
@@ -68,7 +68,7 @@ func (c *Cursor) nameText() string {
 	return c.textOf(int(c.name.start), int(c.name.end))
 }
 
-// scalar is Scalar of the next value; nil where it is not acceptable.
+// scalar is Scalar of the next value; nil if it is unacceptable.
 func (c *Cursor) scalar() any {
 	from := c.at
 	raw := c.Value()
@@ -84,7 +84,7 @@ func (c *Cursor) scalar() any {
 	}
 }
 
-// tree reads the next value with all that is inside it. most is how many values may still be read.
+// tree reads the next value including all values inside it. most is how many values may still be read.
 func (c *Cursor) tree(most *int) any {
 	if *most--; *most < 0 {
 		c.at = failed

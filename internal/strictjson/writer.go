@@ -18,7 +18,7 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter begins an object behind out.
+// NewWriter begins an object and appends it to out.
 func NewWriter(out []byte) Writer { return Writer{out: append(out, '{')} }
 
 // End ends the object. The error is that of the first value that could not be written.
@@ -51,7 +51,7 @@ func (w *Writer) Text(name, s string) {
 	w.text(s)
 }
 
-// Optional is Text, but leaves out what is empty.
+// Optional is Text, but leaves out an empty string.
 func (w *Writer) Optional(name, s string) {
 	if s != "" {
 		w.Text(name, s)
@@ -91,7 +91,7 @@ func (w *Writer) Time(name string, at time.Time) {
 	w.out = append(at.AppendFormat(append(w.out, '"'), time.RFC3339Nano), '"')
 }
 
-// Object writes an object of values that Decode makes, or that json.Marshal takes; nothing where it has no members.
+// Object writes an object of values that Decode makes, or that json.Marshal accepts; nothing if it has no members.
 func (w *Writer) Object(name string, members map[string]any) {
 	if len(members) == 0 {
 		return
@@ -106,7 +106,7 @@ func (w *Writer) Object(name string, members map[string]any) {
 	w.note(append(w.out, text...), err)
 }
 
-// JSON writes a member whose value is JSON already; nil: nothing.
+// JSON writes a member whose value is already JSON; nil: nothing.
 func (w *Writer) JSON(name string, text []byte) {
 	if text != nil {
 		w.name(name)
@@ -114,7 +114,7 @@ func (w *Writer) JSON(name string, text []byte) {
 	}
 }
 
-// Append writes a member whose value is appended by another.
+// Append writes a member whose value a function appends.
 func (w *Writer) Append(name string, value func([]byte) ([]byte, error)) {
 	w.name(name)
 	out, err := value(w.out)

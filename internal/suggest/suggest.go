@@ -10,8 +10,8 @@ import (
 // maxName bounds the work for a name from outside.
 const maxName = 64
 
-// Name returns the known name closest to got, or "" where none is close enough for a suggestion. Case and the
-// separators - and _ have little weight.
+// Name returns the known name closest to got, or "" if none is close enough for a suggestion. Case and the separators - and _ have little
+// weight.
 func Name(got string, known []string) string {
 	if len(got) > maxName {
 		return ""

@@ -21,12 +21,12 @@ import (
 // ErrUndecodable is wrapped by every error of a decoder of this binding. Its text never quotes what was read.
 var ErrUndecodable = field.ErrUndecodable
 
-// ErrUnsendable means that a value exceeds the bounds of the wire, so that the other side could not read it.
+// ErrUnsendable means that a value exceeds the bounds of the wire, so that the recipient could not read it.
 var ErrUnsendable = errors.New("cannot be sent")
 
 // The bounds of an envelope, in bytes.
 const (
-	MaxEnvelope = 3 << 20 // the whole, as the nodes of the agents' network have it
+	MaxEnvelope = 3 << 20 // the whole envelope, as the nodes of the agents' network bound it
 	MaxAddress  = 512
 	MaxURI      = 2048
 )
@@ -42,9 +42,9 @@ type Envelope struct {
 	URI      string // may be empty; nothing is routed by it
 }
 
-// DecodeEnvelope reads an envelope of at most MaxEnvelope bytes. It ignores unknown fields. It refuses envelopes without sender or
+// DecodeEnvelope decodes an envelope of at most MaxEnvelope bytes. It ignores unknown fields. It rejects envelopes without sender or
 // receiver, with control characters in an address, whose protocol is not a public id, between an agent and a component, and those between
-// components that have a URI: an AEA stops at them. Message shares memory with data.
+// components that have a URI, because an AEA stops at them. Message shares memory with data.
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxEnvelope {
 		return Envelope{}, fmt.Errorf("%w: envelope: too long", ErrUndecodable)
@@ -79,7 +79,7 @@ func DecodeEnvelope(data []byte) (Envelope, error) {
 	return e, nil
 }
 
-// Encode returns the bytes of the envelope. What DecodeEnvelope would refuse is ErrUnsendable.
+// Encode returns the bytes of the envelope. If DecodeEnvelope would reject it, the error is ErrUnsendable.
 func (e Envelope) Encode() ([]byte, error) {
 	if why := e.wrong(); why != "" {
 		return nil, fmt.Errorf("%w: envelope: %s", ErrUnsendable, why)
@@ -98,10 +98,10 @@ func (e Envelope) Encode() ([]byte, error) {
 	return out, nil
 }
 
-// ToComponent reports whether the envelope goes from component to component, which is inside of one agent.
+// ToComponent reports whether the envelope goes from component to component, which is inside one agent.
 func (e Envelope) ToComponent() bool { return IsComponent(e.To) }
 
-// wrong returns the rule that an envelope breaks; empty: none.
+// wrong returns the rule that an envelope violates; empty: none.
 func (e Envelope) wrong() string {
 	switch {
 	case !isAddress(e.To):

@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// A FrameFormat puts four bytes with the length in front of what is sent.
+// A FrameFormat precedes the content with its length in four bytes.
 type FrameFormat struct{ order binary.ByteOrder }
 
-// TCP is the framing of the connection fetchai/tcp, which has the order of the bytes that the sender's machine has: little
-// endian, in practice. ACN is that of the network of agents: big endian.
+// TCP is the framing of the connection fetchai/tcp, in the byte order of the sender's machine: little endian, in practice. ACN is that of
+// the network of agents: big endian.
 var (
 	TCP = FrameFormat{binary.LittleEndian}
 	ACN = FrameFormat{binary.BigEndian}
 )
 
-// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once
-// as many bytes have been read.
+// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once that
+// many bytes have been read.
 var (
 	ErrEmptyFrame = errors.New("a frame without content")
 	ErrLongFrame  = errors.New("a frame that is longer than frames may be")
 )
 
-// A LongFrameError is the announced length of a frame that is longer than frames may be.
+// A LongFrameError is the announced length of a frame that is too long.
 type LongFrameError int64
 
 func (LongFrameError) Error() string { return ErrLongFrame.Error() }
@@ -33,8 +33,8 @@ func (LongFrameError) Error() string { return ErrLongFrame.Error() }
 // Unwrap returns ErrLongFrame.
 func (LongFrameError) Unwrap() error { return ErrLongFrame }
 
-// Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside of a frame
-// io.ErrUnexpectedEOF; other errors are those of r. Memory grows with what came, and not with what was announced.
+// Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside a frame io.ErrUnexpectedEOF; other
+// errors are those of r. Memory grows with the received bytes, and not with the announced length.
 func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	var prefix [4]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
@@ -57,7 +57,7 @@ func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	return frame.Bytes(), nil
 }
 
-// Append appends one frame, 1 to MaxEnvelope bytes long. Write it in one call: agents that read four bytes fail if fewer have come.
+// Append appends one frame, 1 to MaxEnvelope bytes long. Write it in one call: agents that read four bytes fail if fewer have arrived.
 func (f FrameFormat) Append(out, content []byte) ([]byte, error) {
 	if len(content) == 0 || len(content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: frame: empty or too long", ErrUnsendable)

@@ -1,5 +1,5 @@
 // Package acn has the messages between an agent and a node of the agent communication network: the agent registers, and both send each
-// other envelopes and acknowledge them. On the socket an acn.Message is in a frame of wire.ACN, with no envelope around it; a mailbox
+// other envelopes and acknowledge them. On the socket an acn.Message is in a frame of wire.ACN, without an envelope around it; a mailbox
 // takes the Record alone.
 package acn
 
@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// The bounds of what a message holds, in bytes or in number.
+// The bounds of the contents of a message, in bytes or in number.
 const (
 	MaxText  = 1024 // each text of a record
 	MaxTexts = 16   // texts of a status, each at most MaxText bytes long
@@ -28,7 +28,7 @@ const (
 	Status         Kind = 9
 )
 
-// A Code is a node's answer to a message.
+// A Code is a node's response to a message.
 type Code int
 
 // The codes of a status.
@@ -46,7 +46,7 @@ const (
 	AgentNotReady       Code = 21
 )
 
-// A Message is one of the five kinds. Only what its kind has is set.
+// A Message is one of the five kinds. Only the fields of its kind are set.
 type Message struct {
 	Kind     Kind
 	Envelope []byte   // of Envelope: an encoded wire.Envelope
@@ -56,7 +56,7 @@ type Message struct {
 	Texts    []string // of Status; may be empty
 }
 
-// A Record is an agent's registration, with its proof. What clients of nodes leave empty may be empty.
+// A Record is an agent's registration, with its proof. Fields that clients of nodes leave empty may be empty.
 type Record struct {
 	Service       string // acn
 	Ledger        string // of the agent's key and address
@@ -68,7 +68,7 @@ type Record struct {
 	NotAfter      string
 }
 
-// Decode reads a message. Its Envelope shares memory with data, and is not looked at.
+// Decode decodes a message. Its Envelope shares memory with data, and is not decoded.
 func Decode(data []byte) (Message, error) {
 	var m Message
 	r := field.Read(data)
@@ -87,7 +87,7 @@ func Decode(data []byte) (Message, error) {
 	return m, nil
 }
 
-// decode reads what the message's kind has.
+// decode reads the fields of the message's kind.
 func (m *Message) decode(data []byte) error {
 	known := 0
 	r := field.Read(data)
@@ -151,7 +151,7 @@ func (r *Record) fields() []*string {
 	return []*string{&r.Service, &r.Ledger, &r.Address, &r.PublicKey, &r.PeerPublicKey, &r.Signature, &r.NotBefore, &r.NotAfter}
 }
 
-// Encode returns the bytes of the record. It does not look at its bounds.
+// Encode returns the bytes of the record. It does not check its bounds.
 func (r Record) Encode() []byte {
 	var out []byte
 	for i, s := range r.fields() {
@@ -160,7 +160,7 @@ func (r Record) Encode() []byte {
 	return out
 }
 
-// Encode returns the bytes of the message. It does not look at its bounds.
+// Encode returns the bytes of the message. It does not check its bounds.
 func (m Message) Encode() []byte {
 	var inner []byte
 	switch m.Kind {

@@ -13,7 +13,7 @@ import (
 // A Label identifies a dialogue between two agents.
 type Label struct {
 	StarterRef   string
-	ResponderRef string // empty until the responder has answered
+	ResponderRef string // empty until the responder has replied
 	Opponent     string // the address of the other side
 	Starter      string // the address of the side that began
 }
@@ -22,7 +22,7 @@ type Label struct {
 type Dialogue struct {
 	in   *Dialogues
 	name name
-	spec wire.PublicID // as it came: the answers have the same
+	spec wire.PublicID // as received: the replies have the same
 
 	// Guarded by in.mu, as all below.
 	responderRef string
@@ -38,15 +38,15 @@ type Dialogue struct {
 	used       time.Time
 }
 
-// The last message that came, to recognise its repetition.
+// The last received message, to recognize its repetition.
 type last struct {
 	id      int32
 	digest  [sha256.Size]byte // of the whole message
 	answers protocol.Performative
-	answer  int32 // the id of the first message that answered it; 0: none yet
+	answer  int32 // the id of the first message that replied to it; 0: none yet
 }
 
-// Protocol returns the protocol that is spoken.
+// Protocol returns the protocol of the dialogue.
 func (g *Dialogue) Protocol() *protocol.Protocol { return g.name.protocol }
 
 // Label returns the label as far as it is known.
@@ -67,8 +67,8 @@ func (g *Dialogue) End() (protocol.EndState, bool) {
 	return g.state, g.hasEnded
 }
 
-// Reply answers the message with the id target, and returns the envelope to send. The error is protocol.ErrDialogue if the protocol does
-// not let this content answer that one, or the dialogue has ended. A forgotten dialogue can be replied to as long as it is held.
+// Reply replies to the message with the id target, and returns the envelope to send. The error is protocol.ErrDialogue if the protocol
+// does not permit this content as a reply, or the dialogue has ended. A forgotten dialogue can be replied to as long as it is held.
 func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -96,8 +96,8 @@ func (g *Dialogue) reply(target int32, c protocol.Content) (wire.Envelope, error
 	return e, nil
 }
 
-// Again answers a message that came once more: by the id of its first answer, if it had one, since an opponent that did not get that
-// takes no later one. Errors are those of Reply.
+// Again replies to a repeated message: by the id of its first reply, if it had one, because an opponent that did not get that accepts no
+// later one. Errors are those of Reply.
 func (g *Dialogue) Again(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -112,7 +112,7 @@ func (g *Dialogue) repeats(m wire.Message, says protocol.Performative, digest [s
 	return !g.hasEnded && g.name.protocol.Rules.AnswersAgain(says) && g.last.id == m.ID && g.last.digest == digest
 }
 
-// envelope makes what is sent.
+// envelope makes the envelope to send.
 func (g *Dialogue) envelope(id, target int32, c protocol.Content) (wire.Envelope, error) {
 	m := wire.Message{ID: id, StarterRef: g.name.starterRef, ResponderRef: g.responderRef, Target: target, Content: c.Encode()}
 	data, err := m.Encode()
@@ -126,7 +126,7 @@ func (g *Dialogue) envelope(id, target int32, c protocol.Content) (wire.Envelope
 	return e, nil
 }
 
-// receive takes a further message of the opponent, and returns what it answers.
+// receive accepts a further message of the opponent, and returns the performative that it replies to.
 func (g *Dialogue) receive(m wire.Message, says protocol.Performative, now time.Time) (protocol.Performative, error) {
 	if !g.isNamedBy(m) {
 		return "", refuse("it names the dialogue by another reference")
@@ -152,7 +152,7 @@ func (g *Dialogue) receive(m wire.Message, says protocol.Performative, now time.
 }
 
 // isNamedBy reports whether the message names the responder as it should. It may leave that out as long as its sender cannot know the
-// name: before this side has answered, or before it has sent its own.
+// name: before this side has replied, or before it has sent its own.
 func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	if g.name.ours {
 		return g.responderRef == "" || m.ResponderRef == g.responderRef
@@ -160,7 +160,7 @@ func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	return m.ResponderRef == g.responderRef || m.ResponderRef == "" && len(g.ours) == 0
 }
 
-// check reports whether a message may be the next one of a side that has sent some, and which one it answers.
+// check reports whether a message may be the next one of a side, and which message it replies to.
 func (g *Dialogue) check(says protocol.Performative, target int32, sent int) (protocol.Performative, error) {
 	if g.hasEnded {
 		return "", refuse("the dialogue has ended")
@@ -182,7 +182,7 @@ func (g *Dialogue) check(says protocol.Performative, target int32, sent int) (pr
 	return answers, nil
 }
 
-// settle notes a message that came or went: whether it ends the dialogue, and which rank that has now.
+// settle records a received or sent message: whether it ends the dialogue, and which rank that has now.
 func (g *Dialogue) settle(says, answers protocol.Performative, now time.Time) {
 	to := halfOpen
 	if g.named {

@@ -1,12 +1,12 @@
-// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it is in order. A message
-// that breaks the rules of its protocol is refused, and changes nothing.
+// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it is valid there. A message
+// that violates its protocol is refused, and changes nothing.
 //
-//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf has the code to answer
+//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf has the code to reply with
 //	answer, err := turn.Dialogue.Reply(turn.Message.ID, content)
 //
-// Anyone can begin dialogues and never go on, under names that cost nothing. So their number is bounded, in all and for each opponent,
-// and the one that rests longest makes room for a new one. Dialogues whose opponent has never named the reference that was made here are
-// apart: in any number, they displace no other.
+// Anyone can begin dialogues and never continue them, under names that cost nothing. Therefore their number is bounded, in total and for
+// each opponent, and the one that was idle longest is removed for a new one. Dialogues whose opponent has never named the reference that
+// was made here are separate: in any number, they displace no other.
 package dialogue
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// Limits bound what is kept. Each is at least 1.
+// Limits bound the kept dialogues. Each is at least 1.
 type Limits struct {
 	Open        int           // dialogues whose opponent has named the reference made here
 	HalfOpen    int           // all others
@@ -32,7 +32,7 @@ type Limits struct {
 	TTL         time.Duration // since the last message
 }
 
-// DefaultLimits are those of a gateway. A dialogue takes less than 1 KiB, unless it is long.
+// DefaultLimits are the limits of a gateway. A dialogue takes less than 1 KiB, unless it is long.
 var DefaultLimits = Limits{Open: 8192, HalfOpen: 8192, Ended: 8192, PerOpponent: 64, Messages: 256, TTL: 15 * time.Minute}
 
 // Dialogues are those of one agent. Its methods, and those of each Dialogue, may be called concurrently.
@@ -43,12 +43,12 @@ type Dialogues struct {
 
 	mu        sync.Mutex
 	byName    map[name]*Dialogue
-	opponents map[string]*list.List // of what has not ended, the one that rests longest first
-	ranks     [3]list.List          // all, by rank, the one that rests longest first
+	opponents map[string]*list.List // of those that have not ended, the longest idle first
+	ranks     [3]list.List          // all, by rank, the longest idle first
 	counts    Counts
 }
 
-// A name is what a dialogue is found by. Its opponent cannot choose all of it.
+// A name is the key of a dialogue. Its opponent cannot choose all of it.
 type name struct {
 	protocol   *protocol.Protocol
 	opponent   string
@@ -70,9 +70,9 @@ type Counts struct {
 	HalfOpen  int    `json:"half_open"` // now, as the three below
 	Open      int    `json:"open"`
 	Ended     int    `json:"ended"`
-	Opponents int    `json:"opponents"` // with whom dialogues have not ended
-	Displaced uint64 `json:"displaced"` // removed for a new one, before their time
-	Expired   uint64 `json:"expired"`   // removed after their time, without having ended
+	Opponents int    `json:"opponents"` // opponents of dialogues that have not ended
+	Displaced uint64 `json:"displaced"` // removed for a new one, before they expired
+	Expired   uint64 `json:"expired"`   // expired without having ended
 }
 
 // New returns the dialogues of the agent whose address is self: none yet.
@@ -91,14 +91,14 @@ func (d *Dialogues) Counts() Counts {
 	return c
 }
 
-// A Turn is a message that came and may come now.
+// A Turn is a received message that is valid now.
 type Turn struct {
 	Dialogue *Dialogue // nil: an error of the protocol default outside of dialogues
 	Message  wire.Message
 	Content  protocol.Content
-	// Answers is the performative of the message that this one answers; empty: it begins the dialogue.
+	// Answers is the performative of the message that this one replies to; empty: it begins the dialogue.
 	Answers protocol.Performative
-	// Repeated: the last message of the dialogue came once more. It is answered by Dialogue.Again.
+	// Repeated: the last message of the dialogue was received again. Reply by Dialogue.Again.
 	Repeated bool
 }
 
@@ -195,12 +195,12 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 	return g, e, nil
 }
 
-// newReference returns 32 random bytes in hexadecimal, as agents name their dialogues.
+// newReference returns 32 random bytes in hexadecimal, the form of agents' references.
 func newReference() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// refuse returns the error of a message that may not come. why is a text of ours.
+// refuse returns the error of an invalid message. why is our own text.
 func refuse(why string) error { return fmt.Errorf("%w: %s", protocol.ErrDialogue, why) }

@@ -83,7 +83,7 @@ func (d *Dialogues) forget(g *Dialogue) {
 	d.leaveOpponent(g)
 }
 
-// leaveOpponent takes a dialogue out of the count of its opponent.
+// leaveOpponent removes a dialogue from the count of its opponent.
 func (d *Dialogues) leaveOpponent(g *Dialogue) {
 	of := d.opponents[g.name.opponent]
 	if g.ofOpponent == nil || of == nil {

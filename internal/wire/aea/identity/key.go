@@ -23,7 +23,7 @@ func NewKey(private []byte) (Key, error) {
 	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
 }
 
-// Public returns the public key on one of the ledgers.
+// Public returns the public key on a ledger.
 func (k Key) Public(ledger Ledger) PublicKey {
 	if k.private == nil {
 		return PublicKey{}
@@ -37,7 +37,7 @@ func (k Key) String() string { return k.Public(Fetchai).Address() }
 // GoString is String.
 func (k Key) GoString() string { return k.String() }
 
-// Sign signs a message as PublicKey.Verify reads it: the same for the same message (RFC 6979).
+// Sign signs a message so that PublicKey.Verify accepts it. Equal messages have equal signatures (RFC 6979).
 func (k Key) Sign(ledger Ledger, message []byte) string {
 	if k.private == nil {
 		return ""
@@ -50,9 +50,9 @@ func (k Key) Sign(ledger Ledger, message []byte) string {
 	return base64.StdEncoding.EncodeToString(ecdsa.SignCompact(k.private, sum[:], true)[1:])
 }
 
-// SignCertificate returns the proof of a node that the key of its certificate is its own: the signature, in DER, over the SHA-256 of the
+// SignCertificate returns a node's proof that the key of its certificate is its own: the signature, in DER, over the SHA-256 of the
 // certificate's key as an uncompressed point. Agents identify the node by its key on secp256k1, which no certificate can have. The error
-// is ErrKey, for a certificate whose key is not a point of a curve of the standard library.
+// is ErrKey for a certificate whose key is not a point of a curve of the standard library.
 func (k Key) SignCertificate(certificate *stdecdsa.PublicKey) ([]byte, error) {
 	point, err := certificate.Bytes()
 	if err != nil || k.private == nil {

@@ -1,12 +1,12 @@
-// Package identity has the keys of agents of the AEA framework, the addresses that come of them, and what agents sign: an
-// agreement with the terms of a gateway, and that a node may represent them. All keys are on secp256k1; how key, address
-// and signature are written depends on the ledger that the agent names.
+// Package identity has the keys of agents of the AEA framework, the addresses derived from them, and what agents sign: an agreement with
+// the terms of a gateway, and that a node may represent them. All keys are on secp256k1; the encodings of key, address and signature
+// depend on the agent's ledger.
 //
 //	key, err := identity.ParsePublicKey(identity.Fetchai, info["public_key"])
 //	agreed := identity.Agreement{Gateway: gateway, Agent: sender, PolicySHA256: digest, Nonce: nonce}.SignedBy(key, info["signature"])
 //
-// Texts have one spelling: hexadecimal in small letters, and the lower of the two values of s. Private keys of agents never
-// come here; a Key is one of the gateway's own.
+// Texts have one spelling: lowercase hexadecimal, and the lower of the two values of s. Private keys of agents never occur here; a Key is
+// one of the gateway's own.
 package identity
 
 import (
@@ -30,7 +30,7 @@ var (
 	ErrKey    = errors.New("no key of secp256k1 as the ledger writes it")
 )
 
-// A Ledger is the kind of key and address that an agent has.
+// A Ledger determines an agent's kind of key and address.
 type Ledger string
 
 // The ledgers. The first is the default of agents-aea, the last that of open-aea.
@@ -43,7 +43,8 @@ const (
 // prefixes begin the addresses in bech32.
 var prefixes = map[Ledger]string{Fetchai: "fetch", Cosmos: "cosmos"}
 
-// A PublicKey is a key as one ledger writes it. Only ParsePublicKey and Key.Public make one; the zero PublicKey belongs to no agent.
+// A PublicKey is a key in the encoding of one ledger. Only ParsePublicKey and Key.Public make one; the zero PublicKey belongs to no
+// agent.
 type PublicKey struct {
 	ledger Ledger
 	point  *secp256k1.PublicKey
@@ -96,7 +97,7 @@ func (k PublicKey) Point() []byte {
 	return k.point.SerializeUncompressed()
 }
 
-// LedgerOf returns the ledger of an address. ok is false if the text is not an address of an agent; one of Ethereum may have other
+// LedgerOf returns the ledger of an address. ok is false if the text is not an address of an agent; an Ethereum address may have other
 // capitals than Address writes.
 func LedgerOf(address string) (ledger Ledger, ok bool) {
 	if digits, found := strings.CutPrefix(address, "0x"); found {
@@ -123,8 +124,8 @@ func (k PublicKey) String() string {
 	return hex.EncodeToString(k.point.SerializeCompressed())
 }
 
-// Address returns the address of the agent with this key: of Fetchai fetch1…, of Cosmos cosmos1…, of Ethereum 0x… with
-// capitals as EIP-55 has them.
+// Address returns the address of the agent with this key: for Fetchai fetch1…, for Cosmos cosmos1…, for Ethereum 0x… with capitals by
+// EIP-55.
 func (k PublicKey) Address() string {
 	if k.point == nil {
 		return ""
@@ -164,9 +165,9 @@ func keccak(data ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify reports whether the key made the signature over a message. A signature of Fetchai and Cosmos is base64 of r and s,
-// over the SHA-256 of the message; one of Ethereum is 0x and the hexadecimal digits of r, s and v, over the message as
-// EIP-191 has it for people, where v is 27 or 28. The higher of the two values of s is refused.
+// Verify reports whether the key made the signature over a message. A signature of Fetchai and Cosmos is base64 of r and s, over the
+// SHA-256 of the message; one of Ethereum is 0x and the hexadecimal digits of r, s and v, over the message in the form of EIP-191, where
+// v is 27 or 28. It rejects the higher of the two values of s.
 func (k PublicKey) Verify(message []byte, signature string) bool {
 	if k.point == nil {
 		return false

@@ -15,10 +15,10 @@ type Agreement struct {
 	Nonce        string // of the offer, made by the gateway and used once
 }
 
-// form begins the text, so that it has no other meaning.
+// form begins the text, so that it cannot be mistaken for another.
 const form = "uim-aea-1"
 
-// Text returns what is signed: five lines without a line feed behind the last.
+// Text returns the signed text: five lines without a line feed after the last.
 func (a Agreement) Text() []byte {
 	return []byte(strings.Join([]string{form, a.Gateway, a.Agent, a.PolicySHA256, a.Nonce}, "\n"))
 }
