@@ -1,7 +1,7 @@
 package odrl
 
-// AsAgreed is a policy from Load as it binds once it is agreed to and in force: an Offer, a Request or an Assertion grants
-// what it speaks of, and a policy that is replaced is not void. Any other policy is itself.
+// AsAgreed returns a policy from Load as it binds once it is agreed to and in force: an Offer, a Request or an Assertion grants its
+// permissions, and a policy that is replaced is not void. Any other policy is returned unchanged.
 func (p *Policy) AsAgreed() *Policy {
 	if p.program != nil || p.form.Grants() && p.form.ReplacedBy == "" {
 		return p

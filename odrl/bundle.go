@@ -19,16 +19,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, to read, what is
-// left of the modules once they have the data. With the DecideInput of a request plain OPA finds the same rules active
-// as Decide:
+// Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, for reading, the residual of the
+// modules once they have the data. With the DecideInput of a request plain OPA finds the same rules active as Decide:
 //
 //	opa eval -b bundle.tar.gz -i input.json data.uimgate.odrl.outcome
 //
-// A policy from Load has the data of its evaluation, to be asked for data.uimgate.odrl.evaluation with Input.
+// A bundle of a policy from Load has the data for evaluation: query data.uimgate.odrl.evaluation with Input.
 //
-// The revision of the bundle is the policy's digest: SHA-256 of its RFC 8785 form, as agents sign it. Equal policies
-// in equal worlds make equal bytes.
+// The revision of the bundle is the policy's digest: SHA-256 of its RFC 8785 form, as agents sign it. Equal policies in equal worlds make
+// equal bytes.
 func (p *Policy) Bundle(w io.Writer) error {
 	revision, err := p.revision()
 	if err != nil {
@@ -84,7 +83,7 @@ func (p *Policy) revision() (string, error) {
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// residualText is the residual to read. OPA does not load it: it is an account of the modules, not one of them.
+// residualText is the residual for reading. OPA does not load it: it describes the modules and is not one of them.
 func (p *Policy) residualText() []byte {
 	var out bytes.Buffer
 	switch {
@@ -102,8 +101,8 @@ func (p *Policy) residualText() []byte {
 	return out.Bytes()
 }
 
-// DecideInput is the input document of a request: what Decide asks OPA with. null where no rule of the policy is about
-// the intent.
+// DecideInput returns the input document of a request for OPA, as Decide makes it. It is null if no rule of the policy concerns the
+// intent.
 func (p *Policy) DecideInput(r Request) ([]byte, error) {
 	if !p.names(r.Intent) {
 		return []byte("null"), nil

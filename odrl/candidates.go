@@ -47,7 +47,7 @@ func (v *verdict) options(permitting []*rules.Entry) []option {
 	return list
 }
 
-// binds reports whether an obligation is the party's, and, where the gateway counts it, about this call.
+// binds reports whether an obligation is the party's, and, if the gateway counts it, concerns this call.
 func (v *verdict) binds(x *rules.Entry) bool {
 	for _, part := range []string{"party", "target"} {
 		if part == "target" && v.e.Literal {
@@ -71,8 +71,8 @@ func (v *verdict) limits(x *rules.Entry) []limit.Limit {
 	return list
 }
 
-// matchedLimits are the limits of a rule under the names that the question matched, those left out
-// that the question itself gave a count for.
+// matchedLimits are the limits of a rule under the names that the question matched, without those for which the question itself gave a
+// count.
 func (v *verdict) matchedLimits(x *rules.Entry) []limit.Limit {
 	counted := func(c *model.Constraint) bool { return v.s.counted(v.e, c) }
 	name := ""
@@ -91,7 +91,7 @@ func (v *verdict) matchedLimits(x *rules.Entry) []limit.Limit {
 	return v.e.LimitsOf(x, nil, name, counted)
 }
 
-// duties are the entries a permission waits for.
+// duties are the report entries of the duties that a permission waits for.
 func (v *verdict) duties(x *rules.Entry) []*rules.Entry {
 	var list []*rules.Entry
 	for _, node := range x.Node.Duties {
@@ -100,7 +100,7 @@ func (v *verdict) duties(x *rules.Entry) []*rules.Entry {
 	return list
 }
 
-// owes are the charges of a duty.
+// owes returns the charges of a duty.
 func owes(x *rules.Entry) []Charge {
 	var list []Charge
 	for _, c := range x.Charges {
@@ -117,8 +117,7 @@ func (v *verdict) charges(list []*rules.Entry) []Charge {
 	return out
 }
 
-// owed lists the duties that are open: of the permission that is used, the obligations that bind, and
-// what became due.
+// owed lists the open duties: of the used permission, the binding obligations, and what became due.
 func (v *verdict) owed(best []option, unmet []*rules.Entry) []Due {
 	var list []Due
 	add := func(x *rules.Entry) {

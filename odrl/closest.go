@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// closest returns why nothing is permitted: the permission that is about the question and lacks the least.
+// closest returns why nothing is permitted: the permission that concerns the question and lacks the least.
 func (v *verdict) closest(ev *Evaluation) {
 	ev.deny(reason.PolicyNotApplicable, nil, "no permission of the policy covers this")
 	best, lacks := -1, []string(nil)
@@ -94,7 +94,7 @@ func (v *verdict) bounds(x *rules.Entry, c *model.Constraint) bool {
 	return v.e.Limiting(c, x.Node.Kind)
 }
 
-// over is a limit that the question's own count exceeds.
+// over returns a limit that the question's own count exceeds.
 func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	for _, c := range conditionsOf(x) {
 		if id, _ := v.e.IDOf(c); v.bounds(x, c) && v.s.counted(v.e, c) && !v.holds[id] {
@@ -104,7 +104,7 @@ func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	return nil
 }
 
-// missing words the constraints of a permission that do not hold, under the action that lacks least.
+// missing describes the constraints of a permission that do not hold, under the action that lacks least.
 func (v *verdict) missing(x *rules.Entry) []string {
 	shared := slices.Clone(x.Node.Constraints)
 	for _, ref := range slices.Concat(x.Node.Targets, x.Parties) {
@@ -147,7 +147,7 @@ func (v *verdict) uncounted(x *rules.Entry, conditions ...*model.Constraint) str
 	return ""
 }
 
-// conditionsOf are the constraints and refinements of a rule, conjunctions taken apart.
+// conditionsOf returns the constraints and refinements of a rule, with conjunctions split.
 func conditionsOf(x *rules.Entry) []*model.Constraint {
 	list := slices.Clone(x.Node.Constraints)
 	for _, a := range x.Node.Actions {

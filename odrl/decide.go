@@ -17,8 +17,8 @@ import (
 )
 
 // Decide returns whether the agent may execute the intent now, and the permissions that permit it. It reads no clock, counter or network:
-// the same Request always has the same answer. On an error the Decision is zero, which denies. Decisions share their lists: callers must
-// not change them.
+// equal Requests have equal results. On an error the Decision is zero, which denies. Decisions share their lists: callers must not modify
+// them.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	if !p.names(r.Intent) {
 		return Decision{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
@@ -36,12 +36,12 @@ func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	return *d, nil
 }
 
-// names reports whether a rule of the policy is about the intent.
+// names reports whether a rule of the policy concerns the intent.
 func (p *Policy) names(intent string) bool {
 	return p.program != nil && p.program.Targets[intent] != nil
 }
 
-// planned decides by the plan; false where there is none, or it cannot.
+// planned decides by the plan; false if there is none, or it cannot.
 func (p *Policy) planned(r *Request) (*Decision, bool) {
 	made := p.plan
 	if made == nil {
@@ -91,7 +91,7 @@ func (p *Policy) decideByOPA(ctx context.Context, r *Request) (*Decision, error)
 	return p.assemble(o, func() (ast.Object, error) { return rules.Ask(ctx, &p.program.Engine.Reasons, in) })
 }
 
-// assemble makes a Decision of the rules that are active; reasons are asked for where no permission applies.
+// assemble makes a Decision from the active rules; it computes reasons if no permission applies.
 func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)) (*Decision, error) {
 	active, err := rules.NumbersIn(outcome, "active")
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	return d, nil
 }
 
-// unfulfilled denies for an obligation that the call does not fulfil, or no call can fulfil any more.
+// unfulfilled denies because of an obligation that the call does not fulfil, or that no call can fulfil any more.
 func (p *Policy) unfulfilled(n int, outcome ast.Object, d *Decision) error {
 	late, err := rules.NumbersIn(outcome, "late")
 	if err != nil {
@@ -156,7 +156,7 @@ const lateDetail = "the deadline of a duty of the policy is past: it can no long
 
 const proofDetail = "the call must carry a proof signed with the agreed key"
 
-// A finding is what applies to one request, each list in document order.
+// A finding has the rules that apply to one request, each list in document order.
 type finding struct {
 	permissions      []*rules.Rule
 	prohibitions     []*rules.Rule // without those that only bound
@@ -165,7 +165,7 @@ type finding struct {
 	forbidsExceeding bool
 }
 
-// sort looks up the rules that Rego found active, so that a permit always names a rule that exists.
+// sort looks up the rules that Rego found active, so that a permit always names an existing rule.
 func (p *Policy) sort(active map[int]bool) *finding {
 	f := &finding{}
 	for _, n := range sortedNumbers(active) {
@@ -244,8 +244,8 @@ func (f *finding) due(r *rules.Rule, active map[int]bool) []*rules.Duty {
 	return list
 }
 
-// owed are the duties beside payment and signing, of any permission that applies: which one is used
-// is settled later, and seeing to one duty too many does no harm.
+// owed are the duties except payment and signing, of any permission that applies: which one is used is decided later, and seeing to one
+// duty too many does no harm.
 func (f *finding) owed(active map[int]bool) []Duty {
 	var list []Duty
 	for _, r := range f.permissions {
@@ -262,7 +262,7 @@ func (f *finding) owed(active map[int]bool) []Duty {
 	return list
 }
 
-// factsRead are the values of the operands the policy reads, for the audit record.
+// factsRead returns the values of the operands that the policy reads, for the audit record.
 func (p *Policy) factsRead(r Request) map[string]any {
 	if p.program == nil || len(p.program.Slots) == 0 {
 		return nil

@@ -17,25 +17,25 @@ import (
 // maxEvaluated bounds the expressions that are evaluated for one question.
 const maxEvaluated = 5_000_000
 
-// A DutyMode is which duties a permission waits for.
+// A DutyMode selects the duties that a permission waits for.
 type DutyMode string
 
 // The duty modes.
 const (
-	// DutiesFulfilled: every duty that is active must be fulfilled before. ODRL IM 2.6.5.
+	// DutiesFulfilled: every active duty must already be fulfilled. ODRL IM 2.6.5.
 	DutiesFulfilled DutyMode = "fulfilled"
 	// DutiesNotViolated: no duty may be violated; it may still be open.
 	DutiesNotViolated DutyMode = "notViolated"
 )
 
-// EvaluateOptions are how Evaluate judges. The zero value is the stricter way.
+// EvaluateOptions configure Evaluate. The zero value is the stricter choice.
 type EvaluateOptions struct {
 	DutyMode DutyMode // empty: DutiesFulfilled
-	// Steps bounds the expressions that several evaluations take together, and counts down; nil: each may take maxEvaluated.
+	// Steps bounds the expressions of several evaluations together, and counts down; nil: each may take maxEvaluated.
 	Steps *int
 }
 
-// evaluation is what Evaluate needs of a Policy, made when it is first asked.
+// An evaluation is the part of a Policy that Evaluate needs, made at its first use.
 type evaluation struct {
 	rules    func() *rules.Evaluable
 	prepared sync.Once
@@ -58,19 +58,17 @@ func (v *evaluation) prepare(ctx context.Context) error {
 		v.query, v.err = rego.New(
 			rego.Query("data.uimgate.odrl.evaluation"), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 			rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.GenerateJSON(rules.AsTerm),
-		).PrepareForEval(context.WithoutCancel(ctx)) // what is prepared outlives the one who asks first
+		).PrepareForEval(context.WithoutCancel(ctx)) // the result outlives the first caller
 	})
 	return v.err
 }
 
-// Evaluate returns the answer of the policy to the question in the state of the world, and why, rule by
-// rule. It reads every action, operand and duty, and takes all facts from q and w: it reads no
-// clock, counter or network, and the same arguments always have the same answer. A limit is named, not
-// compared, unless the question gives its count. On an error the Evaluation is zero, which denies.
+// Evaluate decides a question in a state of the world, and reports rule by rule why. It reads every action, operand and duty, and takes
+// all facts from q and w: it reads no clock, counter or network, and equal arguments have equal results. It names a limit without
+// comparing it, unless the question gives its count. On an error the Evaluation is zero, which denies.
 //
-// Under a policy from Publish names mean what its World has, and the duties that the gateway sees to
-// count as seen to; under one from Load, IRIs mean themselves. An Offer, a Request and an Assertion from
-// Load grant nothing.
+// Under a policy from Publish names have the meaning of its World, and the duties that the gateway fulfils count as fulfilled; under one
+// from Load, IRIs mean themselves. An Offer, a Request and an Assertion from Load grant nothing.
 func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o EvaluateOptions) (Evaluation, error) {
 	if err := p.evaluation.prepare(ctx); err != nil {
 		return Evaluation{}, err
@@ -109,7 +107,7 @@ func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, err
 	return json.Marshal(p.situate(q, w, o).input)
 }
 
-// EvaluationData is the data document that Input belongs to: {"policy": {…}}.
+// EvaluationData returns the data document that Input belongs to: {"policy": {…}}.
 func (p *Policy) EvaluationData() ([]byte, error) {
 	return json.Marshal(p.evaluation.rules().RuleData())
 }

@@ -7,19 +7,19 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An Evaluation is the answer to a Question, with a report of each rule of the policy. The zero
-// Evaluation denies. As JSON it is the answer of uimgate policy decide.
+// An Evaluation is the result for a Question, with a report of each rule of the policy. The zero Evaluation denies. Its JSON is the
+// output of uimgate policy decide.
 type Evaluation struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
-	Rule   string        // that decided: uid, or JSON pointer into the document
+	Rule   string        // the deciding rule: uid, or JSON pointer into the document
 	Detail string        // for people, never with values of facts
-	// Limits are what a caller counts before acting under Rule; they are not compared here.
+	// Limits are the limits to count before acting under Rule; they are not compared here.
 	Limits []limit.Limit
-	// Charges are what acting under Rule costs, duty by duty.
+	// Charges are the costs of acting under Rule, duty by duty.
 	Charges []Charge
-	// Duties are owed: those of Rule not fulfilled, the obligations that bind the party, and the
-	// remedies and consequences that became due.
+	// Duties are the owed duties: those of Rule not fulfilled, the obligations that bind the party, and the remedies and consequences
+	// that became due.
 	Duties []Due
 	// Rules reports every rule and duty as written, in document order.
 	Rules []RuleReport
@@ -30,7 +30,7 @@ type Evaluation struct {
 // A Charge is an amount owed under a pay duty.
 type Charge struct {
 	Amount   string `json:"amount"`   // decimal
-	Currency string `json:"currency"` // ISO 4217 where the policy names it by a known name
+	Currency string `json:"currency"` // ISO 4217 if the policy names it by a known name
 	Rule     string `json:"rule"`     // the duty
 }
 
@@ -43,7 +43,7 @@ type Due struct {
 	Party  string `json:"party,omitempty"`
 }
 
-// A State is one of the words of a report, after the compliance report model of the ODRL community.
+// A State is a value of a report, after the compliance report model of the ODRL community.
 type State string
 
 // The states.
@@ -63,15 +63,15 @@ type RuleReport struct {
 	Type       string `json:"type"` // Permission, Prohibition or Duty
 	Activation State  `json:"activationState"`
 	Deontic    State  `json:"deonticState,omitempty"` // of duties and prohibitions
-	// Premise has for each part of the rule whether the question fits it; of a duty, whether it binds
-	// the party and whether something performed fits its action and target.
+	// Premise reports for each part of the rule whether the question fits it; for a duty, whether it binds the party and whether
+	// something performed fits its action and target.
 	Premise Premise `json:"premise"`
 	// Constraints are Satisfied or Unsatisfied by uid, or by JSON pointer; unknown counts as Unsatisfied in a permission and as Satisfied
-	// elsewhere. Logical constraints are listed beside their operands.
+	// elsewhere. Logical constraints are listed in addition to their operands.
 	Constraints map[string]State `json:"constraints"`
 }
 
-// A Premise is empty where the rule does not have the part.
+// A field of a Premise is empty if the rule does not have the part.
 type Premise struct {
 	Target State `json:"target,omitempty"`
 	Party  State `json:"party,omitempty"`
@@ -85,8 +85,8 @@ type limitJSON struct {
 	Key      string `json:"key"`
 }
 
-// MarshalJSON writes decision, code, rule, limits, charges, duties and report. period_s is null for a
-// calendar month or year, which calendar names, and for a limit of all time.
+// MarshalJSON encodes decision, code, rule, limits, charges, duties and report. period_s is null for a calendar month or year, which
+// calendar names, and for a limit of all time.
 func (e Evaluation) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Decision string        `json:"decision"`

@@ -17,15 +17,14 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// An Extra is the operator's own Rego beside a policy: package uimgate.extra, whose deny refuses calls that the policy
-// permits. It can only refuse. It reads its input and nothing else, and answers within its time.
-// It is safe for concurrent use.
+// An Extra is the operator's own Rego in addition to a policy: package uimgate.extra, whose deny refuses calls that the policy permits.
+// It can only refuse. It reads only its input, and answers within its time. It is safe for concurrent use.
 type Extra struct {
 	query rego.PreparedEvalQuery
 	time  time.Duration
 }
 
-// ExtraRule is how a denial by an Extra is called where decisions name their rule.
+// ExtraRule is the name of a denial by an Extra in decisions.
 const ExtraRule = "data.uimgate.extra.deny"
 
 // A RegoProblem is why a Rego file cannot be used, and where: line and column count from 1, 0 is the whole file.
@@ -37,8 +36,8 @@ type RegoProblem struct {
 // MaxExtra bounds a Rego file in bytes.
 const MaxExtra = 1 << 20
 
-// withheld are built-ins, by the start of their names, that reach outside of the input or the decision's time, or that
-// could: beside them everything that OPA calls nondeterministic.
+// withheld are built-ins, by the start of their names, that reach outside of the input or the decision's time, or that could, in addition
+// to all that OPA calls nondeterministic.
 var withheld = []string{
 	"http.", "net.", "opa.", "rand.", "uuid.", "io.jwt.", "rego.", "providers.", "time.now_ns", "trace", "print", "internal.print",
 	"json.match_schema", "json.verify_schema", "graphql.", "crypto.x509.", "internal.test_case",
@@ -54,8 +53,8 @@ var extraCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	return caps
 })
 
-// NewExtra compiles the operator's Rego (v1 syntax, package uimgate.extra with a rule deny). name is for its messages.
-// limit is the time for one decision. Where there are problems the Extra is nil.
+// NewExtra compiles the operator's Rego (v1 syntax, package uimgate.extra with a rule deny). name is for its messages. limit is the time
+// for one decision. If there are problems the Extra is nil.
 func NewExtra(ctx context.Context, name string, source []byte, limit time.Duration) (*Extra, []RegoProblem) {
 	if len(source) > MaxExtra {
 		return nil, []RegoProblem{{Message: fmt.Sprintf("a Rego file has at most %d bytes, this one has %d", MaxExtra, len(source))}}
@@ -111,8 +110,7 @@ func regoProblems(err error) []RegoProblem {
 var errExtra = errors.New("the operator's Rego")
 
 // Denies evaluates the operator's Rego for a call that the policy permits. deny may be a boolean, or a set or array with an element for
-// each reason to deny; undefined does not deny. On an error the answer is true. It is an error if the time is over or deny has another
-// type.
+// each reason to deny; undefined does not deny. On an error the result is true. A timeout and a deny of another type are errors.
 func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error) {
 	input, err := extraInput(&r, &d)
 	if err != nil {
@@ -147,7 +145,7 @@ func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error)
 	}
 }
 
-// errorCode is what kind of error OPA met and where, without values.
+// errorCode returns the kind and the position of an OPA error, without values.
 func errorCode(err error) string {
 	e, ok := errors.AsType[*topdown.Error](err)
 	if !ok {
@@ -159,7 +157,7 @@ func errorCode(err error) string {
 	return fmt.Sprintf("%s at line %d", e.Code, e.Location.Row)
 }
 
-// extraInput is what the operator's Rego reads.
+// extraInput is the input of the operator's Rego.
 func extraInput(r *Request, d *Decision) (ast.Value, error) {
 	facts := map[string]any{}
 	for k, v := range r.Facts {

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// maxForeseen bounds how many Terms a policy remembers; beyond it remembering begins anew.
+	// maxForeseen bounds how many Terms a policy caches; beyond it the cache is cleared.
 	maxForeseen = 1 << 16
-	// maxPrepared bounds how many Terms Prepare asks for: each takes about 0.1 ms, more under large policies.
+	// maxPrepared bounds how many Terms Prepare evaluates: each takes about 0.1 ms, more under large policies.
 	maxPrepared = 1 << 12
 )
 
-// A foreseenKey holds all of a request that its Terms depend on. Agents that the policy does not distinguish have the same.
+// A foreseenKey holds everything in a request that its Terms depend on. Agents that the policy does not distinguish have equal keys.
 type foreseenKey struct {
 	targets string // names of the targets that hold the intent
-	version string // of the intent, where the policy asks for it
-	parties string // IRIs of the agent, among those that rules of these targets are for
-	key     string // of the agent, where the policy names keys
+	version string // of the intent, if the policy depends on it
+	parties string // IRIs of the agent, among those that rules of these targets name
+	key     string // of the agent, if the policy names keys
 }
 
-// foreseen remembers the Terms of a policy.
+// foreseen caches the Terms of a policy.
 type foreseen struct {
 	mu    sync.RWMutex
 	known map[foreseenKey]Terms
@@ -47,7 +47,7 @@ func (f *foreseen) put(k foreseenKey, t Terms) {
 	f.known[k] = t
 }
 
-// foreseenBy returns what the Terms of a request depend on; false where that is more than can be remembered.
+// foreseenBy returns what the Terms of a request depend on; false if that cannot be cached.
 func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 	targets := p.program.Targets[r.Intent]
 	k := foreseenKey{targets: p.targetNames[r.Intent], parties: p.partiesWithin(r.AgentID, r.KeyID, targets)}
@@ -66,7 +66,7 @@ func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 	return k, true
 }
 
-// partiesWithin are the IRIs of an agent, among those that rules of some targets are for.
+// partiesWithin returns the IRIs of an agent, among those that rules of some targets name.
 func (p *Policy) partiesWithin(agent, key string, targets []string) string {
 	names := p.program.Agents[agent]
 	if len(names) == 0 {
@@ -85,7 +85,7 @@ func (p *Policy) partiesWithin(agent, key string, targets []string) string {
 	return strings.Join(list, "\x00")
 }
 
-// keyNamed is how the policy names a key: all others are the same to it.
+// keyNamed returns the policy's name of a key: all other keys are equal for it.
 func (p *Policy) keyNamed(der []byte) string {
 	const none, another = "", "another"
 	if len(der) == 0 {
@@ -103,7 +103,7 @@ func (p *Policy) keyNamed(der []byte) string {
 }
 
 // Prepare evaluates the Terms of all agents that the policy distinguishes, and of the others together, so that Terms need not evaluate
-// the policy for each agent. Terms beyond its bound are evaluated when they are first needed.
+// the policy for each agent. Terms beyond its bound are evaluated at their first use.
 func (p *Policy) Prepare(ctx context.Context) error {
 	left := maxPrepared
 	ask := func(r Request) error {

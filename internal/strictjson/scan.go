@@ -91,6 +91,7 @@ func space(data []byte, i int) int {
 }
 
 // spaces is space if there is some. (It is not inlined, so that space is.)
+//
 //go:noinline
 func spaces(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {

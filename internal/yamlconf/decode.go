@@ -17,13 +17,13 @@ import (
 // maxNodes bounds the number of values read: with aliases one value of the file may be read many times.
 const maxNodes = 200_000
 
-// Options are how a document is read.
+// Options control how a document is read.
 type Options struct {
 	Types
 
 	File string // the document's name in problems
-	What string // what it is, for the problem that it is too large: "the configuration"
-	// Env looks up ${NAME}. Where it is nil, ${ has no special meaning.
+	What string // its kind, for the problem that it is too large: "the configuration"
+	// Env looks up ${NAME}. If it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
 	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
 	ReadFile func(name string) (string, error)
@@ -39,7 +39,7 @@ type Document struct {
 	tree      tree
 	root      reflect.Type // of the struct, whose keys are searched for misplaced ones
 	positions Positions
-	origins   map[string]string // path → flag or variable its value came from
+	origins   map[string]string // path → flag or variable that set its value
 	failed    map[string]bool   // paths that have a problem
 	fromFile  map[string]bool   // paths whose text has a ${file:…}
 	nodes     int
@@ -49,9 +49,8 @@ type Document struct {
 	droppedError bool
 }
 
-// Decode reads data into the struct that into points to: first the defaults of its tags, then the document.
-// Where the text is not YAML, or is out of bounds, there is no Document and one Problem; what is wrong with
-// its values is in the Document.
+// Decode reads data into the struct that into points to: first the defaults of its tags, then the document. If the text is not YAML, or
+// is out of bounds, it returns no Document and one Problem; problems of values are in the Document.
 func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	if len(data) > MaxDocument {
 		message := fmt.Sprintf("%s is larger than the %d bytes allowed", o.What, MaxDocument)
@@ -73,7 +72,7 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	} else {
 		d.value("", parsed.root, v, "")
 	}
-	d.tree = tree{} // what is kept of it are positions
+	d.tree = tree{} // only positions of it are kept
 	return d, nil
 }
 
@@ -83,11 +82,10 @@ func (d *Document) Has(path string) bool {
 	return ok
 }
 
-// Positions returns the positions of all keys and items. They do not change any more.
+// Positions returns the positions of all keys and items. They are immutable.
 func (d *Document) Positions() Positions { return d.positions }
 
-// Override records that the value at path came from elsewhere, a flag or a variable: problems about path then name
-// origin in place of the file.
+// Override records that the value at path was set by a flag or a variable: problems about path then name origin instead of the file.
 func (d *Document) Override(path, origin string) { d.origins[path] = origin }
 
 // value reads node into v, which already has its default. A null means the default.
@@ -258,8 +256,8 @@ type pendingKey struct {
 	t   reflect.Type
 }
 
-// unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name
-// elsewhere. above is the mapping above it that holds nothing. Beside secrets an unknown key may be a secret, and is not shown.
+// unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name elsewhere. above is the
+// enclosing mapping without a value. Beside secrets an unknown key may be a secret, and is not shown.
 func (d *Document) unknown(path string, e pair, t reflect.Type, above pendingKey) {
 	keys := d.types.keysOf(t)
 	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
@@ -299,7 +297,7 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns what to write instead of a text, as far as it is known and may be shown, and otherwise otherwise.
+// instead returns what to write instead of a text, if known and not secret, and otherwise otherwise.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {
@@ -309,7 +307,7 @@ func (s *Scalar) instead(text, otherwise string) string {
 	return otherwise
 }
 
-// text is scalar for a value that is text already, such as a default.
+// text is scalar for a value that is already text, such as a default.
 func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag, s Scalar) {
 	text := raw
 	if d.env != nil {
@@ -343,7 +341,7 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 	v.Set(reflect.ValueOf(parsed).Convert(v.Type()))
 }
 
-// fileAt returns ReadFile for a value at path, which may be a secret then.
+// fileAt returns ReadFile for a value at path, which then counts as a secret.
 func (d *Document) fileAt(path string) func(string) (string, error) {
 	return func(name string) (string, error) {
 		d.fromFile[path] = true
@@ -351,7 +349,7 @@ func (d *Document) fileAt(path string) func(string) (string, error) {
 	}
 }
 
-// empty sets the zero value, if the empty text may mean it.
+// empty sets the zero value, if the empty text can mean it.
 func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	switch fallback := tag.Get("default"); {
 	case tag == "":

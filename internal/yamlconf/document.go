@@ -28,8 +28,8 @@ type tree struct {
 	anchors map[string]*ast.AnchorNode
 }
 
-// parse reads the tree. Its error has a position where there is one. It rejects tags, directives, several documents and
-// anchors that are defined twice.
+// parse reads the tree. Its error has a position if there is one. It rejects tags, directives, several documents and anchors that are
+// defined twice.
 func parse(data []byte) (parsed tree, at Position, err error) {
 	defer func() { // a panic of the parser must not end a running gateway at reload
 		if r := recover(); r != nil {
@@ -69,7 +69,7 @@ func parse(data []byte) (parsed tree, at Position, err error) {
 	return parsed, Position{}, nil
 }
 
-// scan bounds tokens and nesting, and rejects syntax that is not allowed in a configuration.
+// scan bounds tokens and nesting, and rejects syntax that is not permitted in a configuration.
 func scan(tokens token.Tokens) (Position, error) {
 	if len(tokens) > maxTokens {
 		return Position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
@@ -117,8 +117,7 @@ func errorPosition(err error) Position {
 	return Position{}
 }
 
-// syntax returns a parser's error without the lines of the file, which may contain secrets, and with advice about
-// frequent mistakes.
+// syntax returns a parser's error without the lines of the file, which may contain secrets, and with advice about frequent mistakes.
 func syntax(err error) error {
 	located, ok := errors.AsType[yaml.Error](err)
 	if !ok {

@@ -16,15 +16,14 @@ import (
 // masked replaces a secret.
 const masked = "***"
 
-// A Dump is a struct as it was read, in the words of its document: secrets, and whatever came out of a ${file:…}, are
-// masked.
+// A Dump is a struct in the form of its document: secrets, and all values from a ${file:…}, are masked.
 type Dump struct{ fields []dumpValue }
 
 // A dumpValue is one value of a Dump.
 type dumpValue struct {
 	key     string
 	value   any         // of a scalar: text, int or bool; nil: unset
-	comment string      // where a scalar comes from, if not from the document
+	comment string      // the source of a scalar, if not the document
 	items   []dumpValue // of a table; or of a list, without keys
 	kind    dumpKind
 }
@@ -37,12 +36,12 @@ const (
 	dumpTable
 )
 
-// Dump returns what was read into the struct that from points to: that of Decode.
+// Dump returns the values of the struct that from points to, filled by Decode.
 func (d *Document) Dump(from any) Dump {
 	return Dump{d.dumpFields(reflect.ValueOf(from).Elem(), "", false)}
 }
 
-// dumpFields leaves out what is not set where terse is set: in entries of mappings.
+// dumpFields leaves out unset values if terse is set: in entries of mappings.
 func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumpValue {
 	var out []dumpValue
 	for key, f := range Values(v) {
@@ -113,7 +112,7 @@ func shortOf(v reflect.Value) (reflect.Value, bool) {
 	return v.FieldByIndex(short.Index), true
 }
 
-// whence returns where a value comes from, if not from the document.
+// whence returns the source of a value, if not the document.
 func (d *Document) whence(path, fallback string) string {
 	if origin, ok := d.origins[path]; ok {
 		return "from " + origin
@@ -128,7 +127,7 @@ func (d *Document) whence(path, fallback string) string {
 	}
 }
 
-// shown returns a scalar as a document has it.
+// shown returns a scalar in the form of a document.
 func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	switch value := v.Interface().(type) {
 	case bool, int:
@@ -148,7 +147,7 @@ func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	}
 }
 
-// sizeText writes a size as parseSize reads it: exactly.
+// sizeText formats a size exactly, for parseSize.
 func sizeText(n int64) string {
 	if text := humanize.IBytes(uint64(max(0, n))); n > 0 {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), ".0", "")
@@ -159,7 +158,7 @@ func sizeText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// durationText writes a duration as parseDuration reads it.
+// durationText formats a duration for parseDuration.
 func durationText(t time.Duration) string {
 	if t >= day && t%day == 0 {
 		return strconv.FormatInt(int64(t/day), 10) + "d"
@@ -173,7 +172,7 @@ func durationText(t time.Duration) string {
 	return text
 }
 
-// YAML writes the dump as a document. Comments mark the values that are not from the document that was read.
+// YAML writes the dump as a document. Comments mark the values that are not from the document.
 func (d Dump) YAML() []byte {
 	var out strings.Builder
 	for _, n := range d.fields {
@@ -233,7 +232,7 @@ func quoted(value any) string {
 		return line
 	}
 	inJSON, err := json.Marshal(text)
-	if err != nil { // a text can be written
+	if err != nil { // a string can be encoded
 		return strconv.Quote(text)
 	}
 	return string(inJSON)

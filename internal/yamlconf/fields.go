@@ -18,11 +18,11 @@ func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	}
 }
 
-// Types are the types that the fields of a struct may have, beside the built-in ones.
+// Types are the types of struct fields, in addition to the built-in ones.
 type Types struct {
 	Scalars Scalars
-	// Structs has, for an interface type, the type of the struct that a field of it points to. So a program decides when it starts which
-	// keys a mapping of its documents has. A field whose tag is ",inline" has these keys in the mapping around it.
+	// Structs maps an interface type to the type of the struct that its fields point to. So a program decides at its start which keys a
+	// mapping of its documents has. A field with the tag ",inline" has these keys in the enclosing mapping.
 	Structs map[reflect.Type]reflect.Type
 }
 
@@ -39,7 +39,7 @@ func (ts Types) structOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fields is Fields, with the keys of structs that Types has for interfaces.
+// fields is Fields, including the keys of structs that Types has for interfaces.
 func (ts Types) fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	return func(yield func(string, reflect.StructField) bool) {
 		for key, f := range Fields(ts.structOf(t)) {
@@ -101,7 +101,7 @@ func (ts Types) keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// shortField returns the field of t that a text in place of the whole mapping sets, if t has one.
+// shortField returns the field of t that a text instead of the whole mapping sets, if t has one.
 func shortField(t reflect.Type) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -124,7 +124,7 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the one path under root that has the key. It returns "" if there is none, or there are several.
+// pathOf returns the one path under root that has the key. It returns "" if there are none or several.
 func (ts Types) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)

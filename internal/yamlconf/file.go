@@ -11,7 +11,7 @@ import (
 
 // ReadFile reads a regular file of at most most bytes. Its errors name the path once.
 func ReadFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not wait for the writer of a pipe
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not block on a pipe without a writer
 	if err != nil {
 		return nil, FileError(path, err)
 	}

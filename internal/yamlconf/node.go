@@ -15,8 +15,8 @@ type pair struct {
 	value ast.Node
 }
 
-// pairs returns the entries of a mapping, without those whose key is not text or is a duplicate: these are reported. It
-// is false where node is not a mapping, which is reported too.
+// pairs returns the entries of a mapping, without those whose key is not text or is a duplicate: these are reported. It is false if node
+// is not a mapping, which is also reported.
 func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -46,7 +46,7 @@ func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	return entries, true
 }
 
-// keyText returns the text of a key, or the fault of it.
+// keyText returns the text of a key, or its problem.
 func keyText(n ast.Node) (text, fault string) {
 	if k, ok := n.(*ast.MappingKeyNode); ok && k.Value != nil {
 		n = k.Value
@@ -82,7 +82,7 @@ func scalarText(n ast.Node) (string, bool) {
 	}
 }
 
-// A kind of node, named in common words.
+// A kind of node, in common words.
 type kind string
 
 const (

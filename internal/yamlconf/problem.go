@@ -12,7 +12,7 @@ import (
 
 const (
 	maxProblems = 100   // reported
-	maxKept     = 2_000 // kept, and sorted by their lines
+	maxKept     = 2_000 // kept, and sorted by line
 )
 
 // A Problem is one finding in a document. Line and Column count from 1; Line 0 means the whole file, or
@@ -56,14 +56,13 @@ func (ps Problems) Err() error {
 	return errors.Join(errs...)
 }
 
-// A Position is the place of a key in the file, counted from 1. The zero Position is unknown.
+// A Position is the position of a key in the file, counted from 1. The zero Position is unknown.
 type Position struct{ Line, Column int }
 
 // Positions are the positions of the keys and items of a document by path ("services[0].policy_file").
 type Positions map[string]Position
 
-// Nearest returns the position of path or, where the document does not contain it, of the innermost enclosing path that
-// it contains.
+// Nearest returns the position of path or, if the document does not contain it, of the innermost enclosing path that it contains.
 func (ps Positions) Nearest(path string) Position {
 	for {
 		if at, ok := ps[path]; ok {
@@ -134,8 +133,8 @@ func (d *Document) keep(p Problem, path string) {
 // Failed reports whether a problem about exactly this path was added, so that one mistake is reported once.
 func (d *Document) Failed(path string) bool { return d.failed[path] }
 
-// Problems returns the problems found so far in the order of the lines, those without a line last; of very many the
-// first hundred and the number of the rest.
+// Problems returns the problems found so far in the order of the lines, those without a line last; if there are very many, the first
+// hundred and the number of the rest.
 func (d *Document) Problems() Problems {
 	key := func(p Problem) int { return cmp.Or(p.Line, math.MaxInt) }
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {

@@ -16,18 +16,18 @@ import (
 type Scalar struct {
 	Want    string // completes "want …" in messages
 	Rule    string // follows Want if a text of the type may still be rejected
-	Pattern string // regular expression of the texts, for the JSON Schema; empty where every text is possible
+	Pattern string // regular expression of the texts, for the JSON Schema; empty if every text is possible
 	Hidden  bool   // no message shows the text, because it may contain a secret
 	Secret  bool   // the text is a secret: no message shows an unknown key beside it either
 	Number  bool   // a YAML number or boolean needs no quotes
-	// Hint returns what to write instead of a text that is not valid; empty where nothing is known. May be nil.
+	// Hint returns what to write instead of an invalid text; empty if unknown. May be nil.
 	Hint func(text string) string
 	// Parse returns a value of the type; the text of its error is not used.
 	Parse func(text string) (any, error)
 }
 
-// Scalars are the types that are read from one YAML scalar, beside the built-in ones: strings and named string types,
-// bool, int (31 bits), int64 (a size in bytes) and time.Duration (not negative).
+// Scalars are the types that are read from one YAML scalar, in addition to the built-in ones: strings and named string types, bool, int
+// (31 bits), int64 (a size in bytes) and time.Duration (not negative).
 type Scalars map[reflect.Type]Scalar
 
 // MaxText bounds a text in bytes, and TextRule describes that bound for people.
@@ -82,7 +82,7 @@ func ParseText(s string) (string, error) {
 	return s, nil
 }
 
-// parseSize reads a number of bytes: 1048576, 1MiB, 1.5 GiB, 10kB.
+// parseSize parses a number of bytes: 1048576, 1MiB, 1.5 GiB, 10kB.
 func parseSize(s string) (int64, error) {
 	if s == "" || s[0] < '0' || s[0] > '9' || strings.Contains(s, ",") {
 		return 0, errScalar
@@ -98,8 +98,7 @@ const day = 24 * time.Hour
 
 var days = regexp.MustCompile(`^([0-9]{1,6})d`)
 
-// parseDuration reads a duration of time.ParseDuration, with whole days in front: 400d, 1d12h. Negative durations are
-// rejected.
+// parseDuration parses a duration of time.ParseDuration, optionally preceded by whole days: 400d, 1d12h. It rejects negative durations.
 func parseDuration(s string) (time.Duration, error) {
 	var whole time.Duration
 	rest := s

@@ -13,9 +13,8 @@ import (
 // expandable matches a value that is known only after expansion.
 const expandable = `\$\{`
 
-// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of root, made
-// from the same tags. It accepts every document that Decode accepts. Checks that need more than one value are left to
-// the caller of Decode.
+// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of root, made from the same tags.
+// It accepts every document that Decode accepts. The caller of Decode makes checks that need more than one value.
 func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	r := &jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
 	reflected := func(t reflect.Type) *jsonschema.Schema {
@@ -67,13 +66,13 @@ func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
 	}
 }
 
-// anyOf accepts, beside the given forms, a value that is yet to be expanded.
+// anyOf accepts, in addition to the given forms, a value that will be expanded.
 func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: append(forms, &jsonschema.Schema{Type: "string", Pattern: expandable})}
 }
 
-// annotate adds to the properties of schema, which was made from t, the tags of t: required, enum, default,
-// description. A key that may be left out may be null.
+// annotate adds the tags of t to the properties of schema, which was made from t: required, enum, default, description. An optional key
+// may be null.
 func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	for key, f := range ts.fields(t) {
 		property, ok := schema.Properties.Get(key)
@@ -97,7 +96,7 @@ func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// bound adds the bounds of a field that JSON Schema can express: numbers of entries, and whole numbers.
+// bound adds the bounds of a field that JSON Schema can express: numbers of entries, and integers.
 func bound(property *jsonschema.Schema, f reflect.StructField) {
 	most, err := strconv.ParseUint(f.Tag.Get("max"), 10, 64)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// A Tree is a YAML value read as the JSON value with the same meaning: map[string]any, []any, string, bool, json.Number
-// or nil. Set is false where the document has no value there; a null is set.
+// A Tree is a YAML value converted to the JSON value with the same meaning: map[string]any, []any, string, bool, json.Number or nil. Set
+// is false if the document has no value there; a null is set.
 type Tree struct {
 	Value any
 	Set   bool
 }
 
-// A TreeSetter is a field that is read as a Tree is, with ${…} expanded in its texts, and that may hold a secret: no message
-// shows a part of it. SetTree takes the value, which is not null; its error is reported as it is.
+// A TreeSetter is a field that is read like a Tree, with ${…} expanded in its strings, and that may hold a secret: no message shows a
+// part of it. SetTree takes the value, which is not null; its error is reported unchanged.
 type TreeSetter interface{ SetTree(value any) error }
 
 // setTree reads node into a field that is a TreeSetter, if v is one.
@@ -40,7 +40,7 @@ func (d *Document) setTree(path string, node ast.Node, v reflect.Value) bool {
 	return true
 }
 
-// A treeReader reads nodes as JSON; of hidden ones no message shows a text, and their texts are expanded.
+// A treeReader reads nodes as JSON; for hidden ones no message shows a text, and their texts are expanded.
 type treeReader struct {
 	*Document
 
@@ -49,7 +49,7 @@ type treeReader struct {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// value reads a node as JSON; a value that JSON does not have is reported.
+// value reads a node as JSON, and reports a value that JSON does not have.
 func (d treeReader) value(path string, node ast.Node) (any, bool) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Batch answers requests that each come with their policy, one on a line.
+// A Batch decides requests that each come with their policy, one per line.
 type Batch struct {
 	DutyMode odrl.DutyMode // of lines without one
 	Lenient  bool          // for lines without it
@@ -26,7 +26,7 @@ type Batch struct {
 	policies policies
 }
 
-// A Refusal is the answer to a line whose policy is refused.
+// A Refusal is the result for a line whose policy is refused.
 type Refusal struct {
 	Error    string       `json:"error"`
 	Problems problem.List `json:"problems"`
@@ -34,8 +34,8 @@ type Refusal struct {
 
 var lineKeys = []string{"policy", "request", "world", "dutyMode", "lenient"}
 
-// Answer decides one line: an object with policy, request and, where wanted, world, dutyMode and lenient. The answer is an
-// odrl.Evaluation, or a Refusal where the policy is refused.
+// Answer decides one line: an object with policy, request and, optionally, world, dutyMode and lenient. The result is an odrl.Evaluation,
+// or a Refusal if the policy is refused.
 func (b *Batch) Answer(ctx context.Context, line []byte) (any, error) {
 	var parts map[string]jsontext.Value
 	if err := json.Unmarshal(line, &parts); err != nil {

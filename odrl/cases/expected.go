@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Expectation is what an answer must be; what is not set may be anything.
+// Expectation is the expected result; unset fields may have any value.
 type Expectation struct {
 	Decision string           `yaml:"decision" required:"true" enum:"permit,deny" doc:"permit or deny"`
 	Code     yamlconf.Tree    `yaml:"code" doc:"the reason of a denial; null for none"`
@@ -23,7 +23,7 @@ type Expectation struct {
 	Duties   []ExpectedDuty   `yaml:"duties" doc:"all duties of the winning rule, in any order"`
 }
 
-// An ExpectedLimit is one limit of an answer.
+// An ExpectedLimit is one limit of a result.
 type ExpectedLimit struct {
 	Max      yamlconf.Tree `yaml:"max" doc:"how often"`
 	PeriodS  yamlconf.Tree `yaml:"period_s" doc:"in how many seconds; null for a calendar period or for ever"`
@@ -31,14 +31,14 @@ type ExpectedLimit struct {
 	Key      yamlconf.Tree `yaml:"key" doc:"the id of the counter"`
 }
 
-// An ExpectedCharge is one charge of an answer.
+// An ExpectedCharge is one charge of a result.
 type ExpectedCharge struct {
 	Amount   yamlconf.Tree `yaml:"amount" doc:"a decimal"`
 	Currency yamlconf.Tree `yaml:"currency" doc:"ISO 4217"`
 	Rule     yamlconf.Tree `yaml:"rule" doc:"the duty that asks for it"`
 }
 
-// An ExpectedDuty is one duty of an answer.
+// An ExpectedDuty is one duty of a result.
 type ExpectedDuty struct {
 	Rule   yamlconf.Tree `yaml:"rule" doc:"the duty: its uid, or its JSON pointer"`
 	Action yamlconf.Tree `yaml:"action" doc:"the action to perform"`
@@ -47,7 +47,7 @@ type ExpectedDuty struct {
 	Party  yamlconf.Tree `yaml:"party" doc:"by whom"`
 }
 
-// wanted returns what is expected as a JSON value, with only the keys that are set.
+// wanted returns the expectation as a JSON value, with only the set keys.
 func (e *Expectation) wanted() map[string]any {
 	out := map[string]any{"decision": e.Decision}
 	for key, t := range map[string]yamlconf.Tree{"code": e.Code, "rule": e.Rule} {
@@ -84,7 +84,7 @@ func setKeys(v reflect.Value) map[string]any {
 	return out
 }
 
-// A Difference is one difference between an answer and what was expected. Want and Got are for reading.
+// A Difference is one difference between a result and its expectation. Want and Got are for people.
 type Difference struct {
 	Key  string `json:"key"` // decision, code, rule, limits, charges or duties
 	Want string `json:"want"`
@@ -92,8 +92,8 @@ type Difference struct {
 	Line int    `json:"line"` // whose expectation differs; 0: none
 }
 
-// differences compares an evaluation, as its JSON has it, with the keys of want; other keys may have any value. Lists may be in any
-// order, and only the wanted keys of their entries count. null means that a key must be absent. Numbers are compared by value.
+// differences compares an evaluation, in its JSON form, with the keys of want; other keys may have any value. Lists may be in any order,
+// and only the wanted keys of their entries count. null means that a key must be absent. Numbers are compared by value.
 func differences(e odrl.Evaluation, want map[string]any) ([]Difference, error) {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -114,7 +114,7 @@ func differences(e odrl.Evaluation, want map[string]any) ([]Difference, error) {
 	return out, nil
 }
 
-// sameValue reports whether got is what was wanted.
+// sameValue reports whether got is the wanted value.
 func sameValue(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -132,8 +132,8 @@ func sameValue(want, got any) bool {
 	return sameText(model.ScalarText(want), model.ScalarText(got))
 }
 
-// sameList finds for each wanted entry one of its own. Such lists are short enough to try the entries in turn; if several fit, those with
-// more keys choose first.
+// sameList finds a separate match for each wanted entry. Such lists are short enough to try the entries in turn; if several fit, those
+// with more keys choose first.
 func sameList(want, got []any) bool {
 	want = slices.Clone(want)
 	slices.SortStableFunc(want, func(a, b any) int { return keysIn(b) - keysIn(a) })
@@ -161,7 +161,7 @@ func sameText(a, b string) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
-// shownValue words a value for a difference. Of objects it shows the keys that like has, or all.
+// shownValue formats a value for a difference. It shows the keys of objects that like has, or all.
 func shownValue(v, like any) string {
 	switch v := v.(type) {
 	case nil:

@@ -8,10 +8,10 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// maxPolicies bounds the policies that are kept, in bytes of their documents.
+// maxPolicies bounds the cached policies, in bytes of their documents.
 const maxPolicies = 64 << 20
 
-// policies reads a policy that several cases or lines hold once. The zero value is ready.
+// policies caches policies that several cases or lines use. The zero value is ready.
 type policies struct {
 	vocabularies []*odrl.Vocabulary
 	loaded       map[string]loadedPolicy
@@ -33,13 +33,13 @@ func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*od
 	if s.size += len(key); s.size > maxPolicies || s.loaded == nil {
 		s.loaded, s.size = map[string]loadedPolicy{}, len(key)
 	}
-	if ctx.Err() == nil { // else reading was stopped
+	if ctx.Err() == nil { // otherwise reading was interrupted
 		s.loaded[key] = loadedPolicy{p, problems}
 	}
 	return p, problems
 }
 
-// refusal words why a policy was not loaded.
+// refusal describes why a policy was not loaded.
 func refusal(problems problem.List) string {
 	for _, p := range problems {
 		if p.Level == problem.Error {

@@ -27,9 +27,8 @@ type Result struct {
 	Why         string       `json:"why,omitempty"`
 }
 
-// Run asks each request and compares the answers with those expected. A case whose policy cannot be read, or whose request
-// cannot be asked, fails. The policies that cases name are read by read, which bounds their size; the vocabularies are known
-// to all of them.
+// Run decides each request and compares the results with the expected ones. A case fails if its policy cannot be read, or its request is
+// invalid. read reads the policies that cases name, and bounds their size; all of them know the vocabularies.
 func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error), known ...*odrl.Vocabulary) Report {
 	report, loaded := Report{File: t.Path, Cases: []Result{}}, policies{vocabularies: known}
 	for i := range t.Cases {

@@ -1,5 +1,5 @@
-// Package cases evaluates policies for the requests in documents: a Table of cases names the answer that each request must get, a line of
-// a batch only asks. A Table is YAML and read as strictly as the configuration.
+// Package cases evaluates policies for the requests in documents: a Table of cases names the expected result of each request, a line of a
+// batch only has a request. A Table is YAML and read as strictly as the configuration.
 package cases
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Table is a list of requests and the answers a policy must give to them.
+// A Table is a list of requests and the expected results of a policy.
 type Table struct {
 	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of all cases: the path of its file, from the directory of this one, or the policy itself"`
 	Defaults Defaults      `yaml:"defaults" doc:"what the cases share"`
@@ -23,7 +23,7 @@ type Table struct {
 	Path string `yaml:"-"`
 }
 
-// Defaults are what the cases of one table share. A key of a case comes before the same key here.
+// Defaults are what the cases of one table share. A key of a case takes precedence over the same key here.
 type Defaults struct {
 	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
@@ -31,7 +31,7 @@ type Defaults struct {
 	Lenient  bool          `yaml:"lenient" doc:"read policies leniently"`
 }
 
-// A Case is one request and what must come of it.
+// A Case is one request and its expected result.
 type Case struct {
 	Name     string        `yaml:"name" required:"true" doc:"what is tried, in a few words"`
 	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of this case, if it is another"`
@@ -41,7 +41,7 @@ type Case struct {
 	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
 	Expect   Expectation   `yaml:"expect" required:"true" doc:"what the answer must be"`
 
-	// File is the policy's file as it can be opened; empty where Policy holds the policy itself.
+	// File is the policy's file, which can be opened; empty if Policy holds the policy itself.
 	File string `yaml:"-"`
 	// Line is the line of the case, and Lines those of the keys of Expect.
 	Line  int            `yaml:"-"`
@@ -86,7 +86,7 @@ func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 	return f, problems
 }
 
-// complete gives a case what it takes from the table.
+// complete fills in a case from the table.
 func (l *loader) complete(f *Table, i int) {
 	c, at := &f.Cases[i], fmt.Sprintf("cases[%d]", i)
 	from, where := c.Policy, at+".policy"

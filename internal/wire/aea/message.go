@@ -12,14 +12,14 @@ const MaxReference = 128
 
 // A Message is one step of a dialogue.
 type Message struct {
-	ID           int32  // 1, 2, 3… of who started the dialogue, -1, -2, -3… of who responds
-	StarterRef   string // the name that the starter gave the dialogue
-	ResponderRef string // the name that the responder gave it; empty until then
-	Target       int32  // the ID of the message that is answered; 0: the first one
+	ID           int32  // 1, 2, 3… of the initiator of the dialogue, -1, -2, -3… of the responder
+	StarterRef   string // the reference that the initiator chose
+	ResponderRef string // the reference that the responder chose; empty until then
+	Target       int32  // the ID of the message that this one replies to; 0: the first one
 	Content      []byte // of the protocol that the envelope names; never empty
 }
 
-// DecodeMessage reads a message. It does not look at the rules of dialogues. Content shares memory with data.
+// DecodeMessage decodes a message. It does not check the rules of dialogues. Content shares memory with data.
 func DecodeMessage(data []byte) (Message, error) {
 	var m Message
 	r := field.Read(data)
@@ -62,13 +62,13 @@ func decodeDialogueMessage(data []byte) (Message, error) {
 	if err := r.Err(); err != nil {
 		return Message{}, err
 	}
-	if len(m.Content) == 0 { // every protocol has the kind of the message in it
+	if len(m.Content) == 0 { // the content of every protocol holds the kind of the message
 		return Message{}, fmt.Errorf("%w: no content", ErrUndecodable)
 	}
 	return m, nil
 }
 
-// Encode returns the bytes of the message. What DecodeMessage would refuse is ErrUnsendable.
+// Encode returns the bytes of the message. If DecodeMessage would reject it, the error is ErrUnsendable.
 func (m Message) Encode() ([]byte, error) {
 	if !isReference(m.StarterRef) || !isReference(m.ResponderRef) {
 		return nil, fmt.Errorf("%w: message: a reference is too long, or no UTF-8", ErrUnsendable)

@@ -5,17 +5,17 @@ import (
 	"regexp"
 )
 
-// A PublicID names a package of the framework: a protocol, a connection, a skill. As the specification id of a protocol it
-// names a wire format, and is compared as a whole.
+// A PublicID names a package of the framework: a protocol, a connection, a skill. As the specification id of a protocol it names a wire
+// format, and is compared as a whole.
 type PublicID struct {
 	Author, Name string
 	Version      string // a semantic version, any or latest
 }
 
-// maxPublicID bounds a public id in bytes; that of its version is what the two names leave of it.
+// maxPublicID bounds a public id in bytes; the two names and the version share it.
 const maxPublicID = 512
 
-// publicID has the names of a public id, and its version, which semver.org describes.
+// publicID matches the names of a public id, and its version, which semver.org describes.
 var publicID = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]{0,127})/([a-zA-Z_][a-zA-Z0-9_]{0,127})` +
 	`(?::(any|latest|(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)` +
 	`(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
@@ -37,7 +37,7 @@ func ParsePublicID(s string) (PublicID, error) {
 	return id, nil
 }
 
-// IsComponent reports whether an address is a public id, and so that of a component and not that of an agent.
+// IsComponent reports whether an address is a public id: then it belongs to a component and not to an agent.
 func IsComponent(address string) bool {
 	_, err := ParsePublicID(address)
 	return err == nil

@@ -9,15 +9,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// messageTag begins a message that is a step of a dialogue, in a record as everywhere.
+// messageTag begins a message that is a step of a dialogue.
 const messageTag = 0x12
 
-// ReadRecord reads the first record of a file of the connection fetchai/stub, and returns the rest of the file:
+// ReadRecord decodes the first record of a file of the connection fetchai/stub, and returns the rest of the file:
 //
 //	to,sender,specification id,message,
 //
-// and a line feed or none. The message has its own length, so it may hold commas and line feeds. io.ErrUnexpectedEOF means that the
-// record is not yet complete; after another error no record can be found in data any more. Records carry no URI.
+// followed by an optional line feed. The message has its own length, so it may hold commas and line feeds. io.ErrUnexpectedEOF means that
+// the record is incomplete; after another error no further record can be found in data. Records carry no URI.
 func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 	rest = data
 	var head [3]string
@@ -53,7 +53,7 @@ func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 	return e, bytes.TrimPrefix(rest, []byte("\n")), nil
 }
 
-// messageSize returns the length of the message that data begins with. Some of it may be missing yet.
+// messageSize returns the length of the message at the beginning of data. Some of it may still be missing.
 func messageSize(data []byte) (int, error) {
 	if len(data) > 0 && data[0] != messageTag {
 		return 0, fmt.Errorf("%w: record: no message", ErrUndecodable)
@@ -63,7 +63,7 @@ func messageSize(data []byte) (int, error) {
 	}
 	length, n := protowire.ConsumeVarint(data[1:])
 	switch {
-	case n < 0 && len(data) > 10: // as long as a number can be
+	case n < 0 && len(data) > 10: // the maximum length of a number
 		return 0, fmt.Errorf("%w: record: the length of the message is malformed", ErrUndecodable)
 	case n < 0:
 		return 0, io.ErrUnexpectedEOF
@@ -73,9 +73,9 @@ func messageSize(data []byte) (int, error) {
 	return 1 + n + int(length), nil
 }
 
-// AppendRecord appends a record with a line feed. It only accepts an envelope that ReadRecord reads back: no comma in the names, and one
-// message. The two characters \x in a message, too, are ErrUnsendable, because agents take them for the beginning of an escape, and so
-// read another message. An agent that finds two records reads the first one only: write a record into an empty file.
+// AppendRecord appends a record with a line feed. It only accepts an envelope that ReadRecord decodes again: no comma in the names, and
+// one message. It also returns ErrUnsendable for the two characters \x in a message, because agents take them for the beginning of an
+// escape, and so read another message. An agent that finds two records reads only the first: write a record into an empty file.
 func AppendRecord(out []byte, e Envelope) ([]byte, error) {
 	protocol := e.Protocol.String()
 	_, err := ParsePublicID(protocol)

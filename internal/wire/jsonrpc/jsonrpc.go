@@ -1,5 +1,5 @@
-// Package jsonrpc is the frame of JSON-RPC 2.0 messages, as protocols that are built on it share it: a message is read
-// strictly, and answers are appended to bytes. Batches do not exist.
+// Package jsonrpc is the frame of JSON-RPC 2.0 messages for the protocols built on it: it reads a message strictly, and appends responses
+// to bytes. Batches are not supported.
 package jsonrpc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MaxValues bounds the values of one message, those inside of others included.
+// MaxValues bounds the values of one message, including nested ones.
 const MaxValues = 100_000
 
 // MaxID bounds the id of a request, in bytes as it is written.
@@ -31,17 +31,17 @@ type Message struct {
 	ID     ID
 	Method string
 	Params strictjson.Object // never nil
-	// Answer: the message is an answer of the client, and has no Method.
+	// Answer: the message is a response of the client, and has no Method.
 	Answer bool
 }
 
-// IsNotification reports whether the message expects no answer.
+// IsNotification reports whether the message expects no response.
 func (m *Message) IsNotification() bool { return m.ID == "" }
 
-// An ID is that of a request, in JSON: a string or an integer. Empty: there is none, or it could not be read.
+// An ID is the id of a request, in JSON: a string or an integer. Empty: there is none, or it could not be read.
 type ID string
 
-// An Error is what is answered instead of a result. JSON-RPC 2.0, section 5.1.
+// An Error is returned instead of a result. JSON-RPC 2.0, section 5.1.
 type Error struct {
 	Code    int
 	Message string
@@ -50,7 +50,7 @@ type Error struct {
 
 func (e *Error) Error() string { return strconv.Itoa(e.Code) + " " + e.Message }
 
-// Read reads one message. If the message is wrong, the Message has its id, if that could be read. The error never quotes the input.
+// Read reads one message. If the message is invalid, the Message has its id, if that could be read. The error never quotes the input.
 func Read(data []byte) (Message, *Error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
@@ -99,7 +99,7 @@ func unread(data []byte, err error) *Error {
 	return &Error{Code: ParseError, Message: "The body is not acceptable JSON."}
 }
 
-// idOf returns an id as answers have it; empty: there is none.
+// idOf returns an id in the form of responses; empty: there is none.
 func idOf(v any) ID {
 	switch v := v.(type) {
 	case string:
@@ -114,7 +114,7 @@ func idOf(v any) ID {
 	return ""
 }
 
-// AppendResult appends the answer to a request. result is JSON.
+// AppendResult appends the response to a request. result is JSON.
 func AppendResult(out []byte, id ID, result []byte) []byte {
 	return EndResult(append(BeginResult(out, id), result...))
 }
@@ -126,7 +126,7 @@ func BeginResult(out []byte, id ID) []byte { return append(head(out, id), `,"res
 func EndResult(out []byte) []byte { return append(out, '}') }
 
 // AppendEvent appends a message as the data of a server-sent event, with the blank line that ends it. It replaces line feeds, which JSON
-// only has between tokens and which would end the line, by blanks.
+// has only between tokens and which would end the line, by spaces.
 func AppendEvent(out, message []byte) []byte {
 	out = append(out, "data: "...)
 	for _, b := range message {
@@ -138,11 +138,11 @@ func AppendEvent(out, message []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// AppendError appends the answer to a request that failed.
+// AppendError appends the error response to a request.
 func AppendError(out []byte, id ID, e *Error) []byte {
 	out = append(strconv.AppendInt(append(head(out, id), `,"error":{"code":`...), int64(e.Code), 10), `,"message":`...)
 	quoted, err := strictjson.Append(out, e.Message)
-	if err != nil { // no text of ours
+	if err != nil { // without our own text
 		quoted = append(out, `""`...)
 	}
 	if out = quoted; e.Data != nil {

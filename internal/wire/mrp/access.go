@@ -5,7 +5,7 @@ import "time"
 // EntryType is the type of an entry of an access list.
 type EntryType string
 
-// An entry is heeded by the policy of its kind only.
+// Only the policy of its kind uses an entry.
 const (
 	Allow EntryType = "allow"
 	Block EntryType = "block"
@@ -27,8 +27,7 @@ type Entries struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// ReadEntry reads the body of a request that sets an entry. The peer is the one of the path, where there is one; peer is nil where
-// the body names it.
+// ReadEntry reads the body of a request that sets an entry. peer is the one in the path; nil if the body names it.
 func ReadEntry(document []byte, peer *Key) (Key, EntryType, *Error) {
 	o, err := readObject(document)
 	if err != nil {

@@ -5,11 +5,11 @@ import "time"
 // The headers of blobs.
 const (
 	HeaderHash  = "X-M2M-Blob-Hash"
-	HeaderUsed  = "X-M2M-Storage-Used"  // bytes that the agent has
-	HeaderLimit = "X-M2M-Storage-Limit" // bytes it may have
+	HeaderUsed  = "X-M2M-Storage-Used"  // bytes that the agent stores
+	HeaderLimit = "X-M2M-Storage-Limit" // bytes it may store
 )
 
-// A Blob is some bytes that a relay keeps.
+// A Blob is a sequence of bytes that a relay stores.
 type Blob struct {
 	ID          string    `json:"blob_id"`
 	Hash        string    `json:"hash"` // SHA-256, lower hex

@@ -2,11 +2,11 @@ package mrp
 
 import "time"
 
-// What the public pages of the protocol state.
+// Values that the public pages of the protocol state.
 const (
-	Tolerance      = 5 * time.Minute // between the timestamp of a request and the relay's clock, either way
-	MaxBody        = 1 << 20         // bytes of a message's body, as it was sent
-	MaxRequest     = 2 << 20         // bytes of a request but for a blob, and of a frame of the WebSocket
+	Tolerance      = 5 * time.Minute // difference between the timestamp of a request and the relay's clock
+	MaxBody        = 1 << 20         // bytes of a message's body, as sent
+	MaxRequest     = 2 << 20         // bytes of a request except for a blob, and of a frame of the WebSocket
 	MaxAttachments = 10
 	MaxCapability  = 20 // of one agent
 	MaxDisplayName = 256
@@ -16,10 +16,10 @@ const (
 	DefaultAgents  = 20 // agents that discover returns
 	MaxPage        = 100
 	MaxBlob        = 100 << 20
-	AuthWithin     = 10 * time.Second // for the first frame of a WebSocket, and for the answer of a webhook
+	AuthWithin     = 10 * time.Second // for the first frame of a WebSocket, and for the response of a webhook
 )
 
-// What they leave open, and was chosen here. Each is one place to change once the full specification can be read.
+// Values that they leave open, and that were chosen here. Each is one place to change once the full specification is available.
 const (
 	MaxThreadID    = 128              // characters of a thread_id
 	MaxMetadata    = 16 << 10         // bytes of the metadata of a message or a profile
@@ -36,7 +36,7 @@ const (
 	MaxWait        = 30 * time.Second // of a long poll, an extension
 	MaxEntries     = 10_000           // of one agent's access list
 	BlobLifetime   = 30 * 24 * time.Hour
-	ExpiredKept    = 24 * time.Hour // how long a message that was never delivered can be asked for after its expiry
+	ExpiredKept    = 24 * time.Hour // how long after its expiry an undelivered message can be requested
 	IdempotencyAge = 24 * time.Hour
 	MaxQuery       = 256 // characters of a filter of discover
 )

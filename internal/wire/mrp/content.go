@@ -1,6 +1,6 @@
 package mrp
 
-// The types of content that the protocol names. A relay does not look into any.
+// The content types that the protocol names. A relay interprets none of them.
 const (
 	TypeJSON      = "application/json"
 	TypeText      = "text/plain"
@@ -12,7 +12,7 @@ const (
 	TypeBlob      = "application/octet-stream"
 )
 
-// A Request asks another agent for something.
+// A Request requests an action of another agent.
 type Request struct {
 	Action         string         `json:"action"` // by convention the name of a capability
 	Params         map[string]any `json:"params"`
@@ -26,14 +26,14 @@ type Response struct {
 	Fault  *Fault `json:"error,omitempty"`
 }
 
-// A Fault is why a request was not done. Code is snake_case.
+// A Fault is why a request failed. Code is in snake_case.
 type Fault struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
 }
 
-// The words of Response.Status.
+// The values of Response.Status.
 const (
 	ResponseOK    = "ok"
 	ResponseError = "error"
@@ -42,7 +42,7 @@ const (
 // UnsupportedAction is the code of a Fault for an action that an agent does not have.
 const UnsupportedAction = "unsupported_action"
 
-// An Event expects no answer.
+// An Event expects no response.
 type Event struct {
 	Event string         `json:"event"` // such as task.completed
 	Data  map[string]any `json:"data"`

@@ -51,7 +51,7 @@ type Error struct {
 
 	// Status is that of HTTP; 0: that of the code.
 	Status int `json:"-"`
-	// RetryAfter is how long to wait before the same request can succeed. 0: unknown.
+	// RetryAfter is how long to wait until the same request can succeed. 0: unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
@@ -69,12 +69,12 @@ func (e *Error) HTTPStatus() int {
 	return http.StatusInternalServerError
 }
 
-// An ErrorAnswer is the body of every answer that is an error.
+// An ErrorAnswer is the body of every error response.
 type ErrorAnswer struct {
 	Error *Error `json:"error"`
 }
 
-// Refuse returns an error. The message must not have anything that was sent.
+// Refuse returns an error. The message must not quote anything that was sent.
 func Refuse(code Code, message string) *Error { return refuse(code, message) }
 
 func refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }

@@ -29,16 +29,16 @@ type AuthFrame struct {
 	Signature string `json:"signature"`
 }
 
-// A Frame is one that an agent sends after the first.
+// A Frame is a frame that an agent sends after the first.
 type Frame struct {
 	Type      string
 	MessageID string // of an ack
-	ID        string // of a send, as the agent chose it
+	ID        string // of a send, chosen by the agent
 	Send      Send
 }
 
-// ReadFrame reads a frame of an agent. One of an unknown type has its type alone; types may be added. The errors are those of
-// ReadSend; the ID of a send is there even so.
+// ReadFrame reads a frame of an agent. A frame of an unknown type has only its type; types may be added. The errors are those of
+// ReadSend; the ID of a send is set even then.
 func ReadFrame(document []byte) (Frame, *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadFrame(document []byte) (Frame, *Error) {
 	return f, o.err
 }
 
-// inner reads what a send frame sends: its member message, or its own members.
+// inner reads the message of a send frame: its member message, or its own members.
 func (o *object) inner() (Send, *Error) {
 	raw := o.raw["message"]
 	if raw == nil {
@@ -93,7 +93,7 @@ type Reply struct {
 	Error     *Error     `json:"error,omitempty"`
 }
 
-// AppendMessage appends a frame that brings a message, with its body byte for byte as it was sent.
+// AppendMessage appends a frame with a message, whose body stays byte for byte.
 func AppendMessage(out []byte, m *Message) ([]byte, error) {
 	out, err := m.AppendJSON(append(out, `{"type":"message","message":`...))
 	if err != nil {
@@ -102,7 +102,7 @@ func AppendMessage(out []byte, m *Message) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// ReadReply reads a frame of a relay; members that are unknown are ignored.
+// ReadReply reads a frame of a relay and ignores unknown members.
 func ReadReply(document []byte) (r Reply, err error) {
 	if !strictjson.Valid(document) {
 		return Reply{}, errors.New("the frame is not a JSON object")

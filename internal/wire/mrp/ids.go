@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// NewMessageID returns an id of a message. It has its time in seconds, which readers must not rely on.
+// NewMessageID returns the id of a message. It contains the time in seconds, which readers must not rely on.
 func NewMessageID(at time.Time) string {
 	return "msg_" + strconv.FormatInt(at.Unix(), 10) + "_" + random(6)
 }

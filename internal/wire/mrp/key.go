@@ -7,17 +7,17 @@ import (
 	"errors"
 )
 
-// strict is how keys and signatures are written: base64url without padding, whose last character has no bits that mean nothing.
-// A lax reader takes four spellings of one key.
+// strict is the encoding of keys and signatures: base64url without padding, whose unused bits must be zero. A lenient decoder accepts
+// four spellings of one key.
 var strict = base64.RawURLEncoding.Strict()
 
 // A Key is an agent: its Ed25519 public key. Two agents are the same if their keys are equal.
 type Key [ed25519.PublicKeySize]byte
 
-// ErrKey means that a text is not a key: 43 characters of base64url, in the one spelling there is.
+// ErrKey means that a text is not a key: 43 characters of base64url in the canonical spelling.
 var ErrKey = errors.New("a key is 43 characters of base64url without padding, in its only spelling")
 
-// ParseKey reads a key. The error is ErrKey.
+// ParseKey parses a key. The error is ErrKey.
 func ParseKey(text string) (k Key, err error) {
 	if len(text) != strict.EncodedLen(len(k)) {
 		return Key{}, ErrKey
@@ -34,7 +34,7 @@ func KeyOf(private ed25519.PrivateKey) (k Key) {
 	return k
 }
 
-// String is the key as it is written.
+// String returns the text form of the key.
 func (k Key) String() string { return strict.EncodeToString(k[:]) }
 
 // MarshalText is String.
@@ -46,14 +46,14 @@ func (k *Key) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Public is the key as the library has it.
+// Public returns the key in the library's type.
 func (k Key) Public() ed25519.PublicKey { return k[:] }
 
-// A Digest is the SHA-256 of what was sent.
+// A Digest is the SHA-256 of a body.
 type Digest [sha256.Size]byte
 
-// Sum is the digest of the bytes of a body; of none too.
+// Sum returns the digest of a body, which may be empty.
 func Sum(body []byte) Digest { return sha256.Sum256(body) }
 
-// String is the digest as a signature covers it.
+// String returns the digest in the form that a signature covers.
 func (d Digest) String() string { return strict.EncodeToString(d[:]) }

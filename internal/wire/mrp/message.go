@@ -12,20 +12,20 @@ import (
 // A MessageStatus is the state of a message.
 type MessageStatus string
 
-// A message is sent until its recipient has it, or until it expires before that.
+// A message is in state sent until its recipient has it, or until it expires.
 const (
 	Sent      MessageStatus = "sent"
 	Delivered MessageStatus = "delivered"
 	Expired   MessageStatus = "expired"
 )
 
-// A Message is one that a relay has taken, as its sender and its recipient read it.
+// A Message is a message that a relay has accepted, as its sender and its recipient read it.
 type Message struct {
 	ID          string          `json:"message_id"`
 	Sender      Key             `json:"sender_key"`
 	Recipient   Key             `json:"recipient_key"`
 	ContentType string          `json:"content_type"`
-	Body        json.RawMessage `json:"body,omitempty"` // any JSON value, byte for byte as it was sent; nil: none
+	Body        json.RawMessage `json:"body,omitempty"` // any JSON value, byte for byte as sent; nil: none
 	Attachments []Attachment    `json:"attachments"`
 	ThreadID    string          `json:"thread_id,omitempty"`
 	InReplyTo   string          `json:"in_reply_to,omitempty"`
@@ -36,7 +36,7 @@ type Message struct {
 	DeliveredAt time.Time       `json:"delivered_at,omitzero"`
 }
 
-// AppendJSON appends the message. The library would write the body anew; here it stays byte for byte.
+// AppendJSON appends the message. The library would encode the body again; here it stays byte for byte.
 func (m *Message) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("message_id", m.ID)
@@ -57,14 +57,14 @@ func (m *Message) AppendJSON(out []byte) ([]byte, error) {
 	return w.End()
 }
 
-// An Attachment is a blob that goes with a message. Size, hash and content type are those of the blob as the relay has it.
+// An Attachment is a blob that goes with a message. Size, hash and content type are those of the blob at the relay.
 type Attachment struct {
 	BlobID      string `json:"blob_id"`
 	Filename    string `json:"filename,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Size        int64  `json:"size"`           // bytes
 	Hash        string `json:"hash,omitempty"` // SHA-256, lower hex
-	// Encrypted means that the blob can be read with a data key, which DEKEnc and DEKCT have for the recipient.
+	// Encrypted means that the blob needs a data key, which DEKEnc and DEKCT hold for the recipient.
 	Encrypted bool   `json:"encrypted,omitempty"`
 	DEKEnc    string `json:"dek_enc,omitempty"`
 	DEKCT     string `json:"dek_ct,omitempty"`
@@ -165,7 +165,7 @@ func (o *object) attachment(i int, item any) (a Attachment) {
 	return a
 }
 
-// A Receipt is the answer to the sender of a message.
+// A Receipt is the response to the sender of a message.
 type Receipt struct {
 	MessageID   string        `json:"message_id"`
 	Status      MessageStatus `json:"status"`
@@ -181,7 +181,7 @@ type Messages struct {
 	NextCursor *string   `json:"next_cursor"`
 }
 
-// AppendJSON appends the page, with the bodies byte for byte as they were sent.
+// AppendJSON appends the page, with the bodies byte for byte as sent.
 func (p *Messages) AppendJSON(out []byte) ([]byte, error) {
 	out = append(out, `{"messages":[`...)
 	var err error

@@ -11,23 +11,23 @@ import (
 )
 
 type (
-	// Visibility is who finds an agent.
+	// Visibility decides who can find an agent.
 	Visibility string
-	// InboxPolicy is who may send to it.
+	// InboxPolicy decides who may send to it.
 	InboxPolicy string
-	// AgentStatus is whether it may do anything.
+	// AgentStatus decides whether it may use the relay.
 	AgentStatus string
 )
 
-// The words of a profile. A private agent is not found by others, but takes messages of those who know its key.
+// The values in a profile. A private agent cannot be found, but accepts messages of agents that know its key.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"
 
-	Open      InboxPolicy = "open"      // everybody may send
-	Closed    InboxPolicy = "closed"    // no one may send
-	AllowList InboxPolicy = "allowlist" // only who has an entry that allows
-	BlockList InboxPolicy = "blocklist" // everybody but who has an entry that blocks
+	Open      InboxPolicy = "open"      // all agents may send
+	Closed    InboxPolicy = "closed"    // no agent may send
+	AllowList InboxPolicy = "allowlist" // only agents with an entry that allows them
+	BlockList InboxPolicy = "blocklist" // all agents without an entry that blocks them
 
 	Active    AgentStatus = "active"
 	Suspended AgentStatus = "suspended"
@@ -55,13 +55,13 @@ type Capability struct {
 	Version     string          `json:"version,omitempty"`
 }
 
-// A Change is what an agent changes in its profile; what is nil stays.
+// A Change has an agent's changes to its profile; nil fields stay unchanged.
 type Change struct {
 	DisplayName  *string         `json:"display_name,omitempty"` // "": none
 	Visibility   Visibility      `json:"visibility,omitempty"`
 	InboxPolicy  InboxPolicy     `json:"inbox_policy,omitempty"`
 	Metadata     json.RawMessage `json:"metadata,omitempty"`    // an object
-	Capabilities []Capability    `json:"capabilities,omitzero"` // none, where it is empty and not nil
+	Capabilities []Capability    `json:"capabilities,omitzero"` // none, if empty and not nil
 }
 
 var tag = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_:.-]{1,%d}$`, MaxTag))
@@ -94,14 +94,14 @@ func ReadChange(document []byte) (Change, *Error) {
 		}
 	}
 	if o.err != nil {
-		o.err.Code = Unprocessable // whatever is wrong in what is well-formed
+		o.err.Code = Unprocessable // all problems of a well-formed document
 		return Change{}, o.err
 	}
 	return c, nil
 }
 
-// Shown reports whether a text can be shown to people: without control characters, and without those that change the direction of
-// what follows them.
+// Shown reports whether a text can be shown to people: it has neither control characters nor characters that change the direction of
+// text.
 func Shown(text string) bool {
 	for _, r := range text {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
@@ -113,7 +113,7 @@ func Shown(text string) bool {
 
 func (o *object) capability(i int, item any) (c Capability) {
 	at := fmt.Sprintf("capabilities/%d/", i)
-	if name, ok := item.(string); ok { // as older agents send them
+	if name, ok := item.(string); ok { // the form of older agents
 		item = map[string]any{"name": name, "tags": []any{name}}
 	}
 	members, ok := strictjson.AsObject(item)
@@ -143,7 +143,7 @@ func (o *object) capability(i int, item any) (c Capability) {
 	return c
 }
 
-// An Agent is an entry of what discover returns.
+// An Agent is an entry in the result of discover.
 type Agent struct {
 	PublicKey    Key          `json:"public_key"`
 	DisplayName  *string      `json:"display_name,omitempty"`

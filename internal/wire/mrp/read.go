@@ -11,19 +11,19 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An object reads the members of a request, and keeps the first error. Members that it is not asked for are ignored: within a
-// version, requests may gain some.
+// An object reads the members of a request, and keeps the first error. It ignores members that are not requested, because requests may
+// gain some within a version.
 type object struct {
 	members strictjson.Object
-	raw     map[string][]byte // of asItIs, as they were written
-	at      string            // its place, for messages: "" or "attachments/0/"
+	raw     map[string][]byte // of asItIs, as encoded
+	at      string            // its position, for messages: "" or "attachments/0/"
 	err     *Error
 }
 
-// asItIs names the members that are kept as bytes: this package does not read a body, however many values it has.
+// asItIs names the members that are kept as bytes: this package does not decode a body, however many values it has.
 var asItIs = map[string]bool{"body": true, "message": true, "metadata": true}
 
-// readObject reads a request's document strictly: JSON of RFC 8259, no name twice in an object, bounded levels.
+// readObject decodes a request's document strictly: JSON of RFC 8259, unique names in each object, bounded depth.
 func readObject(document []byte) (*object, *Error) {
 	o := &object{members: strictjson.Object{}, raw: map[string][]byte{}}
 	c := strictjson.Begin(document)
@@ -55,10 +55,10 @@ func readObject(document []byte) (*object, *Error) {
 	return nil, refuse(BadRequest, "the body must be a JSON object: "+err.Error())
 }
 
-// maxMember bounds one member of a request but for those of asItIs, in bytes: twenty capabilities with their schemas.
+// maxMember bounds one member of a request except those of asItIs, in bytes: enough for twenty capabilities with their schemas.
 const maxMember = 512 << 10
 
-// printable is a name that somebody sent, for a message.
+// printable makes a received name safe for a message.
 func printable(name string) string { return strconv.QuoteToASCII(name[:min(len(name), 64)]) }
 
 func (o *object) fail(code Code, name, want string) {
@@ -73,7 +73,7 @@ func (o *object) has(name string) bool { return o.members[name] != nil }
 // null reports whether a member is there and null.
 func (o *object) null(name string) bool { return o.members.Has(name) && o.members[name] == nil }
 
-// text reads a text of at most most characters; "" where there is none.
+// text reads a text of at most most characters; "" if it is missing.
 func (o *object) text(name string, most int) string {
 	if !o.has(name) {
 		return ""
@@ -109,7 +109,7 @@ func (o *object) key(name string) (k Key) {
 	return k
 }
 
-// whole reads a whole number; otherwise where there is none.
+// whole reads an integer; otherwise if it is missing.
 func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	if !o.has(name) {
 		return otherwise
@@ -122,7 +122,7 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	return n
 }
 
-// object reads an object of at most most bytes as text; nil where there is none.
+// object reads an object of at most most bytes as text; nil if it is missing.
 func (o *object) object(name string, most int) json.RawMessage {
 	if !o.has(name) {
 		return nil
@@ -168,7 +168,7 @@ func (o *object) list(name string, most int) []any {
 	return l
 }
 
-// oneOf reads one of several words.
+// oneOf reads one of several values.
 func oneOf[T ~string](o *object, name string, words ...T) (word T) {
 	if !o.has(name) {
 		return ""

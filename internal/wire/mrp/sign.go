@@ -21,7 +21,7 @@ const (
 // A Signature is one of Ed25519. It is compared by its bytes, never by its text.
 type Signature [ed25519.SignatureSize]byte
 
-// String is the signature as it is written.
+// String returns the text form of the signature.
 func (s Signature) String() string { return strict.EncodeToString(s[:]) }
 
 func parseSignature(text string) (s Signature, ok bool) {
@@ -35,12 +35,12 @@ func parseSignature(text string) (s Signature, ok bool) {
 // An Auth is the identity that a request, or the first frame of a WebSocket, claims. It proves nothing before Verify.
 type Auth struct {
 	Key       Key
-	Timestamp string // as it was written
+	Timestamp string // as received
 	Time      time.Time
 	Signature Signature
 }
 
-// NewAuth reads the three texts. The error is of code unauthorized.
+// NewAuth parses the three texts. The error has the code unauthorized.
 func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 	if key == "" || timestamp == "" || signature == "" {
 		return Auth{}, refuse(Unauthorized, "the request must be signed: "+HeaderKey+", "+HeaderTimestamp+" and "+HeaderSignature)
@@ -63,10 +63,10 @@ func NewAuth(key, timestamp, signature string) (Auth, *Error) {
 	return a, nil
 }
 
-// form is that of a time, which the library reads less strictly.
+// form matches a time, which the library parses less strictly.
 var form = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,30})?(Z|[+-]\d{2}:\d{2})$`)
 
-// readTime reads a time as RFC 3339 5.6 has it; fractions and offsets are its own.
+// readTime parses a time by RFC 3339 5.6, with any fraction and offset.
 func readTime(text string) (time.Time, error) {
 	if !form.MatchString(text) {
 		return time.Time{}, errForm
@@ -94,12 +94,12 @@ func (a Auth) InTime(now time.Time, tolerance time.Duration) *Error {
 	return nil
 }
 
-// Canonical is what the signature of a request covers. The target is the path with its query, exactly as it is sent.
+// Canonical returns the text that the signature of a request covers. The target is the path with its query, exactly as sent.
 func Canonical(method, target, timestamp string, body Digest) []byte {
 	return []byte(strings.Join([]string{method, target, timestamp, body.String()}, "\n"))
 }
 
-// CanonicalSocket is what the first frame of a WebSocket signs.
+// CanonicalSocket returns the text that the first frame of a WebSocket signs.
 func CanonicalSocket(timestamp string) []byte { return []byte("WS\n" + timestamp) }
 
 // Verify returns an error of code invalid_signature unless the key signed this request. RFC 8032 5.1.7.
@@ -118,8 +118,8 @@ func (a Auth) verify(signed []byte) *Error {
 	return nil
 }
 
-// Timestamp is a time as this package writes it in signatures: UTC, to the nanosecond, since two requests that are alike and of one
-// time have one signature, and the second is refused as a replay.
+// Timestamp formats a time for signatures: UTC, to the nanosecond, because two equal requests with the same time have one signature, and
+// the second is refused as a replay.
 func Timestamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
 // Sign sets the three headers for a request of one body.

@@ -19,22 +19,22 @@ const (
 // SecretSize is how many bytes the secret of a webhook has.
 const SecretSize = 32
 
-// A Secret is that of a webhook.
+// A Secret is the secret of a webhook.
 type Secret [SecretSize]byte
 
-// A Webhook is where a relay posts the messages of an agent, without its secret.
+// A Webhook is the URL to which a relay posts the messages of an agent, without its secret.
 type Webhook struct {
 	URL       string    `json:"url"`
 	Enabled   bool      `json:"enabled"`
-	Failures  int       `json:"consecutive_failures"` // attempts since the last that succeeded
+	Failures  int       `json:"consecutive_failures"` // failed attempts since the last success
 	CreatedAt time.Time `json:"created_at"`
 }
 
 // maxWebhookURL bounds the URL of a webhook, in bytes.
 const maxWebhookURL = 2048
 
-// ReadWebhook reads the body of a request that sets a webhook. Whether the address may be reached is another question. The errors
-// are of code bad_request.
+// ReadWebhook reads the body of a request that sets a webhook. It does not check whether the address is permitted. The errors have the
+// code bad_request.
 func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	return address, secret, nil
 }
 
-// A Delivery is what a relay posts to a webhook.
+// A Delivery is the content that a relay posts to a webhook.
 type Delivery struct {
 	ID      string  `json:"delivery_id"`
 	Message Message `json:"message"`
@@ -76,7 +76,8 @@ func (d *Delivery) AppendJSON(out []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// SignDelivery is what HeaderWebhookSignature has: the HMAC-SHA256 of the raw body under the decoded secret, in lower hex. RFC 2104.
+// SignDelivery returns the value of HeaderWebhookSignature: the HMAC-SHA256 of the raw body under the decoded secret, in lowercase hex.
+// RFC 2104.
 func SignDelivery(secret Secret, body []byte) string {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(body)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Advise warns of what is allowed and likely to be read differently by others: ODRL V 2.2 on datatypes,
-// units and operators, and terms that it deprecates or does not have.
+// Advise warns of what is permitted and likely to be interpreted differently by others: ODRL V 2.2 on datatypes, units and operators, and
+// terms that it deprecates or does not have.
 func (l *Library) Advise(d *Document) {
 	a := &adviser{Names: l.Names, seen: map[*Rule]bool{}}
 	subclasses := slices.DeleteFunc(slices.Clone(d.Types), func(t string) bool { return t == "Set" || t == "Policy" })

@@ -17,14 +17,14 @@ type NormalForm struct {
 	UIM        bool // it names UIM's profile
 }
 
-// An Atom is a rule in normal form: at most one action, one target and one party of each function. The
-// duties that it points at are in normal form too; rules that a rule as written was split into share
-// them. A duty that names no parties has those of the rule that points at it (ODRL IM 2.6.3).
+// An Atom is a rule in normal form: at most one action, one target and one party of each function. The duties that it refers to are in
+// normal form too; rules that a written rule was split into share them. A duty that names no parties has those of the rule that refers to
+// it (ODRL IM 2.6.3).
 type Atom struct {
 	n           int // its number, in document order
 	Kind        RuleKind
 	Node        *Rule
-	Action      *Action               // with its refinements; nil: any, which only lenient reading takes
+	Action      *Action               // with its refinements; nil: any, which only lenient reading accepts
 	Target      *Reference            // with its refinements; nil: any
 	Parties     map[string]*Reference // by function; no assignee: everyone
 	Constraints []*Constraint
@@ -33,16 +33,16 @@ type Atom struct {
 	Consequence []*Atom // of a duty
 }
 
-// Strategy is the one that settles conflicts.
+// Strategy returns the conflict strategy.
 func (f *NormalForm) Strategy() Strategy { return (&Document{strategies: f.Strategies}).Strategy() }
 
-// Grants reports whether the policy's permissions permit anything: an Offer, a Request and an Assertion
-// only speak of it. ODRL IM 2.1.2, ODRL V 2.2 3.1.
+// Grants reports whether the policy's permissions permit anything: an Offer, a Request and an Assertion do not. ODRL IM 2.1.2, ODRL V 2.2
+// 3.1.
 func (f *NormalForm) Grants() bool {
 	return !slices.ContainsFunc(f.Types, func(t string) bool { return t == "Offer" || t == "Request" || t == "Assertion" })
 }
 
-// An atomizer is step 5 of normalisation.
+// An atomizer carries out step 5 of normalization.
 type atomizer struct {
 	*Names
 	numbers  int

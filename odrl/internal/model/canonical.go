@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785; nil where something failed.
+// Canonical encodes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785; nil after an error.
 func Canonical(ctx context.Context, doc []byte, known Beside, found *Findings) []byte {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {
@@ -56,7 +56,7 @@ func exactly(v any) any {
 
 type writer struct{ *reader }
 
-// A node is a JSON object to be written; what is empty is left out.
+// A node is a JSON object to be written; empty members are left out.
 type node map[string]any
 
 func (n node) set(key string, list []any) {
@@ -133,7 +133,7 @@ func (w *writer) policy(d *Document) node {
 	return n
 }
 
-// common writes what policies and rules have alike.
+// common writes the common members of policies and rules.
 func (w *writer) common(n node, actions []Action, targets []Reference, relations, parties map[string][]Reference) {
 	var list []any
 	for i := range actions {
@@ -181,7 +181,7 @@ func (w *writer) rule(r *Rule) any {
 		}
 		n.list(key, list)
 	}
-	if len(n) == 0 || len(n) == 1 && r.UID != "" { // or it would only refer to itself
+	if len(n) == 0 || len(n) == 1 && r.UID != "" { // otherwise it would only refer to itself
 		n["@type"] = map[RuleKind]string{Permission: "Permission", Prohibition: "Prohibition"}[r.Kind]
 		if r.Kind.Duty() {
 			n["@type"] = "Duty"
@@ -190,7 +190,7 @@ func (w *writer) rule(r *Rule) any {
 	return map[string]any(n)
 }
 
-// term writes the name of a term as the context of ODRL has it, or as an IRI.
+// term writes the name of a term from the context of ODRL, or an IRI.
 func term(name string) string {
 	switch {
 	case strings.Contains(name, ":"):
@@ -319,7 +319,7 @@ func (w *writer) literal(l Literal) any {
 	}
 }
 
-// outsiders writes what the document has beside its policies, a node for each thing.
+// outsiders writes the nodes of the document beside its policies.
 func (w *writer) outsiders() []any {
 	nodes := map[string]node{}
 	at := func(iri string) node {
@@ -374,7 +374,7 @@ func (w *writer) outsiders() []any {
 	return out
 }
 
-// link writes that an asset or party has to do with a policy, with all that is known of it.
+// link writes the relation of an asset or party to a policy, with all that is known of it.
 func (w *writer) link(at func(string) node, ref *Reference, key, policy string) {
 	n := at(ref.Name())
 	collection := "PartyCollection"

@@ -2,9 +2,8 @@ package model
 
 import "slices"
 
-// A checker holds a policy against ODRL IM 2.2, after expansion: what the reader took and the model
-// does not allow. Reading strictly, all of it is an error; leniently, what can be evaluated all the same
-// is a warning.
+// A checker checks a policy against ODRL IM 2.2, after expansion: what the reader accepted and the model does not permit. Strictly, all
+// of it is an error; leniently, what can still be evaluated is a warning.
 type checker struct {
 	*Names
 	d     *Document
@@ -64,7 +63,7 @@ func unique(list []Reference) int {
 	return len(seen)
 }
 
-// rule checks what holds for rules and duties alike.
+// rule checks the common rules for rules and duties.
 func (c *checker) rule(r *Rule) {
 	if c.seen[r] {
 		return
@@ -95,7 +94,7 @@ func (c *checker) rule(r *Rule) {
 	}
 }
 
-// References are all assets and parties that the rule names.
+// References returns all assets and parties that the rule names.
 func (r *Rule) References() []Reference {
 	list := slices.Clone(r.Targets)
 	for _, key := range SortedKeys(r.Relations) {
@@ -107,8 +106,7 @@ func (r *Rule) References() []Reference {
 	return list
 }
 
-// collection checks a narrowed collection, which is known by its source: its own uid would name the
-// whole. ODRL IM 2.2.2, 2.3.2.
+// collection checks a refined collection, which is identified by its source: its own uid would name the whole. ODRL IM 2.2.2, 2.3.2.
 func (c *checker) collection(ref Reference) {
 	if len(ref.Refinements) == 0 {
 		return
@@ -138,7 +136,7 @@ func (c *checker) constraints(list []*Constraint) {
 	}
 }
 
-// distinct warns if a logical constraint has one operand twice. ODRL IM 2.5.2 requires different nodes.
+// distinct warns if a logical constraint repeats an operand. ODRL IM 2.5.2 requires different nodes.
 func (c *checker) distinct(x *Constraint) {
 	seen := map[string]bool{}
 	for _, o := range x.Operands {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Flatten takes conjunctions apart: the constraints of a rule are one. ODRL IM 2.5.1.
+// Flatten splits conjunctions, because the constraints of a rule are one. ODRL IM 2.5.1.
 func Flatten(list []*Constraint) []*Constraint {
 	var out []*Constraint
 	for _, c := range list {
@@ -30,7 +30,7 @@ type forms map[*Constraint]string
 
 func (f forms) of(c *Constraint) string {
 	b, err := strictjson.Canonical(f.tree(c))
-	if err != nil { // only texts are in the tree
+	if err != nil { // only strings are in the tree
 		return c.Pointer
 	}
 	return string(b)
@@ -66,7 +66,7 @@ func (f forms) part(c *Constraint) string {
 	return form
 }
 
-// String words a constraint: leftOperand operator rightOperand.
+// String formats a constraint: leftOperand operator rightOperand.
 func (c *Constraint) String() string {
 	if c.Logic != "" {
 		parts := make([]string, 0, len(c.Operands))

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// readContext takes in the document's @context. Remote contexts are recognised or, with a warning,
-// left alone; they are never fetched. A context that gives an ODRL term another meaning is refused.
+// readContext reads the document's @context. Remote contexts are recognized or, with a warning, ignored; they are never fetched. A
+// context that gives an ODRL term another meaning is rejected.
 func (n *Names) readContext(v any, pointer string) {
 	for _, f := range ListOf(Field{Pointer: pointer, Value: v}) {
 		switch c := f.Value.(type) {
@@ -73,7 +73,7 @@ func (n *Names) inline(c map[string]any, pointer string) {
 	}
 }
 
-// reserved are all words that ODRL or UIM give a meaning.
+// reserved are all words with a meaning in ODRL or UIM.
 var reserved = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
 	for _, list := range [][]string{

@@ -24,7 +24,7 @@ var currencies = sync.OnceValue(func() map[string]bool {
 	return list
 })
 
-// What ISO 4217 assigned and withdrew since the data of the library. SVC has a code and is tender nowhere.
+// What ISO 4217 assigned and withdrew since the data of the library. SVC has a code but is not legal tender.
 var (
 	newCurrencies   = []string{"MRU", "SLE", "SVC", "VES", "XCG", "ZWG"}
 	endedCurrencies = []string{"CUC", "HRK", "MRO", "SLL", "VEF"}

@@ -6,11 +6,11 @@ import "maps"
 // DCAT 3, 7.2.
 const hasPolicy = "hasPolicy"
 
-// maxDescribed is how deep descriptions are looked into: a catalogue, its datasets, their distributions, and lists of them.
+// maxDescribed bounds the depth of descriptions: a catalogue, its datasets, their distributions, and lists of them.
 const maxDescribed = 12
 
-// offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). One without a target is about
-// the data that it is the policy of.
+// offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). A policy without a target
+// applies to the described data.
 func (r *reader) offered(at Field, depth int) (policies []Field) {
 	if depth > maxDescribed {
 		return nil
@@ -42,7 +42,7 @@ func (r *reader) offered(at Field, depth int) (policies []Field) {
 	return policies
 }
 
-// about is a policy with a target, where neither it nor one of its rules has one.
+// about returns a policy with a target, if neither it nor one of its rules has one.
 func (r *reader) about(policy map[string]any, target string) map[string]any {
 	if target == "" || r.namesTarget(policy) {
 		return policy

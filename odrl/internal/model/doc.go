@@ -1,11 +1,11 @@
-// Package model reads an ODRL 2.2 document into its rules, one by one. It depends on no service, agent or OPA.
+// Package model reads an ODRL 2.2 document into its rules, one by one. It does not depend on a service, an agent or OPA.
 //
-// The way of a document, one layer a file or two:
+// The steps for a document, one or two files each:
 //
 //	nodes      JSON tree → nodes: what the document has about one IRI, in all its places
 //	read       nodes → Documents: every key consumed or reported, every term resolved (names, vocabulary)
 //	expand     Document → Document: links from outside, inheritance and shared properties copied in (ODRL IM 2.7, 2.9)
-//	check      what ODRL IM 2.2 does not allow; advise: what others may read differently
+//	check      what ODRL IM 2.2 does not permit; advise: what others may interpret differently
 //	atoms      Document → NormalForm: one action, one target and one party of each function a rule (ODRL IM 2.7)
 //	canonical  Document → canonical JSON-LD
 //

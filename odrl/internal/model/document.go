@@ -5,7 +5,7 @@ import "slices"
 // A Document is a policy as read: every term resolved to its canonical name, every node with its JSON pointer, nothing expanded yet. ODRL
 // IM 2.1.
 type Document struct {
-	uid        string // an IRI; empty where the policy is a blank node, which only lenient reading takes
+	uid        string // an IRI; empty if the policy is a blank node, which only lenient reading accepts
 	Pointer    string
 	Types      []string
 	TypesAt    string   // pointer
@@ -13,7 +13,7 @@ type Document struct {
 	profiles   []Reference
 	inherits   []Reference
 	ReplacedBy []Reference
-	strategies []Strategy // as written; none means void on conflict, several come of a merge
+	strategies []Strategy // as written; none means void on conflict, several result from a merge
 	Rules      []*Rule
 	// Shared by every rule, ODRL IM 2.7.1.
 	actions   []Action
@@ -26,7 +26,7 @@ type Document struct {
 	facts     *Facts
 }
 
-// notes are what describes a node and never decides, by property.
+// notes are properties that describe a node and never decide, by property.
 type notes map[string]any
 
 // A Strategy settles conflicts between permissions and prohibitions. ODRL IM 2.10; unset means invalid.
@@ -87,18 +87,18 @@ func (r *Rule) Name() string {
 	return r.Pointer
 }
 
-// Does reports whether the rule is about the action.
+// Does reports whether the rule concerns the action.
 func (r *Rule) Does(action string) bool {
 	return slices.ContainsFunc(r.Actions, func(a Action) bool { return a.Name == action })
 }
 
-// children are the duties of every role that the rule points at.
+// children are the duties of every role that the rule refers to.
 func (r *Rule) children() []*Rule {
 	list := make([]*Rule, 0, len(r.Duties)+len(r.Remedies)+len(r.Consequences))
 	return append(append(append(list, r.Duties...), r.Remedies...), r.Consequences...)
 }
 
-// A Reference is an asset or a party as a rule names it (or another IRI, or a bare intent UID), and its place. ODRL IM 2.2, 2.3.
+// A Reference is an asset or a party as a rule names it (or another IRI, or a bare intent UID), and its position. ODRL IM 2.2, 2.3.
 type Reference struct {
 	Pointer     string
 	IRI         string
@@ -110,7 +110,7 @@ type Reference struct {
 	Literal     bool // a text that is not an IRI
 }
 
-// Name is the IRI of the asset or party; that of its source for a collection without one of its own.
+// Name returns the IRI of the asset or party; for a collection without its own, that of its source.
 func (r *Reference) Name() string {
 	if r.IRI != "" {
 		return r.IRI
@@ -127,7 +127,7 @@ type Action struct {
 	notes       notes
 }
 
-// A Constraint is a constraint, or a logical constraint where logic is set. ODRL IM 2.5.
+// A Constraint is a constraint, or a logical constraint if logic is set. ODRL IM 2.5.
 type Constraint struct {
 	Pointer  string
 	UID      string
@@ -154,7 +154,7 @@ type Literal struct {
 	Text       string
 	Start, End string // of a window
 	Window     bool
-	// For writing it back, and for those who compare by type:
+	// For writing it again, and for comparisons by type:
 	iri      bool   // an IRI rather than a text
 	dataType string // IRI of an explicit type, expanded
 	language string // of a text in a language, BCP 47

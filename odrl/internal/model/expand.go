@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Library is the policies of one document, which may inherit from and replace one another.
+// A Library is the policies of one document, which may inherit from and replace each other.
 type Library struct {
 	*Names
 	List   []*Document
@@ -36,8 +36,7 @@ func NewLibrary(r *reader, list []*Document) *Library {
 	return l
 }
 
-// lineage checks that what policies inherit from is in the document, and that no one inherits from
-// itself. ODRL IM 2.8.
+// lineage checks that policies inherit only from policies of the document, and none from itself. ODRL IM 2.8.
 func (l *Library) lineage() {
 	parents := map[string][]string{}
 	for _, d := range l.List {
@@ -65,8 +64,8 @@ func (l *Library) lineage() {
 	}
 }
 
-// Choose finds the policy that a document is about: the requested one, or the only one that no other inherits from or replaces. ODRL IM
-// 2.8 and dct:isReplacedBy of [ODRL V 2.2].
+// Choose finds the main policy of a document: the requested one, or the only one that no other inherits from or replaces. ODRL IM 2.8 and
+// dct:isReplacedBy of [ODRL V 2.2].
 func (l *Library) Choose(uid string) *Document {
 	if uid != "" {
 		d := l.byUID[uid]
@@ -123,8 +122,8 @@ func (l *Library) parent(d *Document) bool {
 	}) || l.successor(d) != nil
 }
 
-// Expanded brings a policy through steps 1 to 4 of normalisation: what others have about it, its class,
-// what it inherits, and what it shares copied into each rule.
+// Expanded carries out steps 1 to 4 of normalization: it copies what other policies have about it, its class, what it inherits, and its
+// shared properties into each rule.
 func (l *Library) Expanded(d *Document) *Document {
 	out := &Document{
 		uid: d.uid, Pointer: d.Pointer, Types: d.Types, TypesAt: d.TypesAt, profiles: d.profiles, inherits: d.inherits,
@@ -159,7 +158,7 @@ func (l *Library) ancestry(d *Document) []*Document {
 	return list
 }
 
-// inherit adds what a policy has to its heir. ODRL IM 2.8: states are the parent's own and not passed on.
+// inherit adds the properties of a policy to its heir. ODRL IM 2.8: states are the parent's own and not inherited.
 func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
 	outside := l.shared[from.uid]
 	to.targets = union(to.targets, from.targets, outside["target"])
@@ -200,8 +199,7 @@ func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bo
 	}
 }
 
-// share copies what the policy has for all its rules into one. ODRL IM 2.7.1: it adds to what the rule
-// has itself.
+// share copies the policy's shared properties into one rule. ODRL IM 2.7.1: they add to the rule's own.
 func (d *Document) share(rule *Rule) *Rule {
 	r := *rule
 	r.Actions = unionActions(rule.Actions, d.actions)
@@ -225,7 +223,7 @@ func unionAll(a, b map[string][]Reference) map[string][]Reference {
 	return m
 }
 
-// union is the references of all lists, plain ones once.
+// union returns the references of all lists, plain ones once.
 func union(lists ...[]Reference) []Reference {
 	var out []Reference
 	seen := map[string]bool{}
@@ -256,7 +254,7 @@ func unionActions(own, shared []Action) []Action {
 	return out
 }
 
-// stateless is the rule without states of its constraints.
+// stateless returns the rule without states of its constraints.
 func (r *Rule) stateless() *Rule {
 	out := *r
 	out.Constraints = stateless(r.Constraints)
@@ -287,7 +285,7 @@ func stateless(list []*Constraint) []*Constraint {
 	return out
 }
 
-// Strategy is the one that settles conflicts: several that disagree are as good as invalid. ODRL IM 2.10.
+// Strategy returns the conflict strategy: several that disagree count as invalid. ODRL IM 2.10.
 func (d *Document) Strategy() Strategy {
 	if len(d.strategies) == 1 {
 		return d.strategies[0]

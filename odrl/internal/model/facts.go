@@ -2,14 +2,14 @@ package model
 
 import "slices"
 
-// Facts are what a document has about the things that its rules name: members of collections and
-// the hierarchy of actions beyond that of ODRL V 2.2.
+// Facts are what a document has about the things that its rules name: members of collections and the hierarchy of actions beyond that of
+// ODRL V 2.2.
 type Facts struct {
 	PartOf     map[string][]string // member → collections, as written
 	IncludedIn map[string][]string // action → the actions it is included in
 	Implies    map[string][]string // action → the actions it implies
 	outside    map[string]notes    // nodes beside the policies, and what describes them
-	parts      map[string][]string // the inverse of partOf, made once reading is over
+	parts      map[string][]string // the inverse of partOf, made when reading is finished
 	Instances  map[string][]string // IRI → its types of other vocabularies than ODRL's
 	vocabulary *additions          // what vocabularies add
 }
@@ -28,7 +28,7 @@ func Relate(relation map[string][]string, a, b string) {
 	}
 }
 
-// Reach lists a and everything that is reached from it, nearest first.
+// Reach lists a and everything reachable from it, nearest first.
 func Reach(relation map[string][]string, a string) []string {
 	list := []string{a}
 	seen := map[string]bool{a: true}

@@ -43,9 +43,9 @@ func (a Agreement) SignedBy(key PublicKey, signature string) bool {
 	return key.point != nil && key.Address() == a.Agent && key.Verify(a.Text(), signature)
 }
 
-// Represents returns a node's answer to an agent that registers: acn.Success if the record proves that the agent with the record's
-// address lets the node with this key represent it. The key is that of Key.Public on Fetchai. The record does not prove that the agent is
-// there now: it is the same in every session.
+// Represents returns a node's response to a registering agent: acn.Success if the record proves that the agent with the record's address
+// permits the node with this key to represent it. The key is that of Key.Public on Fetchai. The record does not prove that the agent is
+// there now, because it is the same in every session.
 func Represents(r acn.Record, node PublicKey) acn.Code {
 	key, err := ParsePublicKey(Ledger(r.Ledger), r.PublicKey)
 	switch {

@@ -2,11 +2,11 @@ package protocol
 
 import "encoding/binary"
 
-// base85Digits is the alphabet of RFC 1924, which Python's base64.b85encode has too. That of Ascii85 is another one.
+// base85Digits is the alphabet of RFC 1924, which Python's base64.b85encode also uses. That of Ascii85 is different.
 const base85Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 
-// base85 encodes data as Python's base64.b85encode does: four bytes as five digits, the last one to three as one digit more than they
-// are.
+// base85 encodes data like Python's base64.b85encode: four bytes as five digits, the last one to three bytes as one digit more than their
+// number.
 func base85(data []byte) []byte {
 	out := make([]byte, 0, (len(data)+3)/4*5)
 	for len(data) > 0 {

@@ -50,13 +50,13 @@ const (
 	CodeInvalidDialogue     ErrorCode = 4
 )
 
-// errorTexts are those that agents write themselves.
+// errorTexts are the texts that agents use.
 var errorTexts = [...]string{"Unsupported protocol.", "Decoding error.", "Invalid message.", "Unsupported skill.", "Invalid dialogue."}
 
-// errorData bounds the data of an error, which may hold the envelope that it is about.
+// errorData bounds the data of an error, which may hold the envelope that caused it.
 var errorData = field.MapLimits{Entries: 16, Key: 128, Value: wire.MaxEnvelope}
 
-// CodeOf returns the code for an error of this binding. Any other error is about a message without meaning.
+// CodeOf returns the code for an error of this binding. Any other error means a message without meaning.
 func CodeOf(err error) ErrorCode {
 	switch {
 	case errors.Is(err, ErrUnsupported):
@@ -75,9 +75,9 @@ func CodeOf(err error) ErrorCode {
 // maxQuoted bounds the envelope that an error holds, in bytes before it is encoded. A longer one is left out.
 const maxQuoted = 64 << 10
 
-// ErrorMessage returns the message about an error of an envelope, in the words of agents and without those of the error. It is outside of
-// dialogues: both references are empty, and the id is 1. Its data has the specification id and the envelope, in the form in which the
-// framework's error handler writes them: base64.b85encode of Python.
+// ErrorMessage returns the message about an error of an envelope, with the texts of agents and without that of the error. It is outside
+// of dialogues: both references are empty, and the id is 1. Its data has the specification id and the envelope, as the framework's error
+// handler encodes them: base64.b85encode of Python.
 func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	code := CodeOf(err)
 	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{
@@ -114,7 +114,7 @@ func decodeDefault(content []byte) (Content, error) {
 	return m, r.Err()
 }
 
-// enumIn reads an enumeration that a message wraps, as the framework writes them.
+// enumIn reads an enumeration inside a message, as the framework encodes them.
 func enumIn(r *field.Reader, last int) int {
 	value := 0
 	in := field.Read(r.Bytes(MaxText))

@@ -23,8 +23,8 @@ var fipaTable = table{
 	FIPAAccept, FIPAAcceptWInform, FIPACFP, FIPADecline, FIPAEnd, FIPAInform, FIPAMatchAccept, FIPAMatchAcceptWInform, FIPAPropose,
 }
 
-// FIPA is a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform does not answer
-// accept_w_inform: agents would refuse it.
+// FIPA is a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to accept_w_inform,
+// because agents would reject it.
 var FIPA = Protocol{
 	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, decode: decodeFIPA,
 	Rules: Rules{
@@ -55,10 +55,10 @@ type FIPAMessage struct {
 	Performative Performative
 	Query        search.Query       // of FIPACFP
 	Proposal     search.Description // of FIPAPropose
-	Info         map[string]string  // of FIPAInform and what ends in WInform; may be nil
+	Info         map[string]string  // of FIPAInform and the performatives that end in WInform; may be nil
 }
 
-// info bounds the info of a message. A PAT is at most some kilobytes long.
+// info bounds the info of a message. A PAT has at most a few kilobytes.
 var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
 
 // Kind returns the performative.

@@ -31,8 +31,7 @@ const (
 
 var httpTable = table{HTTPRequest, HTTPResponse}
 
-// HTTP carries a request and its response. Both implementations of the framework have a package of it, with the same
-// bytes.
+// HTTP carries a request and its response. Both implementations of the framework have a package for it, with the same bytes.
 var HTTP = Protocol{
 	Name: "http", Specs: []wire.PublicID{spec("fetchai", "http"), spec("valory", "http")}, decode: decodeHTTP,
 	Rules: Rules{
@@ -51,7 +50,7 @@ type HTTPMessage struct {
 	Version      string
 	Status       int // of HTTPResponse, 100 to 999, as the one below
 	StatusText   string
-	// Header has every field as often as it came. It is nil where none did.
+	// Header has every field as often as it occurred. It is nil if there was none.
 	Header http.Header
 	Body   []byte
 }
@@ -94,7 +93,7 @@ func decodeHTTP(content []byte) (Content, error) {
 	return m, nil
 }
 
-// parseHeader reads a block of lines "Name: value", ended by an empty line or not, or the JSON object of texts that the
+// parseHeader parses a block of lines "Name: value", with or without a final empty line, or the JSON object of strings that the
 // connection webhook writes.
 func parseHeader(text string) (h http.Header, err error) {
 	if strings.TrimSpace(text) == "" {
@@ -111,7 +110,7 @@ func parseHeader(text string) (h http.Header, err error) {
 			err = wire.ErrUndecodable
 		}
 	}
-	if err != nil { // whose text quotes the line
+	if err != nil { // its text quotes the line
 		return nil, fmt.Errorf("%w: no header of HTTP", wire.ErrUndecodable)
 	}
 	lines := 0
@@ -144,7 +143,7 @@ func parseJSONHeader(text string) (http.Header, error) {
 	return h, nil
 }
 
-// formatHeader is what parseHeader reads: lines by the order of their names, and an empty one.
+// formatHeader encodes a header for parseHeader: lines in the order of their names, and an empty one.
 func formatHeader(h http.Header) string {
 	if len(h) == 0 {
 		return ""

@@ -1,10 +1,10 @@
-// Package protocol has the protocols of the AEA framework that agents speak with one another: what their messages hold,
-// and which message may answer which.
+// Package protocol has the protocols of the AEA framework that agents use with each other: the contents of their messages, and which
+// message may reply to which.
 //
 //	p, err := protocol.Lookup(envelope.Protocol)
 //	content, err := p.Decode(message.Content)
 //
-// What is decoded is bounded; the constants say how. Encoding does not look at bounds: what is sent is ours.
+// Decoding is bounded by the constants. Encoding does not check bounds, because the content is our own.
 package protocol
 
 import (
@@ -16,8 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// Errors that have a code of the protocol default, which CodeOf gives. That of what cannot be decoded is
-// wire.ErrUndecodable.
+// Errors with a code of the protocol default, which CodeOf returns. The error for undecodable input is wire.ErrUndecodable.
 var (
 	ErrUnsupported = errors.New("a protocol that is not spoken here")
 	ErrMessage     = errors.New("a message that has no meaning here")
@@ -42,7 +41,7 @@ type Content interface {
 // A Protocol is a kind of dialogue.
 type Protocol struct {
 	Name string
-	// Specs are the specification ids that name it on the wire. An answer has the one that came.
+	// Specs are the specification ids that name it on the wire. A reply has the one that was received.
 	Specs  []wire.PublicID
 	Rules  Rules
 	decode func(content []byte) (Content, error)
@@ -54,15 +53,15 @@ type Rules struct {
 	Starter, Responder string
 	// Initial are the performatives that begin a dialogue.
 	Initial []Performative
-	// Replies holds, for each performative, those that may answer it.
+	// Replies maps each performative to its permitted replies.
 	Replies map[Performative][]Performative
-	// Ends holds the performatives that end a dialogue, with the end state; EndsBy has those whose end depends on the message that they
-	// answer.
+	// Ends maps the performatives that end a dialogue to the end state; EndsBy has those whose end depends on the message that they reply
+	// to.
 	Ends   map[Performative]EndState
-	EndsBy map[[2]Performative]EndState // of what ends it, and of what that answers
-	// Repeats are the performatives that are answered again when the last message of a dialogue comes once more, byte for byte.
+	EndsBy map[[2]Performative]EndState // of the end, and of the message that it replies to
+	// Repeats are the performatives that get their reply again if the last message of a dialogue is repeated, byte for byte.
 	Repeats []Performative
-	// KeepsEnded: a dialogue that has ended is remembered, so that its names cannot be used again.
+	// KeepsEnded: an ended dialogue is remembered, so that its references cannot be used again.
 	KeepsEnded bool
 }
 
@@ -81,13 +80,13 @@ const (
 // Begins reports whether a dialogue may begin with p.
 func (r Rules) Begins(p Performative) bool { return slices.Contains(r.Initial, p) }
 
-// Answers reports whether p may answer target.
+// Answers reports whether p may reply to target.
 func (r Rules) Answers(p, target Performative) bool { return slices.Contains(r.Replies[target], p) }
 
-// AnswersAgain reports whether a message with p is answered again when it comes once more.
+// AnswersAgain reports whether a repeated message with p gets its reply again.
 func (r Rules) AnswersAgain(p Performative) bool { return slices.Contains(r.Repeats, p) }
 
-// End returns the state in which p ends a dialogue when it answers target, and whether it ends it.
+// End returns the state in which p ends a dialogue as a reply to target, and whether it ends it.
 func (r Rules) End(p, target Performative) (EndState, bool) {
 	if state, ok := r.EndsBy[[2]Performative{p, target}]; ok {
 		return state, true
@@ -99,7 +98,7 @@ func (r Rules) End(p, target Performative) (EndState, bool) {
 // all are the protocols.
 var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing}
 
-// Lookup returns the protocol of a specification id, which is compared as a whole, or ErrUnsupported.
+// Lookup returns the protocol with a specification id, which is compared as a whole, or ErrUnsupported.
 func Lookup(spec wire.PublicID) (*Protocol, error) {
 	for _, p := range all {
 		if slices.Contains(p.Specs, spec) {
@@ -118,10 +117,10 @@ func (p *Protocol) Decode(content []byte) (Content, error) {
 	return c, nil
 }
 
-// first is the number of the field that has the first performative of a protocol.
+// first is the number of the field with the first performative of a protocol.
 const first = 5
 
-// A table names the performatives of a protocol in the order of their fields, which is that of the alphabet.
+// A table lists the performatives of a protocol in the order of their fields, which is alphabetical.
 type table []Performative
 
 // open returns the one performative of a message, and its content.
@@ -140,12 +139,12 @@ func (t table) open(content []byte) (p Performative, body []byte, err error) {
 	return p, body, nil
 }
 
-// close is what open reads.
+// close encodes what open decodes.
 func (t table) close(p Performative, body []byte) []byte {
 	return field.AppendMember(nil, first+slices.Index(t, p), body)
 }
 
-// inner reads a message of one field of bytes, which is how the framework puts types of its own into messages.
+// inner decodes a message of one bytes field, in which the framework puts its own types into messages.
 func inner(data []byte) ([]byte, error) {
 	var b []byte
 	r := field.Read(data)
@@ -157,7 +156,7 @@ func inner(data []byte) ([]byte, error) {
 	return b, r.Err()
 }
 
-// spec is a specification id of version 1.0.0, which all have.
+// spec makes a specification id of version 1.0.0, which all have.
 func spec(author, name string) wire.PublicID {
 	return wire.PublicID{Author: author, Name: name, Version: "1.0.0"}
 }

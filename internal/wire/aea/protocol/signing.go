@@ -33,8 +33,8 @@ var Signing = Protocol{
 	},
 }
 
-// A SigningMessage is a message of signing. What the framework puts into its bytes, a google.protobuf.Struct with marks of
-// its own, is not read.
+// A SigningMessage is a message of signing. Its bytes, which in the framework are a google.protobuf.Struct with marks of its own, are not
+// decoded.
 type SigningMessage struct {
 	Performative Performative
 	Terms        []byte           // of SigningSignMessage and SigningSignTransaction

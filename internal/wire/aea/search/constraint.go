@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A Test is what a Constraint asks of a value: one of Relation, Range, Set and Distance. It holds for no value of another
-// type than its operand.
+// A Test is the condition of a Constraint on a value: one of Relation, Range, Set and Distance. It fails for values of another type than
+// its operand.
 type Test interface {
 	operand() Type
-	negative() bool           // it has to hold for every value of an attribute that has several
+	negative() bool           // it must hold for every value of an attribute that has several
 	holds(v Value) bool       // v is of the operand's type
 	append(out []byte) []byte // as a member of the oneof
 }
@@ -19,7 +19,7 @@ type Test interface {
 // An Operator compares a value with the operand of a Relation.
 type Operator int
 
-// The operators. Those of order never hold for booleans and locations, and text is compared byte by byte.
+// The operators. Those of order always fail for booleans and locations, and text is compared byte by byte.
 const (
 	Equal          Operator = 0
 	Less           Operator = 1
@@ -35,16 +35,16 @@ type Relation struct {
 	Value    Value
 }
 
-// A Range holds from First to Last, both included. Both are of one type; on the wire there are none of booleans.
+// A Range holds from First to Last, both included. Both have one type; the wire format has none of booleans.
 type Range struct{ First, Last Value }
 
-// A Set holds for its values, or for all others. All are of one type, and there is one at least.
+// A Set holds for its values, or for all others. All have one type, and there is at least one.
 type Set struct {
 	Not    bool
 	Values []Value
 }
 
-// A Distance holds for places within some kilometres of the center.
+// A Distance holds for locations within some kilometres of the center.
 type Distance struct {
 	Center     Location
 	Kilometres float64

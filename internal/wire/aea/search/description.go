@@ -36,7 +36,7 @@ type KeyValue struct {
 	Value Value
 }
 
-// Describe returns a description with these values, in their order, whose model requires each of them. Each key comes once.
+// Describe returns a description with these values, in their order, whose model requires each of them. Keys must be unique.
 func Describe(model string, values ...KeyValue) Description {
 	d := Description{Model: DataModel{Name: model}, Values: values}
 	for _, v := range values {
@@ -65,8 +65,8 @@ func (d Description) Attributes() Attributes {
 	return a
 }
 
-// DecodeDescription reads a description. No bytes are an empty one. Like agents, it refuses an attribute that comes twice, a required one
-// without value, a value outside of the model, and one of another type than the model has; and a value that comes twice.
+// DecodeDescription decodes a description; no bytes mean an empty one. Like agents, it rejects a repeated attribute, a required one
+// without a value, a value outside of the model, one of another type than the model has, and a repeated value.
 func DecodeDescription(data []byte) (Description, error) {
 	var d Description
 	r := field.Read(data)
@@ -91,7 +91,7 @@ func DecodeDescription(data []byte) (Description, error) {
 	return d, nil
 }
 
-// wrong describes the value that does not fit the model; empty: all fit.
+// wrong describes the value that violates the model; empty: none does.
 func (d Description) wrong() string {
 	missing := map[string]Attribute{}
 	for _, a := range d.Model.Attributes {
@@ -178,7 +178,7 @@ func decodeAttribute(data []byte) (Attribute, error) {
 	return a, r.Err()
 }
 
-// Encode returns the bytes of the description. It does not look at its bounds.
+// Encode returns the bytes of the description. It does not check its bounds.
 func (d Description) Encode() []byte {
 	if d.Model.Name == "" && d.Model.Description == "" && len(d.Model.Attributes)+len(d.Values) == 0 {
 		return nil

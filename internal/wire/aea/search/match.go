@@ -2,12 +2,12 @@ package search
 
 import "slices"
 
-// Attributes are those of one thing that is offered. An attribute of several values, such as tags, passes a test when one
-// of them does, and NotEqual or a Set with Not when all of them do.
+// Attributes are the attributes of one offered thing. An attribute with several values, such as tags, passes a test if one of them does,
+// and NotEqual or a Set with Not if all of them do.
 type Attributes map[string][]Value
 
-// Matches reports whether all constraints of the query hold. A constraint on an attribute that is not there, or whose
-// values are of another type, does not hold; what is around it may turn that.
+// Matches reports whether all constraints of the query hold. A constraint on a missing attribute, or on values of another type, does not
+// hold; an enclosing Not may reverse that.
 func (q Query) Matches(a Attributes) bool { return And(q.Constraints).holds(a) }
 
 func (e And) holds(a Attributes) bool {

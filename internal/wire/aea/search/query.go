@@ -7,11 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A Query is a conjunction of constraints; without any it matches everything, which the framework deprecates. On the wire
-// it is a Model.
+// A Query is a conjunction of constraints; without any it matches everything, which the framework deprecates. On the wire it is a Model.
 type Query struct {
 	Constraints []Expr
-	Model       *DataModel // may be nil; otherwise every constraint fits it
+	Model       *DataModel // may be nil; otherwise every constraint must fit it
 }
 
 // An Expr is one of And, Or, Not and Constraint.
@@ -22,13 +21,13 @@ type Expr interface {
 	mentions(attribute string) bool
 }
 
-// And holds when all of its parts do. It has two or more.
+// And holds if all of its parts do. It has two or more.
 type And []Expr
 
-// Or holds when one of its parts does. It has two or more.
+// Or holds if one of its parts does. It has two or more.
 type Or []Expr
 
-// Not holds when its part does not.
+// Not holds if its part does not.
 type Not struct{ Expr Expr }
 
 // A Constraint holds for things with an attribute of this name whose value passes the test.
@@ -37,9 +36,9 @@ type Constraint struct {
 	Test      Test
 }
 
-// DecodeQuery reads a query. No bytes are an empty one. Refused are, as agents do it: an and or an or with less than two
-// parts, a set without values, and a constraint on an attribute that the query's own model does not have or has with
-// another type; and what is beyond the bounds.
+// DecodeQuery decodes a query; no bytes mean an empty one. Like agents, it rejects an and or an or with less than two parts, a set
+// without values, and a constraint on an attribute that the query's own model does not have or has with another type. It also rejects a
+// query beyond the bounds.
 func DecodeQuery(data []byte) (Query, error) {
 	var q Query
 	d := decoder{nodes: MaxNodes, values: MaxValues}
@@ -90,10 +89,10 @@ func (e Constraint) fits(m map[string]Type) bool {
 	return known && kind == e.Test.operand()
 }
 
-// A decoder counts what a query has used of its bounds.
+// A decoder counts how much of its bounds a query has used.
 type decoder struct{ nodes, values int }
 
-// expr reads an expression that may have depth others inside of one another.
+// expr decodes an expression with at most depth nested ones.
 func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 	if d.nodes--; d.nodes < 0 {
 		return nil, fmt.Errorf("%w: too many constraints", wire.ErrUndecodable)
@@ -136,7 +135,7 @@ func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 	return e, nil
 }
 
-// parts reads what is joined by and, or or not.
+// parts decodes the operands of and, or and not.
 func (d *decoder) parts(data []byte, depth int) (parts []Expr, err error) {
 	if depth < 0 {
 		return nil, fmt.Errorf("%w: too deep", wire.ErrUndecodable)
@@ -152,7 +151,7 @@ func (d *decoder) parts(data []byte, depth int) (parts []Expr, err error) {
 	return parts, r.Err()
 }
 
-// Encode returns the bytes of the query. It does not look at its bounds.
+// Encode returns the bytes of the query. It does not check its bounds.
 func (q Query) Encode() []byte {
 	out := encodeAll(q.Constraints)
 	if q.Model != nil {

@@ -5,7 +5,7 @@
 //	if q.Matches(search.Attributes{"tags": {search.Text("shop"), search.Text("books")}, "price": {search.Int(5)}}) …
 //
 // Input is bounded in length, number and depth, and so is the work to match it: at most MaxNodes constraints, with MaxValues operands in
-// all, for each value of an attribute.
+// total, for each value of an attribute.
 package search
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// The bounds of what is read.
+// The bounds of decoded input.
 const (
 	MaxName       = 128  // bytes of the name of an attribute or a model
-	MaxText       = 4096 // bytes of a value that is text, and of the description of an attribute or a model
+	MaxText       = 4096 // bytes of a text value, and of the description of an attribute or a model
 	MaxAttributes = 128  // attributes of a model, values of a description
-	MaxNodes      = 256  // constraints of a query, and what joins them
+	MaxNodes      = 256  // constraints of a query, and their operators
 	MaxValues     = 1024 // operands of all sets of a query
-	MaxDepth      = 16   // and, or and not inside of one another
+	MaxDepth      = 16   // nesting of and, or and not
 )
 
-// A Type is that of a value. Types are never converted into each other.
+// A Type is the type of a value. Types are never converted into each other.
 type Type int
 
 // The types, by their numbers in a model.
@@ -41,7 +41,7 @@ const (
 	TypeLocation Type = 4
 )
 
-// memberOf holds the number that a value of each type has in the oneof of values.
+// memberOf maps each type to the number of its member in the oneof of values.
 var memberOf = [...]int{TypeDouble: 2, TypeInt: 4, TypeBool: 3, TypeString: 1, TypeLocation: 5}
 
 // A Value is one of Text, Double, Int, Bool and Location.
@@ -134,7 +134,7 @@ func decodeValue(data []byte) (v Value, err error) {
 	return v, nil
 }
 
-// decodeValues reads the operands of a set: one or more of one type. left is how many there may be.
+// decodeValues decodes the operands of a set: one or more of one type. left is how many there may be.
 func decodeValues(data []byte, left int) (values []Value, err error) {
 	r := field.Read(data)
 	for r.Next() {
@@ -179,7 +179,7 @@ func decodeValues(data []byte, left int) (values []Value, err error) {
 	return values, nil
 }
 
-// encodeValues is what decodeValues reads. All values are of one type.
+// encodeValues encodes operands for decodeValues. All values have one type.
 func encodeValues(values []Value) []byte {
 	var in []byte
 	for _, value := range values {
@@ -203,7 +203,7 @@ func encodeValues(values []Value) []byte {
 	return field.AppendMember(nil, memberOf[kind], in)
 }
 
-// order compares two values of one ordered type. Values of other types have no order, nor has a value that is not a number.
+// order compares two values of one ordered type. Values of other types have no order, and neither has NaN.
 func order(a, b Value) (sign int, ok bool) {
 	switch a := a.(type) {
 	case Text:
@@ -219,7 +219,7 @@ func order(a, b Value) (sign int, ok bool) {
 	return 0, false
 }
 
-// earth is the radius of the earth in kilometres, as the framework has it.
+// earth is the radius of the earth in kilometres, as in the framework.
 const earth = 6372.8
 
 // To returns the distance to another place in kilometres, by the haversine.
@@ -228,7 +228,7 @@ func (v Location) To(other Location) float64 {
 	sinLat := math.Sin((otherLat - lat) / 2)
 	sinLon := math.Sin(radians(other.Lon-v.Lon) / 2)
 	half := math.Sqrt(sinLat*sinLat + sinLon*sinLon*math.Cos(lat)*math.Cos(otherLat))
-	return 2 * earth * math.Asin(min(half, 1)) // rounded, it can be above 1 on the other side of the earth
+	return 2 * earth * math.Asin(min(half, 1)) // for an antipode, rounding may exceed 1
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }

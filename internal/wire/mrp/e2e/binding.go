@@ -11,17 +11,17 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The members that bind the plaintext of a message to what the relay can change around it. Recipients that do not know them ignore
-// them, as the protocol demands of unknown members.
+// The members that bind the plaintext of a message to the parts that the relay can change. Recipients that do not know them ignore them,
+// as the protocol requires for unknown members.
 const (
-	memberType    = "mrp_content_type" // the content type; the body names it outside of the ciphertext too
-	memberAnswers = "mrp_answers"      // the Digest of the message that this one answers
+	memberType    = "mrp_content_type" // the content type, which is also outside of the ciphertext
+	memberAnswers = "mrp_answers"      // the Digest of the message that this one replies to
 )
 
 // ErrType means that the content type outside of the ciphertext is not the one that the sender sealed.
 var ErrType = errors.New("its content type is not the one that its sender sealed")
 
-// ErrAnswer means that a message answers another one than its envelope names.
+// ErrAnswer means that a message replies to another one than its envelope names.
 var ErrAnswer = errors.New("it answers another message, or does not name the one that it answers")
 
 // Digest identifies an encrypted body by its ciphertext: equal for each delivery and each encoding of a relay. The error is ErrBody.
@@ -44,8 +44,8 @@ func Names(m wire.Message) bool {
 	return textAt(m.Body, memberType) == m.ContentType && m.ContentType != ""
 }
 
-// Answers returns ErrAnswer unless an opened message answers the body with that Digest. Without required, a message that does not name
-// what it answers passes.
+// Answers returns ErrAnswer unless an opened message replies to the body with that Digest. Unless required is set, it accepts a message
+// that does not name what it replies to.
 func Answers(m wire.Message, digest string, required bool) error {
 	named := textAt(m.Body, memberAnswers)
 	if named == digest || named == "" && !required {
@@ -54,8 +54,8 @@ func Answers(m wire.Message, digest string, required bool) error {
 	return ErrAnswer
 }
 
-// bound returns the body of a message with the members that bind it. Bodies of other types, and what is not an object, are left as they
-// are: their recipients may not ignore a member.
+// bound returns the body of a message with the members that bind it. Bodies of other types, and those that are not objects, stay
+// unchanged, because their recipients may not ignore a member.
 func bound(contentType string, body []byte, answers string) ([]byte, error) {
 	switch contentType {
 	case wire.TypeRequest, wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
@@ -93,7 +93,7 @@ func withMember(object []byte, name string, value []byte) []byte {
 	return append(append(append(out, '"'), name+`":`...), append(value, '}')...)
 }
 
-// textAt is the text of a member; empty: there is none.
+// textAt returns the text of a member; empty: there is none.
 func textAt(document []byte, member string) (text string) {
 	raw, ok := strictjson.Find(document, "/"+member)
 	if !ok || json.Unmarshal(raw, &text) != nil {

@@ -9,14 +9,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Overhead is how many bytes a blob has more when it is encrypted: the nonce before it and the tag behind it.
+// Overhead is how many bytes encryption adds to a blob: the nonce before it and the tag after it.
 const Overhead = chacha20poly1305.NonceSize + chacha20poly1305.Overhead
 
-// A DataKey encrypts one blob. It goes to each recipient in an attachment of its own.
+// A DataKey encrypts one blob. Each recipient gets it in a separate attachment.
 type DataKey [chacha20poly1305.KeySize]byte
 
-// SealBlob encrypts a blob under a key of its own: the nonce, the ciphertext of ChaCha20-Poly1305 (RFC 8439) and its tag. The error
-// is ErrSize if a relay would not take it.
+// SealBlob encrypts a blob under a new key: the nonce, the ciphertext of ChaCha20-Poly1305 (RFC 8439) and its tag. The error is ErrSize
+// if a relay would not accept it.
 func SealBlob(plaintext []byte) (stored []byte, key DataKey, err error) {
 	if len(plaintext) > wire.MaxBlob-Overhead {
 		return nil, DataKey{}, ErrSize
@@ -41,8 +41,8 @@ func (k DataKey) Attach(private ed25519.PrivateKey, to wire.Key, a wire.Attachme
 	return a, nil
 }
 
-// OpenBlob decrypts the bytes of a blob that a message from that sender attaches. The memory of stored is used for what is returned.
-// The error is ErrBody, ErrKey, ErrOpen or ErrSize.
+// OpenBlob decrypts the bytes of a blob that a message from that sender attaches. It reuses the memory of stored for the result. The
+// error is ErrBody, ErrKey, ErrOpen or ErrSize.
 func OpenBlob(private ed25519.PrivateKey, from wire.Key, a wire.Attachment, stored []byte) ([]byte, error) {
 	if len(stored) > wire.MaxBlob {
 		return nil, ErrSize

@@ -12,10 +12,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Version is the layout of a body that this package writes and reads: that of Auth mode. Others are not published.
+// Version is the supported layout of a body: that of Auth mode. Others are not published.
 const Version = 2
 
-// The errors of Open. None quotes what was sealed.
+// The errors of Open. None quotes the sealed content.
 var (
 	ErrBody    = errors.New("this is not an encrypted body")
 	ErrVersion = errors.New("the encrypted body is of another version than 2")
@@ -24,7 +24,7 @@ var (
 )
 
 // Seal encrypts plaintext for one agent, and returns the body of a message of type wire.TypeEncrypted. contentType is that of the
-// plaintext. The error is ErrKey, ErrSize, or ErrBody for a content type that none is.
+// plaintext. The error is ErrKey, ErrSize, or ErrBody for an invalid content type.
 func Seal(private ed25519.PrivateKey, to wire.Key, contentType string, plaintext []byte) ([]byte, error) {
 	if !isType(contentType) {
 		return nil, fmt.Errorf("%w: the content type has to have 1 to %d characters", ErrBody, wire.MaxContentType)
@@ -77,10 +77,10 @@ func isType(text string) bool {
 	return text != "" && utf8.RuneCountInString(text) <= wire.MaxContentType && wire.Shown(text)
 }
 
-// write is how bytes are written: base64url without padding, as every other of the protocol.
+// write encodes bytes: base64url without padding, like all others of the protocol.
 func write(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// read reads what write has written, and base64 as most libraries write it, each in its only spelling.
+// read decodes the encoding of write, and base64 as most libraries write it, each only in its canonical spelling.
 func read(text string) ([]byte, bool) {
 	encoding := base64.RawURLEncoding
 	if strings.ContainsAny(text, "+/=") {

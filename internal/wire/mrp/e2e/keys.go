@@ -15,16 +15,16 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrKey means that nothing can be sealed for a key, or opened from it: it is not a point of the curve, in its only spelling, or is one
-// of a small group, for which everyone has the same secret.
+// ErrKey means that a key cannot be used for sealing or opening: it is not a canonical point of the curve, or is one of a small group,
+// for which everyone has the same secret.
 var ErrKey = errors.New("the key cannot be used for encryption")
 
-// suite is what the protocol uses. RFC 9180 7.
+// suite is the protocol's cipher suite. RFC 9180 7.
 var suite = hpke.NewSuite(hpke.KEM_X25519_HKDF_SHA256, hpke.KDF_HKDF_SHA256, hpke.AEAD_ChaCha20Poly1305)
 
 var scheme = hpke.KEM_X25519_HKDF_SHA256.Scheme()
 
-// What the parts of HPKE are bound to besides the two keys. Nothing: no page requires more.
+// The additional bindings of HPKE. They are empty: no page requires more.
 const (
 	info = ""
 	aad  = ""
@@ -36,7 +36,7 @@ const (
 	tagSize = 16 // what ChaCha20-Poly1305 adds
 )
 
-// public is the key of X25519 that belongs to an agent: u = (1+y)/(1-y). RFC 7748 4.1.
+// public is the X25519 key of an agent: u = (1+y)/(1-y). RFC 7748 4.1.
 func public(k wire.Key) ([]byte, error) {
 	if edkey.Check(k[:]) != nil {
 		return nil, ErrKey
@@ -48,7 +48,7 @@ func public(k wire.Key) ([]byte, error) {
 	return p.BytesMontgomery(), nil
 }
 
-// secret is the private half of public: the scalar that Ed25519 makes of the seed. RFC 8032 5.1.5.
+// secret is the private half of public: the scalar that Ed25519 derives from the seed. RFC 8032 5.1.5.
 func secret(private ed25519.PrivateKey) []byte {
 	h := sha512.Sum512(private.Seed())
 	h[0] &= 248
@@ -69,7 +69,7 @@ func pair(private ed25519.PrivateKey, peer wire.Key) (kem.PrivateKey, kem.Public
 	return own, theirs, err
 }
 
-// seal encrypts once, under a context of its own.
+// seal encrypts once, under a new context.
 func seal(private ed25519.PrivateKey, to wire.Key, plaintext []byte) (enc, ct []byte, err error) {
 	own, theirs, err := pair(private, to)
 	if err != nil {
@@ -87,7 +87,7 @@ func seal(private ed25519.PrivateKey, to wire.Key, plaintext []byte) (enc, ct []
 	return enc, ct, err
 }
 
-// open is the other way of seal. The error is ErrKey or ErrOpen.
+// open reverses seal. The error is ErrKey or ErrOpen.
 func open(private ed25519.PrivateKey, from wire.Key, enc, ct []byte) ([]byte, error) {
 	own, theirs, err := pair(private, from)
 	if err != nil {
@@ -98,7 +98,7 @@ func open(private ed25519.PrivateKey, from wire.Key, enc, ct []byte) ([]byte, er
 		return nil, ErrOpen
 	}
 	opener, err := receiver.SetupAuth(enc, theirs)
-	if err != nil { // a point of a small group among them
+	if err != nil { // including a point of a small group
 		return nil, ErrOpen
 	}
 	plaintext, err := opener.Open(ct, []byte(aad))

@@ -9,14 +9,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// SealSend encrypts the body of a message for its recipient. Everything else stays for all to see. Bodies of the protocol's own types
-// name that type, so that OpenMessage notices when the relay changes it. The errors are those of Seal.
+// SealSend encrypts the body of a message for its recipient. Everything else stays readable. Bodies of the protocol's own types name that
+// type, so that OpenMessage detects if the relay changes it. The errors are those of Seal.
 func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
 	return sealSend(private, s, "")
 }
 
-// SealAnswer is SealSend for what answers the encrypted body of a message. The plaintext names that body, so that a relay cannot pass it
-// off as the answer to another.
+// SealAnswer is SealSend for a reply to an encrypted message. The plaintext names that message's body, so that a relay cannot pass it off
+// as the reply to another.
 func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, error) {
 	digest, err := Digest(to)
 	if err != nil {
@@ -50,9 +50,8 @@ func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Sen
 	return s, nil
 }
 
-// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody as well
-// if the sealed body is neither JSON nor a text, as its type requires, or is encrypted once more; ErrType if the sender sealed another
-// type.
+// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody also if
+// the sealed body is neither JSON nor a text, as its type requires, or is encrypted once more; ErrType if the sender sealed another type.
 func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
 	if m.ContentType != wire.TypeEncrypted {
 		return wire.Message{}, ErrBody

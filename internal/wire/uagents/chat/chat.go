@@ -1,5 +1,5 @@
-// Package chat reads and writes texts between agents: the messages of AgentChatProtocol 0.3.0. Receivers in Python take
-// exactly the members of the model and fail on any other, so what is written here has no more than those.
+// Package chat reads and writes texts between agents: the messages of AgentChatProtocol 0.3.0. Receivers in Python accept exactly the
+// members of the model and fail on any other, so this package writes no others.
 package chat
 
 import (
@@ -28,9 +28,9 @@ var ErrMessage = errors.New("it is not a ChatMessage")
 // A Message is one message of a chat.
 type Message struct {
 	ID string // msg_id: a UUID of version 4
-	// Text has the items of text, one below the other.
+	// Text has the text items, separated by line feeds.
 	Text string
-	// Texts is how many items of text there are.
+	// Texts is the number of text items.
 	Texts int
 	// Others is the number of items without text, such as files, beside those that start or end a session.
 	Others int
@@ -38,7 +38,7 @@ type Message struct {
 	Ends   bool // a session
 }
 
-// Parse reads a ChatMessage. Its time is not looked at: that of the envelope is signed as well. The error is ErrMessage.
+// Parse parses a ChatMessage. It ignores its time, because that of the envelope is signed as well. The error is ErrMessage.
 func Parse(text []byte) (Message, error) {
 	tree, err := strictjson.DecodeObjectOf(text, maxValues)
 	if err != nil {
@@ -86,7 +86,7 @@ func Parse(text []byte) (Message, error) {
 	return m, nil
 }
 
-// Say writes a ChatMessage with one item of text, under a new id. ends: it is the last one of its session.
+// Say encodes a ChatMessage with one text item, under a new id. ends: it is the last one of its session.
 func Say(text string, ends bool, now time.Time) ([]byte, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("timestamp", timestamp(now))
@@ -104,7 +104,7 @@ func Say(text string, ends bool, now time.Time) ([]byte, error) {
 	return w.End()
 }
 
-// Acknowledge writes the ChatAcknowledgement of a message.
+// Acknowledge encodes the ChatAcknowledgement of a message.
 func Acknowledge(id string, now time.Time) ([]byte, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("timestamp", timestamp(now))
@@ -112,5 +112,5 @@ func Acknowledge(id string, now time.Time) ([]byte, error) {
 	return w.End()
 }
 
-// timestamp is a time as receivers in Python write it.
+// timestamp formats a time like receivers in Python.
 func timestamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000000-07:00") }

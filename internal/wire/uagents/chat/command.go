@@ -2,13 +2,13 @@ package chat
 
 import "strings"
 
-// A Command is what a text asks for. Commands are words of a fixed list: no model guesses what is meant.
+// A Command is the command in a text. Commands are words of a fixed list: no model guesses what is meant.
 type Command struct {
 	Name string // help, list, show, policy, agree or run; empty: none, and Rest is the whole text
-	Rest string // what follows the name
+	Rest string // the text after the name
 }
 
-// commands are those that there are.
+// commands are the known commands.
 var commands = map[string]bool{"help": true, "list": true, "show": true, "policy": true, "agree": true, "run": true}
 
 // Read returns the command in a text.
@@ -21,7 +21,7 @@ func Read(text string) Command {
 	return Command{Rest: text}
 }
 
-// Cut splits what follows a command behind its first word.
+// Cut splits the text after a command behind its first word.
 func (c Command) Cut() (word, rest string) { return cut(c.Rest) }
 
 func cut(text string) (word, rest string) {
@@ -31,9 +31,9 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// Agrees returns the digest of the policy that a message agrees to. The message must have one item of text, nothing else but the start or
-// the end of a session, and the text must be agree and the digest, so that no agent agrees by the way, or by two texts that another agent
-// put beside each other. ok is false for any other message.
+// Agrees returns the digest of the policy that a message agrees to. The message must have one text item, nothing else except the start or
+// the end of a session, and the text must be agree and the digest. So no agent agrees in passing, or by two texts that another agent
+// joined. ok is false for any other message.
 func (m Message) Agrees() (digest string, ok bool) {
 	c := Read(m.Text)
 	digest, rest := c.Cut()

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// A ModelDigest names a type of message: model: and 64 hex digits in lower case, the SHA-256 of its schema.
+// A ModelDigest names a type of message: model: and 64 lowercase hex digits, the SHA-256 of its schema.
 type ModelDigest string
 
-// A ProtocolDigest names a set of messages and their replies: proto: and 64 hex digits in lower case.
+// A ProtocolDigest names a set of messages and their replies: proto: and 64 lowercase hex digits.
 type ProtocolDigest string
 
 var (

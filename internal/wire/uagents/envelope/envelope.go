@@ -22,32 +22,32 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Version is the version of the envelopes that we send.
+// Version is the version of our envelopes.
 const Version = 1
 
-// Why an envelope proves nothing, or is not good any more.
+// Why an envelope proves nothing, or is not valid any more.
 var (
-	// ErrUnsigned is of an envelope without signature by an agent.
+	// ErrUnsigned means that an envelope has no signature of an agent.
 	ErrUnsigned = errors.New("the envelope has no signature")
-	// ErrAnonymous is the error of a user's envelope, signed or not: the sender is not a key, and may be anyone.
+	// ErrAnonymous means that the sender is a user, whether signed or not: a user address is not a key, and anyone may use it.
 	ErrAnonymous = errors.New("the sender is a user, whom nothing proves")
-	// ErrSignature is of a signature that the sender's key did not make over this envelope.
+	// ErrSignature means that the sender's key did not sign this envelope.
 	ErrSignature = errors.New("the sender's key did not sign the envelope")
-	// ErrExpired is of an envelope whose time is over.
+	// ErrExpired means that an envelope has expired.
 	ErrExpired = errors.New("the envelope has expired")
-	// ErrTooFar is of an envelope that would be good for longer than MaxAhead.
+	// ErrTooFar means that an envelope would be valid for longer than MaxAhead.
 	ErrTooFar = errors.New("the envelope expires too far ahead")
 )
 
 const (
 	// MaxAhead is how far ahead an envelope may expire: its digest is remembered that long.
 	MaxAhead = 24 * time.Hour
-	// Unlimited is how long the digest of an envelope is remembered that never expires.
+	// Unlimited is how long the digest of an envelope without expiry is remembered.
 	Unlimited = 15 * time.Minute
 )
 
-// An Envelope is one message, made by Parse, or by hand and signed with Sign. Version and ProtocolDigest are not covered by
-// the signature: nothing may rest on them.
+// An Envelope is one message, made by Parse, or by hand and signed with Sign. The signature does not cover Version and ProtocolDigest: do
+// not rely on them.
 type Envelope struct {
 	Version        int64
 	Sender         identity.Address
@@ -55,18 +55,18 @@ type Envelope struct {
 	Session        Session
 	SchemaDigest   ModelDigest    // of the type of the message in Payload
 	ProtocolDigest ProtocolDigest // empty: none
-	Payload        string         // base64 as it came; empty: none
+	Payload        string         // base64 as received; empty: none
 	Expires        *uint64        // seconds since 1970; nil: never
 	Nonce          *uint64        // nil: none
 	Signature      identity.Signature
 }
 
-// Digest returns what is signed: SHA-256 over sender, target, session, schema digest, the text of the payload, and, if
-// present, expires and nonce with 8 bytes each. It also distinguishes one envelope from another: see identity.Signature.
+// Digest returns the signed digest: SHA-256 over sender, target, session, schema digest, the text of the payload, and, if present,
+// expires and nonce with 8 bytes each. It also identifies an envelope: see identity.Signature.
 //
-// There is no separator between the parts. Two envelopes that Parse accepts and that differ in a part have different digests
-// nevertheless: the parts before the payload have a fixed length, expires begins with a zero byte, which no payload has, and
-// a nonce only follows expires.
+// There is no separator between the parts. Two envelopes that Parse accepts and that differ in a part nevertheless have different
+// digests: the parts before the payload have a fixed length, expires begins with a zero byte, which no payload has, and a nonce only
+// follows expires.
 func (e Envelope) Digest() [32]byte {
 	h := sha256.New()
 	for _, part := range []string{string(e.Sender), string(e.Target), string(e.Session), string(e.SchemaDigest), e.Payload} {
@@ -87,7 +87,7 @@ func (e Envelope) Sign(key identity.Key) Envelope {
 	return e
 }
 
-// Signed reports whether there is a signature, good or not.
+// Signed reports whether there is a signature, valid or not.
 func (e Envelope) Signed() bool { return e.Signature != identity.Signature{} }
 
 // Verify returns nil if the sender's key signed the envelope, and ErrAnonymous, ErrUnsigned or ErrSignature otherwise. It does not check
@@ -104,7 +104,7 @@ func (e Envelope) Verify() error {
 	return nil
 }
 
-// Timely returns nil if the envelope is good at now: one that never expires is. Else ErrExpired, from the second on that
+// Timely returns nil if the envelope is valid at now; one without expiry is. Otherwise it returns ErrExpired, from the second that
 // expires names, or ErrTooFar.
 func (e Envelope) Timely(now time.Time) error {
 	if e.Expires == nil {
@@ -119,8 +119,7 @@ func (e Envelope) Timely(now time.Time) error {
 	return nil
 }
 
-// Until returns when a timely envelope that comes at now needs not be remembered any longer: once it has expired, or has not
-// come again for the time of Unlimited.
+// Until returns how long a timely envelope that arrives at now must be remembered: until it has expired, or for the time of Unlimited.
 func (e Envelope) Until(now time.Time) time.Time {
 	if e.Expires == nil {
 		return now.Add(Unlimited)

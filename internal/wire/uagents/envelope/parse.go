@@ -18,16 +18,15 @@ const (
 	maxExpires = 253402300799
 )
 
-// What a body can have wrong.
+// The errors of a body.
 var (
 	// ErrJSON means that a body is not strict JSON, or is longer than MaxBytes.
 	ErrJSON = errors.New("no valid JSON")
-	// ErrEnvelope means that JSON is not an envelope. The error may be a *MemberError as well.
+	// ErrEnvelope means that JSON is not an envelope. The error may also be a *MemberError.
 	ErrEnvelope = errors.New("no envelope")
 )
 
-// A MemberError names the member of an envelope that is missing or not as it should be. It is of kind ErrEnvelope, and never
-// quotes the value.
+// A MemberError names the missing or invalid member of an envelope. It is of kind ErrEnvelope, and never quotes the value.
 type MemberError struct {
 	Member  string
 	Problem error
@@ -41,7 +40,7 @@ func (e *MemberError) Error() string {
 // identity.ErrPrefix.
 func (e *MemberError) Unwrap() []error { return []error{ErrEnvelope, e.Problem} }
 
-// Parse reads the JSON of an envelope: strictly, each member within its bounds, without unknown members. It verifies nothing. The error
+// Parse parses the JSON of an envelope: strictly, each member within its bounds, without unknown members. It verifies nothing. The error
 // is of kind ErrJSON or ErrEnvelope.
 func Parse(raw []byte) (Envelope, error) {
 	if len(raw) > MaxBytes {
@@ -88,7 +87,7 @@ func read(raw []byte) (strictjson.Object, error) {
 			switch {
 			case value == nil || !slices.Contains(known, name):
 			case kind == '{' || kind == '[':
-				tree[name] = []any{} // of the wrong type, whatever it holds
+				tree[name] = []any{} // of the wrong type, whatever its content
 			default:
 				tree[name] = strictjson.Scalar(value)
 			}
@@ -107,7 +106,7 @@ var known = []string{
 	"version", "sender", "target", "session", "schema_digest", "protocol_digest", "payload", "expires", "nonce", "signature",
 }
 
-// members records the first member that is not as it should be.
+// members records the first invalid member.
 type members struct {
 	tree strictjson.Object
 	err  error
@@ -133,7 +132,7 @@ func required[T any](m *members, name string, parse func(string) (T, error)) T {
 	return optional(m, name, parse)
 }
 
-// optional reads a text; one that is missing or null is the zero value.
+// optional reads a text; a missing or null one is the zero value.
 func optional[T any](m *members, name string, parse func(string) (T, error)) T {
 	var none T
 	v := m.tree[name]
@@ -179,8 +178,7 @@ func (m *members) unsigned(name string, most uint64) *uint64 {
 	return &u
 }
 
-// MarshalJSON writes the envelope as every implementation does: its members in this order, null for what is not there. Parse
-// reads it.
+// MarshalJSON encodes the envelope like every implementation: its members in this order, null for missing ones. Parse accepts it.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	var signature string
 	if e.Signed() {

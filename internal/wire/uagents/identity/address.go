@@ -13,8 +13,8 @@ const (
 	sizeUser    = 32
 )
 
-// An Address is the bare address of an agent or a user, made by ParseAddress, NewAgent or NewUser. Two addresses are of one party if they
-// are equal. The zero Address belongs to no party.
+// An Address is the bare address of an agent or a user, made by ParseAddress, NewAgent or NewUser. Equal addresses mean the same party.
+// The zero Address belongs to no party.
 type Address string
 
 // NewAgent returns the address of the agent with that public key: 33 bytes, compressed. The error is of kind ErrPrefix.
@@ -25,7 +25,7 @@ func NewAgent(public []byte) (Address, error) {
 	return Address(encode(prefixAgent, public)), nil
 }
 
-// NewUser returns the address of a user: 32 bytes that somebody chose.
+// NewUser returns the address of a user: 32 bytes that the user chose.
 func NewUser(id [sizeUser]byte) Address { return Address(encode(prefixUser, id[:])) }
 
 // ParseAddress reads agent1… (65 characters) or user1… (63). The errors are of kind ErrBech32 or ErrPrefix.
@@ -59,7 +59,7 @@ func agentKey(public []byte) (*secp256k1.PublicKey, error) {
 	return key, nil
 }
 
-// Agent reports whether the address is a key. That of a user is not: it proves nothing about the sender.
+// Agent reports whether the address encodes a key. That of a user does not: it proves nothing about the sender.
 func (a Address) Agent() bool { return strings.HasPrefix(string(a), prefixAgent) }
 
 // PublicKey returns the key of an agent, 33 bytes, compressed; nil for a user.
@@ -82,7 +82,7 @@ func (a Address) Verify(digest [32]byte, s Signature) bool {
 	return err == nil && parsed.Verify(digest[:], key)
 }
 
-// Point returns the key of an agent as an uncompressed point, 65 bytes, as SubjectPublicKeyInfo and JWK have it. It returns nil for a
+// Point returns the key of an agent as an uncompressed point, 65 bytes, as used by SubjectPublicKeyInfo and JWK. It returns nil for a
 // user. SEC 1 2.3.3.
 func (a Address) Point() []byte {
 	key, err := agentKey(a.PublicKey())

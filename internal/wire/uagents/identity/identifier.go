@@ -14,10 +14,10 @@ const (
 	maxName = 128
 )
 
-// A Network is the network of an identifier. It is not part of the address: a key is the same on both.
+// A Network is the network of an identifier. It is not part of the address: a key is valid on both.
 type Network string
 
-// The networks. An identifier without one is of either.
+// The networks. An identifier without one fits either.
 const (
 	Mainnet Network = "agent"
 	Testnet Network = "test-agent"
@@ -30,8 +30,8 @@ type Identifier struct {
 	Address Address // of an agent; empty: known by name alone
 }
 
-// ParseIdentifier reads [agent://|test-agent://][name/]address, or a name in place of both. A name is 1 to 128 visible ASCII
-// characters without a slash, and does not look like an address. The error is of kind ErrIdentifier, ErrBech32 or ErrPrefix.
+// ParseIdentifier parses [agent://|test-agent://][name/]address, or a name instead of both. A name is 1 to 128 visible ASCII characters
+// without a slash, and does not look like an address. The error is of kind ErrIdentifier, ErrBech32 or ErrPrefix.
 func ParseIdentifier(text string) (Identifier, error) {
 	var i Identifier
 	if network, rest, ok := strings.Cut(text, scheme); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// ErrKey is of a private key or a seed that cannot be one.
+// ErrKey means that a private key or a seed is invalid.
 var ErrKey = errors.New("no private key of secp256k1")
 
 // A Key is an agent's private key. It prints as its address. The zero Key has no address, and its signatures never verify.
@@ -24,9 +24,8 @@ func NewKey(private []byte) (Key, error) {
 	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
 }
 
-// FromSeed derives the key with that index, normally 0, from a seed: text in UTF-8 that stays secret, as the key itself.
-// Every implementation of the protocol derives the same. The error is ErrKey for an empty seed, which is everybody's, and for
-// one that is not UTF-8.
+// FromSeed derives the key with that index, normally 0, from a seed: secret text in UTF-8. Every implementation of the protocol derives
+// the same key. The error is ErrKey for an empty seed and for one that is not UTF-8.
 func FromSeed(seed string, index uint8) (Key, error) {
 	if seed == "" || !utf8.ValidString(seed) {
 		return Key{}, ErrKey
@@ -45,13 +44,13 @@ func (k Key) Address() Address {
 	return Address(encode(prefixAgent, k.private.PubKey().SerializeCompressed()))
 }
 
-// Sign signs a SHA-256 digest: the same for the same digest (RFC 6979), with the lower value of s.
+// Sign signs a SHA-256 digest: equal digests have equal signatures (RFC 6979), with the lower value of s.
 func (k Key) Sign(digest [32]byte) Signature {
 	if k.private == nil {
 		return Signature{}
 	}
 	compact := ecdsa.SignCompact(k.private, digest[:], true)
-	return Signature(compact[1:]) // without the byte for recovery
+	return Signature(compact[1:]) // without the recovery byte
 }
 
 // String returns the address, so that the key never gets into a log.

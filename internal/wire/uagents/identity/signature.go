@@ -13,12 +13,11 @@ const (
 )
 
 // A Signature is r and s of ECDSA over secp256k1, 32 bytes each, big-endian, without recovery byte. Many signatures of one digest verify:
-// for every (r, s) also (r, n−s), and as many as the signer likes to make. So a signature never distinguishes two messages. The zero
+// for every (r, s) also (r, n−s), and as many as the signer makes. Therefore a signature never distinguishes two messages. The zero
 // Signature verifies nothing.
 type Signature [2 * sizeScalar]byte
 
-// ParseSignature reads sig1… (113 characters). Neither r nor s may be 0, nor n or more. The errors are of kind ErrBech32 or
-// ErrPrefix.
+// ParseSignature parses sig1… (113 characters). Neither r nor s may be 0, or n or more. The errors are of kind ErrBech32 or ErrPrefix.
 func ParseSignature(text string) (Signature, error) {
 	bytes, err := decode(prefixSignature, text, len(Signature{}))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// appendCanonical appends the form of a tree of strictjson over which all digests of the protocol are made, json.dumps with
-// sorted keys of Python: a space behind each comma and colon, ASCII alone, the text of numbers as it was written.
+// appendCanonical appends the form of a strictjson tree for all digests of the protocol, Python's json.dumps with sorted keys: a space
+// after each comma and colon, only ASCII, numbers as written.
 func appendCanonical(out []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
@@ -40,16 +40,16 @@ func appendCanonical(out []byte, v any) []byte {
 			return append(out, "true"...)
 		}
 		return append(out, "false"...)
-	default: // of strictjson only nil is left
+	default: // only nil is left
 		return append(out, "null"...)
 	}
 }
 
-// appendText appends a string in quotes, in ASCII alone.
+// appendText appends a quoted string in ASCII.
 func appendText(out []byte, s string) []byte {
 	quoted, err := strictjson.Append(nil, s)
 	if err != nil {
-		return append(out, `""`...) // a string can always be written
+		return append(out, `""`...) // a string can always be encoded
 	}
 	return strictjson.AppendASCII(out, quoted)
 }

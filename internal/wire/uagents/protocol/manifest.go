@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// ErrManifest means that JSON is not a manifest, or that its digests do not fit its content.
+// ErrManifest means that JSON is not a manifest, or that its digests do not match its content.
 var ErrManifest = errors.New("no manifest of a protocol")
 
 const (
@@ -24,8 +24,8 @@ const (
 	typeNormal      = "normal"
 )
 
-// A Manifest is a protocol as it is published. The digest is of models and interactions: name and version are not covered.
-// Its lists are sorted, and not to be changed.
+// A Manifest is a published protocol. The digest covers models and interactions, but not name and version. Its lists are sorted and must
+// not be modified.
 type Manifest struct {
 	Name, Version string
 	Digest        envelope.ProtocolDigest
@@ -33,7 +33,7 @@ type Manifest struct {
 	Interactions  []Interaction
 }
 
-// An Interaction is a message that an agent of the protocol takes, and what it may answer; without responses, nothing.
+// An Interaction is a message that an agent of the protocol accepts, and its possible replies; without responses, none.
 type Interaction struct {
 	Request   envelope.ModelDigest
 	Responses []envelope.ModelDigest
@@ -62,7 +62,7 @@ type publishedInteraction struct {
 	Responses []envelope.ModelDigest `json:"responses"`
 }
 
-// MarshalJSON writes the manifest as it is published. ParseManifest reads it.
+// MarshalJSON encodes the manifest as published. ParseManifest accepts it.
 func (m Manifest) MarshalJSON() ([]byte, error) {
 	p := manifestJSON{Version: manifestVersion, Models: []publishedModel{}, Interactions: []publishedInteraction{}}
 	p.Metadata.Name, p.Metadata.Version, p.Metadata.Digest = m.Name, m.Version, m.Digest
@@ -75,9 +75,8 @@ func (m Manifest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// ParseManifest reads a manifest strictly, and makes each digest again: of every schema, and of the protocol. The error is of
-// kind ErrManifest: no strict JSON, beyond the bounds, a digest of something else, the same model twice, or an interaction of
-// a model that it does not have.
+// ParseManifest parses a manifest strictly, and recomputes each digest: of every schema, and of the protocol. The error is of kind
+// ErrManifest: not strict JSON, beyond the bounds, a wrong digest, a repeated model, or an interaction of a model that it does not have.
 func ParseManifest(raw []byte) (Manifest, error) {
 	if len(raw) > MaxManifest {
 		return Manifest{}, fmt.Errorf("%w: more than %d bytes", ErrManifest, MaxManifest)
@@ -174,7 +173,7 @@ func repeated[T any](sorted []T, same func(a, b T) bool) bool {
 	return false
 }
 
-// digest makes the digest of the protocol, of what is covered.
+// digest returns the digest of the protocol.
 func (m Manifest) digest() envelope.ProtocolDigest {
 	text := []byte(`{"interactions": [`)
 	for n, i := range m.Interactions {

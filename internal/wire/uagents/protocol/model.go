@@ -1,13 +1,12 @@
-// Package protocol holds the messages of agents of the uAgents protocol: models, which are types of messages, and
-// protocols, which are models with the replies to each. Both are named by digests of themselves, so that two parties who know
-// the same digest mean the same thing. The usual calls:
+// Package protocol holds the messages of agents of the uAgents protocol: models, which are types of messages, and protocols, which are
+// models with the replies to each. Both are named by digests of themselves, so that equal digests mean equal content. The usual calls:
 //
 //	name, ok := protocol.NameOf(e.SchemaDigest)        // "ChatMessage"
 //	digest := protocol.Standard("ErrorMessage").Digest // of what we send
 //	published, err := json.Marshal(protocol.UIM())
 //
-// Schemas are data: none is derived from types of Go, since their form is that of one version of one library, down to the
-// descriptions. Whether a message fits its model is not held here.
+// Schemas are data: none is derived from Go types, because their form is that of one version of one library, including the descriptions.
+// This package does not check whether a message fits its model.
 package protocol
 
 import (
@@ -36,7 +35,7 @@ const (
 type Model struct {
 	Name   string               // title of the schema
 	Digest envelope.ModelDigest // of the schema
-	Schema json.RawMessage      // in the form that is digested; not to be changed
+	Schema json.RawMessage      // in the digested form; read-only
 }
 
 // NewModel returns the model of a JSON schema, with its digest. The error is of kind ErrModel: no strict JSON object, longer

@@ -9,12 +9,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// data holds the manifests as they are published, and beside them the model of an error, which belongs to every protocol.
-//
+// data holds the manifests as published, and the model of an error, which belongs to every protocol.
 //go:embed data/*.json
 var data embed.FS
 
-// The protocols that agents everywhere speak, and our own. What they return is not to be changed.
+// The protocols that all agents use, and our own. Their results are read-only.
 var (
 	Chat   = sync.OnceValue(func() Manifest { return manifest("chat") })   // AgentChatProtocol 0.3.0
 	MCP    = sync.OnceValue(func() Manifest { return manifest("mcp") })    // MCPProtocol 0.1.0, of a server: tools for agents
@@ -46,11 +45,10 @@ var names = sync.OnceValue(func() map[envelope.ModelDigest]string {
 	return byDigest
 })
 
-// Standard returns the model of that name, of one of the protocols above, or ErrorMessage; the zero Model where there is
-// none.
+// Standard returns the model with that name, of one of the protocols above, or ErrorMessage; the zero Model if there is none.
 func Standard(name string) Model { return standard()[name] }
 
-// NameOf returns the name of the standard model with that digest, and false where there is none.
+// NameOf returns the name of the standard model with that digest, and false if there is none.
 func NameOf(digest envelope.ModelDigest) (string, bool) {
 	name, ok := names()[digest]
 	return name, ok

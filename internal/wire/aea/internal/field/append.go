@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// AppendText appends a field of text. Proto3 leaves out what is empty.
+// AppendText appends a field of text. Proto3 leaves out an empty one.
 func AppendText(out []byte, number int, s string) []byte {
 	if s == "" {
 		return out
@@ -32,7 +32,7 @@ func AppendInt(out []byte, number int, v int64) []byte {
 	return AppendIntMember(out, number, v)
 }
 
-// AppendDouble appends a number, but not 0; the zero with a minus is another one.
+// AppendDouble appends a number, but not 0; negative zero is not 0.
 func AppendDouble(out []byte, number int, v float64) []byte {
 	if math.Float64bits(v) == 0 {
 		return out
@@ -40,8 +40,8 @@ func AppendDouble(out []byte, number int, v float64) []byte {
 	return AppendDoubleMember(out, number, v)
 }
 
-// AppendMember appends bytes, text or a message that is a member of a oneof, one of several, or there though empty: it is
-// always written.
+// AppendMember appends bytes, text or a message that is always written: a member of a oneof, an element of a repeated field, or a message
+// that is present though empty.
 func AppendMember(out []byte, number int, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(out, protowire.Number(number), protowire.BytesType), b)
 }
@@ -56,7 +56,7 @@ func AppendDoubleMember(out []byte, number int, v float64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(out, protowire.Number(number), protowire.Fixed64Type), math.Float64bits(v))
 }
 
-// AppendMap appends the entries of a map by the order of their keys, so that equal maps have equal bytes.
+// AppendMap appends the entries of a map in the order of their keys, so that equal maps have equal bytes.
 func AppendMap[V string | []byte](out []byte, number int, m map[string]V) []byte {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		out = AppendMember(out, number, AppendMember(AppendMember(nil, 1, []byte(key)), 2, []byte(m[key])))

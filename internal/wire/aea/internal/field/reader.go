@@ -21,15 +21,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// ErrUndecodable is wrapped by every error of a decoder. Its text never quotes what was read.
+// ErrUndecodable is wrapped by every error of a decoder. Its text never quotes the input.
 var ErrUndecodable = errors.New("undecodable")
 
-// known is one more than the largest number of a field that any message here has.
+// known is one more than the largest field number of any message here.
 const known = 16
 
-// A Reader goes through the fields of one message. It skips fields with other numbers, as proto3 requires. It refuses a known field with
-// another type on the wire, one that is not repeated and comes twice, two members of one oneof, text that is not UTF-8, numbers that do
-// not fit their type, and input that ends too early.
+// A Reader reads the fields of one message. It skips fields with other numbers, as proto3 requires. It rejects a known field with another
+// wire type, a repeated occurrence of a field that is not repeated, two members of one oneof, text that is not UTF-8, numbers that do not
+// fit their type, and input that ends too early.
 type Reader struct {
 	rest   []byte
 	number protowire.Number
@@ -43,7 +43,7 @@ type Reader struct {
 // Read returns a reader at the beginning of a message. What the reader returns as bytes shares memory with data.
 func Read(data []byte) *Reader { return &Reader{rest: data} }
 
-// Next goes to the next field, and reports whether there is one: no error has happened so far, and bytes are left.
+// Next moves to the next field, and reports whether there is one: no error has occurred so far, and bytes are left.
 func (r *Reader) Next() bool {
 	if r.err != nil || len(r.rest) == 0 {
 		return false
@@ -72,21 +72,21 @@ func (r *Reader) Number() int { return int(r.number) }
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Fail ends the reading with an error that names the field. what is a text of ours.
+// Fail ends the reading with an error that names the field. what is our own text.
 func (r *Reader) Fail(what string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: field %d: %s", ErrUndecodable, r.number, what)
 	}
 }
 
-// Within ends the reading with the error of a message inside of the field, where there is one.
+// Within ends the reading with the error of a nested message, if there is one.
 func (r *Reader) Within(err error) {
 	if r.err == nil && err != nil {
 		r.err = fmt.Errorf("field %d: %w", r.number, err)
 	}
 }
 
-// Choose marks the field as a member of the message's oneof; only one may come.
+// Choose marks the field as a member of the message's oneof; only one may be present.
 func (r *Reader) Choose() {
 	if r.chosen {
 		r.Fail("a second member of a oneof")
@@ -94,14 +94,14 @@ func (r *Reader) Choose() {
 	r.chosen = true
 }
 
-// Chosen ends the reading with an error where no member of the oneof came.
+// Chosen ends the reading with an error if no member of the oneof is present.
 func (r *Reader) Chosen() {
 	if r.err == nil && !r.chosen {
 		r.err = fmt.Errorf("%w: no member of a oneof", ErrUndecodable)
 	}
 }
 
-// single refuses a field that came already.
+// single rejects a repeated field.
 func (r *Reader) single() bool {
 	if r.number < known && r.count[r.number] > 1 {
 		r.Fail("repeated")
@@ -125,7 +125,7 @@ func (r *Reader) Bytes(limit int) []byte {
 	return r.Each(math.MaxInt, limit)
 }
 
-// Each reads bytes or a message of a repeated field, which may come at most times.
+// Each reads bytes or a message of a repeated field, which may occur at most times.
 func (r *Reader) Each(times, limit int) []byte {
 	if r.number < known && r.count[r.number] > times {
 		r.Fail("too many of them")
@@ -138,7 +138,7 @@ func (r *Reader) Each(times, limit int) []byte {
 		r.Fail("too long")
 		return nil
 	}
-	return slices.Clip(value) // who appends to it does not write into what follows
+	return slices.Clip(value) // so that appending to it does not overwrite the following bytes
 }
 
 // Text reads UTF-8 of at most limit bytes.
@@ -164,7 +164,7 @@ func (r *Reader) Int64() int64 {
 	return int64(v)
 }
 
-// Int32 reads an integer of type int32. Negative ones have ten bytes; what does not fit is refused, and never cut off.
+// Int32 reads an integer of type int32. Negative ones have ten bytes; a value that does not fit is rejected, never truncated.
 func (r *Reader) Int32() int32 {
 	v := r.Int64()
 	if v < math.MinInt32 || v > math.MaxInt32 {
@@ -174,7 +174,7 @@ func (r *Reader) Int32() int32 {
 	return int32(v)
 }
 
-// Enum reads a value of an enumeration, whose values are 0 to last. Proto3 would let others pass.
+// Enum reads a value of an enumeration, whose values are 0 to last. It rejects others, unlike proto3.
 func (r *Reader) Enum(last int) int {
 	v := r.Int64()
 	if v < 0 || v > int64(last) {

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers reads the numbers of a repeated field, packed or one by one as proto3 allows both, and gives each to add, which
-// reports whether there is room for it.
+// Numbers reads the numbers of a repeated field, packed or one by one because proto3 permits both, and passes each to add, which reports
+// whether there is space for it.
 func (r *Reader) Numbers(kind protowire.Type, add func(uint64) bool) {
 	value := r.value
 	if r.err == nil && r.kind != kind {
@@ -37,8 +37,8 @@ func consume(kind protowire.Type, data []byte) (uint64, int) {
 // MapLimits bounds a map: its entries, and the bytes of each key and value.
 type MapLimits struct{ Entries, Key, Value int }
 
-// Entry reads an entry of a map from text to text or bytes into m, and returns m, which it makes where it is nil. A key
-// that comes twice is refused.
+// Entry reads an entry of a map from text to text or bytes into m, and returns m, which it creates if it is nil. It rejects a repeated
+// key.
 func Entry[V string | []byte](r *Reader, m map[string]V, limits MapLimits) map[string]V {
 	entry := Read(r.Each(limits.Entries, math.MaxInt))
 	var key string
