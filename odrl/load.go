@@ -12,24 +12,22 @@ import (
 // MaxDocument bounds the bytes of a policy.
 const MaxDocument = model.MaxDocument
 
-// LoadOptions are how Load reads a document.
+// LoadOptions configure Load.
 type LoadOptions struct {
-	// Lenient takes policies that ODRL IM 2.2 calls invalid as far as they can be evaluated: a rule
-	// without an action, a target or an assignee is about any, and keys and terms that are not known are
-	// warned of. Without it each is an error.
+	// Lenient accepts policies that ODRL IM 2.2 calls invalid as far as they can be evaluated: a rule without an action, a target or an
+	// assignee applies to any, and unknown keys and terms are warnings. Without it each is an error.
 	Lenient bool
-	// Policy is the uid of the policy that is meant, where the document holds several.
+	// Policy is the uid of the wanted policy, if the document holds several.
 	Policy string
-	// Profiles are IRIs of further profiles that are known. Their terms are taken as they are.
+	// Profiles are IRIs of further known profiles. Their terms are accepted without being known.
 	Profiles []string
 	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
 	Vocabularies []*Vocabulary
 }
 
-// Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs name what they
-// name, no intents and no agents are looked up, and nothing need be enforceable. Publish is for policies
-// that the gateway enforces. The list holds errors and warnings with their JSON pointers; where it holds
-// an error the Policy is nil. Loading is bounded by what the document holds and expands to, and fetches nothing.
+// Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs mean themselves, no intents and no agents are looked up, and
+// nothing need be enforceable. Publish is for policies that the gateway enforces. The list holds errors and warnings with their JSON
+// pointers; if it holds an error the Policy is nil. Loading is bounded by the document and its expansion, and fetches nothing.
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
@@ -50,20 +48,19 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 	return p, p.Warnings()
 }
 
-// ValidateOptions are how Validate reads a document.
+// ValidateOptions configure Validate.
 type ValidateOptions struct {
-	// Lenient warns of what Load takes in that mode.
+	// Lenient warns of what Load accepts in that mode.
 	Lenient bool
-	// Profiles are IRIs of further profiles that are known. Their terms are taken as they are.
+	// Profiles are IRIs of further known profiles. Their terms are accepted without being known.
 	Profiles []string
 	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
 	Vocabularies []*Vocabulary
 }
 
-// Validate holds every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid
-// where the list holds no error. Warnings are about what is allowed and hardly meant: rules that conflict
-// under some requests or can never be active, values that do not fit their operand, deprecated terms.
-// Whether the gateway could enforce it depends on the service: Publish checks that.
+// Validate checks every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid if the list holds no error. Warnings
+// concern what is permitted but probably a mistake: rules that conflict under some requests or can never be active, values that do not
+// fit their operand, deprecated terms. Whether the gateway could enforce it depends on the service: Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
@@ -91,10 +88,10 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	return found.List
 }
 
-// Canonical writes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by their names in its context, all
+// Canonical encodes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by their names in its context, all
 // others as IRIs, every node at its first reference, UIM's short forms as the constraints that they abbreviate. Reading it gives the same
-// policies, and writing it again the same bytes. It is nil if the list holds an error. Of the options, Policy is not read: all policies
-// are written.
+// policies, and encoding it again the same bytes. It is nil if the list holds an error. It ignores the option Policy: all policies are
+// written.
 func Canonical(doc []byte, o LoadOptions) ([]byte, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	out := model.Canonical(context.Background(), doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)

@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// maxDecisions bounds how many assembled decisions a policy remembers. Which rules are active changes seldom; beyond
-// the bound remembering begins anew.
+// maxDecisions bounds how many assembled decisions a policy caches. Which rules are active changes rarely; beyond the bound the cache is
+// cleared.
 const maxDecisions = 256
 
-// decisions remembers the Decision for each set of elements that a plan found. Reading takes no lock.
+// decisions caches the Decision for each set of elements that a plan found. Reading takes no lock.
 type decisions struct {
 	mu    sync.Mutex
 	known atomic.Pointer[map[string]memoEntry]
 }
 
-// What is remembered of a set: its decision, or that the reasons are wanted too before there is one.
+// The entry of a set: its decision, or that the reasons are needed too before there is one.
 type memoEntry struct {
 	decision *Decision
 	wanting  bool

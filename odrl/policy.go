@@ -15,16 +15,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Policy is a published policy: read, checked, resolved against the World and compiled. It does not
-// change and is safe for concurrent use.
+// A Policy is a published policy: read, checked, resolved against the World and compiled. It is immutable and safe for concurrent use.
 type Policy struct {
 	form      *model.NormalForm
 	document  []byte
 	warnings  problem.List
 	program   *rules.Program // nil: from Load
 	inputs    *plan.Inputs
-	plan      *plan.Plan     // nil: every decision asks the prepared query
-	residual  *plan.Residual // nil where there is none within its bounds
+	plan      *plan.Plan     // nil: every decision uses the prepared query
+	residual  *plan.Residual // nil if there is none within its bounds
 	unplanned error          // why there is no plan
 	memo      decisions
 	foreseen  foreseen
@@ -34,10 +33,10 @@ type Policy struct {
 	wholes      sync.Map // intent of the catalogue → []Membership, looked up once
 }
 
-// Publish makes a Policy of an ODRL document as it is served. Everything in it is enforced or refused:
-// the list holds every error found, each with its JSON pointer, and the warnings. Where it holds an
-// error the Policy is nil. What publishing may spend is counted and never measured, so that the same document has the
-// same answer on every machine. It reads nothing but its arguments; remote contexts and profiles are not fetched.
+// Publish makes a Policy of an ODRL document as served. Everything in it is enforced or refused: the list holds every error found, each
+// with its JSON pointer, and the warnings. If it holds an error the Policy is nil. The work of publishing is counted and never measured,
+// so that equal documents have equal results on every machine. It reads only its arguments; it does not fetch remote contexts and
+// profiles.
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	var found model.Findings
 	tree := model.DecodeTree(doc, &found)
@@ -73,17 +72,17 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	return p, p.Warnings()
 }
 
-// UID is the policy's own name, an IRI.
+// UID returns the policy's own name, an IRI.
 func (p *Policy) UID() string { return p.form.UID }
 
-// Document is the policy as published, byte for byte.
+// Document returns the policy as published, byte for byte.
 func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
 
 // Charges reports whether a call under the policy can cost something.
 func (p *Policy) Charges() bool { return len(p.Currencies()) > 0 }
 
-// NamesKeys reports whether the policy asks for signatures with particular keys, so that its Terms and Decisions
-// are different for agents with different keys.
+// NamesKeys reports whether the policy requires signatures with particular keys, so that its Terms and Decisions differ for agents with
+// different keys.
 func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.Keys }
 
 // Currencies are those of the policy's charges (ISO 4217), sorted.
@@ -94,11 +93,11 @@ func (p *Policy) Currencies() []string {
 	return slices.Clone(p.program.Currencies)
 }
 
-// Warnings are what Publish found and did not refuse.
+// Warnings returns what Publish found but did not refuse.
 func (p *Policy) Warnings() problem.List { return slices.Clone(p.warnings) }
 
-// Operands are the left operands whose facts the policy reads, by local name, sorted. dateTime is the
-// clock of the request and version that of the intent; the others are looked up in Request.Facts.
+// Operands returns the left operands whose facts the policy reads, by local name, sorted. dateTime is the clock of the request and
+// version that of the intent; the others are looked up in Request.Facts.
 func (p *Policy) Operands() []string {
 	if p.program == nil {
 		return nil
@@ -113,8 +112,8 @@ func (p *Policy) Operands() []string {
 	return list
 }
 
-// Engine is what evaluates the policy, and where that is OPA alone the reason: what in the policy, or in publishing it,
-// kept it from having a plan. Single decisions of a policy with a plan can still be OPA's, as their Engine reports.
+// Engine returns the engine that evaluates the policy and, if that is OPA alone, the reason: what in the policy, or in publishing it,
+// prevented a plan. Single decisions of a policy with a plan can still be OPA's, as their Engine reports.
 func (p *Policy) Engine() (e Engine, reason string) {
 	switch {
 	case p.program == nil:

@@ -14,7 +14,7 @@ import (
 const (
 	// MaxQuestion bounds the bytes of a question, and of a state of the world.
 	MaxQuestion = 1 << 20
-	// maxOperands bounds the facts that one question gives.
+	// maxOperands bounds the facts of one question.
 	maxOperands = 256
 )
 
@@ -31,10 +31,9 @@ type Question struct {
 // ErrQuestion means that a document is not a question.
 var ErrQuestion = errors.New("not a request that can be evaluated")
 
-// ParseQuestion reads {"party", "action", "target", "context"}, or an odrl:Request with one permission,
-// whose constraints by eq are the facts. A lenient reader leaves out unknown members; a strict one
-// refuses it. The document has at most MaxQuestion bytes; the error wraps ErrQuestion and names what is
-// wrong where, never a value.
+// ParseQuestion parses {"party", "action", "target", "context"}, or an odrl:Request with one permission, whose constraints by eq are the
+// facts. A lenient reader ignores unknown members; a strict one rejects them. The document has at most MaxQuestion bytes; the error wraps
+// ErrQuestion and names the problem and its position, never a value.
 func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 	if len(doc) > MaxQuestion {
 		return Question{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrQuestion, len(doc), MaxQuestion)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A cost is what a permission asks of an agent: a price, its currencies where it is not zero, and a number of limits.
+// A cost is the cost of a permission for an agent: a price, its currencies if it is not zero, and a number of limits.
 type cost struct {
 	price      *big.Rat
 	currencies []string

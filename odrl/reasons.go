@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// explain words why no permission applies: the constraints of the one that came closest. It has what
-// the policy asks for, never the values that were given.
+// explain describes why no permission applies: the constraints of the one that came closest. It has what the policy requires, never the
+// values that were given.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	unsigned, err := rules.NumbersIn(o, "unsigned")
@@ -103,7 +103,7 @@ func stringOf(t *ast.Term) (string, bool) {
 	return string(s), ok
 }
 
-// asks words constraints for the agent.
+// asks describes constraints for the agent.
 func (p *Policy) asks(ids []string) string {
 	var list []string
 	for _, id := range ids {

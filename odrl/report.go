@@ -69,8 +69,7 @@ func (v *verdict) remedied(x *rules.Entry) bool {
 	return len(x.Node.Remedies) > 0
 }
 
-// premiseOf returns which of its parts the question fits. Of a duty, action and target are those of what
-// was performed.
+// premiseOf returns which of its parts the question fits. For a duty, action and target are those of what was performed.
 func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	state := func(part string, stands bool) State {
 		fits := x.Data[part] == nil || v.premise[premiseKey(x.N, part)] // a part that matches anything is not in the data
@@ -100,7 +99,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 	}
 	var satisfied bool
 	switch id, known := v.e.IDOf(c); {
-	case v.bounds(x, c) && !v.s.counted(v.e, c): // named in the answer and not compared
+	case v.bounds(x, c) && !v.s.counted(v.e, c): // named in the result and not compared
 		satisfied = x.Node.Kind == model.Permission
 	case !known:
 		satisfied = v.conjunction(x, c)
@@ -118,7 +117,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 	}
 }
 
-// conjunction judges an "and" at the top of a rule, which is taken apart like the list that it is in.
+// conjunction judges an "and" at the top of a rule, which is split like the list that it is in.
 func (v *verdict) conjunction(x *rules.Entry, c *model.Constraint) bool {
 	for _, operand := range c.Operands {
 		states := map[string]State{}

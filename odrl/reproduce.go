@@ -9,19 +9,19 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Reproduction is a Request to a published policy, written so that the policy's document alone answers it: to Load and Evaluate, and so
-// to uimgate policy decide and to plain OPA, which do not have the gateway's intents, hosts and agents. As JSON it is a line of policy
+// A Reproduction is a Request to a published policy, written so that the policy's document alone decides it: for Load and Evaluate, and
+// so for uimgate policy decide and plain OPA, which do not have the gateway's intents, hosts and agents. Its JSON is a line of policy
 // decide --batch without its policy.
 type Reproduction struct {
 	Question Question
 	World    WorldState
-	// DutyMode is DutiesNotViolated: the gateway sees to what is owed for a call as it makes it. What only the agent can
-	// do, sign, is asked for in either mode.
+	// DutyMode is DutiesNotViolated: the gateway fulfils the duties of a call as it makes it. What only the agent can do, sign, is
+	// required in either mode.
 	DutyMode DutyMode
 }
 
-// Reproduce returns what Decide was asked, in the names of the policy. facts are those of the Decision, which the policy
-// read; they are not changed, but may be a part of what is returned.
+// Reproduce returns the request of a Decide, in the names of the policy. facts are those of the Decision, which the policy read; they are
+// not modified, but may be a part of the result.
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	out := Reproduction{
 		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: contextOf(r, facts)},
@@ -33,7 +33,7 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	return out
 }
 
-// wholesOf returns what an intent is part of, which is not to be changed.
+// wholesOf returns what an intent is part of; the result is read-only.
 func (p *Policy) wholesOf(intent string) []Membership {
 	if known, ok := p.wholes.Load(intent); ok {
 		list, _ := known.([]Membership)
@@ -45,7 +45,7 @@ func (p *Policy) wholesOf(intent string) []Membership {
 		list = append(list, Membership{intent, iri})
 	}
 	list = slices.Clip(list)
-	if known { // nothing is remembered of names that strangers make up
+	if known { // nothing is cached for names that unauthenticated clients invent
 		p.wholes.Store(intent, list)
 	}
 	return list

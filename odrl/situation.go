@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A situation is a question in a state of the world, as report.rego reads it.
+// A situation is a question in a state of the world, for report.rego.
 type situation struct {
-	names map[string][]string // part → what the question's action, target and party go by
+	names map[string][]string // part → the names of the question's action, target and party
 	facts map[string]any      // of the question, by slot
 	given []string            // slots with facts, readable or not
 	input map[string]any
@@ -23,8 +23,7 @@ func (s *situation) counted(e *rules.Evaluable, c *model.Constraint) bool {
 	return l != nil && slices.Contains(s.given, l.Key)
 }
 
-// situate closes hierarchies and collections and reads the facts. What cannot be read is left out, and
-// so unknown.
+// situate closes hierarchies and collections and converts the facts. A fact that cannot be converted is left out, and so unknown.
 func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation {
 	e := p.evaluation.rules()
 	x := &situationBuilder{e: e, partOf: map[string][]string{}}
@@ -91,7 +90,7 @@ type situationBuilder struct {
 	partOf  map[string][]string
 }
 
-// close lists what the parts of a question go by.
+// close lists the names of a question's parts.
 func (x *situationBuilder) close(party, action, target string) map[string][]string {
 	return map[string][]string{"party": x.parties(party), "action": x.actions(action), "target": x.targets(target)}
 }
@@ -119,7 +118,7 @@ func (x *situationBuilder) parties(s string) []string {
 	return list
 }
 
-// actionName is the canonical name of an action; deprecated spellings mean what they are an alias of.
+// actionName returns the canonical name of an action; deprecated spellings have the meaning of their replacement.
 func (x *situationBuilder) actionName(s string) string {
 	name, ok := x.e.Local(s, x.e.Namespaces)
 	if !ok {
@@ -138,7 +137,7 @@ func (x *situationBuilder) actions(s string) []string {
 	return x.e.Form.Facts.Broader(x.actionName(s))
 }
 
-// implied are the actions that permitting this one implies, and those they are included in.
+// implied returns the actions that permitting this one implies, and those they are included in.
 func (x *situationBuilder) implied(s string) []string {
 	var list []string
 	for _, a := range x.e.Form.Facts.Implied(x.actionName(s)) {
@@ -175,7 +174,7 @@ func (x *situationBuilder) intent(s string) string {
 	return s
 }
 
-// context are facts by the names of the policy's operands.
+// context returns facts by the names of the policy's operands.
 func (x *situationBuilder) context(c map[string]any) map[string]any {
 	m := make(map[string]any, len(c))
 	for _, k := range model.SortedKeys(c) {
@@ -193,7 +192,7 @@ func (x *situationBuilder) context(c map[string]any) map[string]any {
 	return m
 }
 
-// facts reads a context for every slot of the policy.
+// facts converts a context for every slot of the policy.
 func (x *situationBuilder) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
 	m := map[string]any{}
 	for _, key := range model.SortedKeys(x.e.Slots) {
@@ -286,7 +285,7 @@ func (x *situationBuilder) proof(context map[string]any, q Question, w WorldStat
 	return "", false
 }
 
-// reports are the states that are reported of duties, each once: the worst of them.
+// reports returns the reported states of duties, each once: the worst of them.
 func (x *situationBuilder) reports(lines []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}

@@ -15,7 +15,7 @@ import (
 // Terms returns what the policy requires of the agent for the intent before any call is made: the scope of a PAT is computed from it. The
 // clock, the proof and every operand without a fact in r are left open; given facts, such as claims of the agreement, count. On an error
 // the Terms are zero, which permit nothing. Terms are evaluated once for all agents that the policy does not distinguish, and share their
-// lists: callers must not change them.
+// lists: callers must not modify them.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
 		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
@@ -73,8 +73,8 @@ func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 	return t, nil
 }
 
-// requireKeys drops permissions that only another key than the agent's could use, and returns one of
-// them, or an obligation that no signature of the agent fulfils.
+// requireKeys drops permissions that only another key than the agent's could use, and returns one of them, or an obligation that no
+// signature of the agent fulfils.
 func (f *finding) requireKeys(r Request, possible map[int]bool) *rules.Rule {
 	var wrong *rules.Rule
 	f.permissions = slices.DeleteFunc(f.permissions, func(p *rules.Rule) bool {
@@ -105,7 +105,7 @@ func signable(d *rules.Duty, agent []byte) bool {
 	})
 }
 
-// needsProof reports whether an obligation to sign may bind, or every permission asks for signing.
+// needsProof reports whether an obligation to sign may bind, or every permission requires signing.
 func (f *finding) needsProof(possible map[int]bool) bool {
 	signs := func(d *rules.Duty) bool { return d.Action == "signPayload" }
 	if slices.ContainsFunc(f.obligations, func(o *rules.Rule) bool { return possible[o.N] && signs(o.Duties[0]) }) {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A verdict is what Rego found, by entry.
+// A verdict is Rego's result, by entry.
 type verdict struct {
 	e      *rules.Evaluable
 	p      *Policy

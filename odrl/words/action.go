@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// verbs word each action of ODRL V 2.2 and of the UIM profile upon an asset, which replaces %. Actions without an asset have no %.
+// verbs describe each action of ODRL V 2.2 and of the UIM profile upon an asset, which replaces %. Actions without an asset have no %.
 var verbs = map[string]string{
 	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy",
 	"sell":           "sell %, keeping no copy",
@@ -37,7 +37,7 @@ var verbs = map[string]string{
 	"SourceCode": "provide the source code of %",
 }
 
-// about words those actions that are of no asset in particular where a duty names none.
+// about describes the actions that concern no particular asset if a duty names none.
 var about = map[string]string{
 	"acceptTracking": "accept that this is tracked", "attribute": "name the source", "inform": "inform others of it",
 	"logUsage":      "keep a log of it",
@@ -45,7 +45,7 @@ var about = map[string]string{
 	"obtainConsent": "obtain consent to it", "reviewPolicy": "review the policy", "signPayload": "sign each call",
 }
 
-// toward words those actions of a duty that are done to or for a party, which replaces &.
+// toward describes the actions of a duty that are done to or for a party, which replaces &.
 var toward = map[string]struct{ function, verb, about string }{
 	"acceptTracking": {"trackingParty", "accept that the use of % is tracked by &", "accept that this is tracked by &"},
 	"attribute":      {"attributedParty", "name & as the source of %", "name & as the source"},
@@ -53,7 +53,7 @@ var toward = map[string]struct{ function, verb, about string }{
 	"obtainConsent":  {"consentingParty", "obtain the consent of & to the use of %", "obtain the consent of & to it"},
 }
 
-// verb words what an action does to what. An action that no vocabulary has a name for is named as it is written.
+// verb describes what an action does to what. An action without a name in any vocabulary is named as written.
 func (r phraser) verb(action, what string) string {
 	words := r.Names.WordsOf(action)
 	switch {
@@ -66,7 +66,7 @@ func (r phraser) verb(action, what string) string {
 	}
 }
 
-// verb is that of an action which no vocabulary has a name for.
+// verb returns that of an action without a name in any vocabulary.
 func verb(action, what string) string {
 	v, known := verbs[action]
 	switch {

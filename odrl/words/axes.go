@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An axis is the facts of one left operand that requests are made of; nil means no facts.
+// An axis is the possible facts of one left operand in requests; nil means no facts.
 type axis struct {
 	operand string
 	values  []any
@@ -25,7 +25,7 @@ type axes struct {
 	rules  []*model.Atom
 	unread bool           // there is a condition without known facts
 	at     map[string]int // the place of an operand in facts
-	held   *int           // how often a fact may still be held against a condition
+	held   *int           // how often a fact may still be compared with a condition
 }
 
 // newAxes takes the bounds of every condition of the rules: for each the value at it, one below and one above.
@@ -87,7 +87,7 @@ func (x *axes) count() int {
 	return n
 }
 
-// requests are those about one matter; of more than most, those that meet one rule, those beside them, and a sample.
+// requests returns those about one matter; of more than most, those that meet one rule, those beside them, and a sample.
 func (x *axes) requests(m matter, most int) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		left := most

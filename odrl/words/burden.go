@@ -11,16 +11,17 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Burdens are what a request meets beside the decision: limits, charges and duties. More of them is worse for the party that asks.
+// Burdens are what a request meets in addition to the decision: limits, charges and duties. More of them is worse for the requesting
+// party.
 type burdens struct {
 	words    comparer
-	old, new map[string][]*model.Atom // duties by name, as they are once they are owed
+	old, new map[string][]*model.Atom // duties by name, in the form once they are owed
 	toSign   [2][]string              // names of the duties to sign of each policy
 	remedies bool                     // one of the policies has any
 	compared map[string][]difference  // duties, by the names of both sides
 }
 
-// A difference is one that a request meets, and its effect on the party that asks.
+// A difference is one burden that a request meets, and its effect on the requesting party.
 type difference struct {
 	effect Effect
 	text   string
@@ -77,7 +78,7 @@ func toSign(duties map[string][]*model.Atom) []string {
 	return names
 }
 
-// compare lists what is different about two answers, both to permit or both to deny.
+// compare lists the differences of two results that both permit or both deny.
 func (b *burdens) compare(before, after odrl.Evaluation) []difference {
 	list := slices.Concat(compareLimits(before.Limits, after.Limits), compareCharges(before.Charges, after.Charges))
 	from, to := unpriced(before), unpriced(after)
@@ -90,7 +91,7 @@ func (b *burdens) compare(before, after odrl.Evaluation) []difference {
 	return append(list, known...)
 }
 
-// unpriced are the names of the duties that are owed, those left out that are compared by what they charge.
+// unpriced are the names of the owed duties, except those that are compared by their charge.
 func unpriced(e odrl.Evaluation) []string {
 	var names []string
 	for _, d := range e.Duties {

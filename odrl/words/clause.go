@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A speech is how conditions are worded: of the calls that a gateway lets through, or of any act.
+// A speech is how conditions are phrased: for the calls that a gateway admits, or for any act.
 type speech struct {
 	done string         // the words before "before 1 January 2030"
 	open string         // the words for facts that may be missing
@@ -29,7 +29,7 @@ var (
 	}
 )
 
-// doubt words what follows where it is unknown whether a condition is true.
+// doubt describes the consequence if it is unknown whether a condition is true.
 func (s speech) doubt(conditions []*model.Constraint, then string) []string {
 	if !slices.ContainsFunc(conditions, s.uncertain) {
 		return nil
@@ -37,7 +37,7 @@ func (s speech) doubt(conditions []*model.Constraint, then string) []string {
 	return []string{s.open + then + "."}
 }
 
-// binding is doubt for what binds: what is inside a place or language that is named is not certainly another.
+// binding is doubt for rules that bind: a part of a named place or language is not certainly another.
 func (s speech) binding(conditions []*model.Constraint, then string) []string {
 	list := s.doubt(conditions, then)
 	if slices.ContainsFunc(conditions, namesWhole) {
@@ -46,7 +46,7 @@ func (s speech) binding(conditions []*model.Constraint, then string) []string {
 	return list
 }
 
-// namesWhole reports whether a condition is about being a place or a language itself, which leaves open what is inside it.
+// namesWhole reports whether a condition requires a place or a language itself, which leaves open its parts.
 func namesWhole(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return slices.ContainsFunc(c.Operands, namesWhole)
@@ -54,7 +54,7 @@ func namesWhole(c *model.Constraint) bool {
 	return contains(c) && slices.Contains([]string{"eq", "isAnyOf", "isAllOf"}, c.Operator)
 }
 
-// contains reports whether what the constraint names may have parts that are known: places and languages.
+// contains reports whether the named places or languages may have known parts.
 func contains(c *model.Constraint) bool {
 	left := c.Left()
 	return slices.ContainsFunc(c.Right, func(r model.Literal) bool { return left.IsCode(r.Text) && !left.IsRange(r.Text) })
@@ -67,7 +67,7 @@ func (s speech) uncertain(c *model.Constraint) bool {
 	return !slices.Contains(s.sure, c.Left().Kind) && !slices.Contains(s.also, c.Left().Source)
 }
 
-// ifAll words conditions that must all be true, as the end of a sentence.
+// ifAll describes conditions that must all be true, as the end of a sentence.
 func (s speech) ifAll(conditions []*model.Constraint) string {
 	if len(conditions) == 0 {
 		return ""
@@ -79,7 +79,7 @@ func (s speech) ifAll(conditions []*model.Constraint) string {
 	return " " + strings.Join(list, ", and ")
 }
 
-// clause words a constraint, to follow "if".
+// clause describes a constraint, to follow "if".
 func (s speech) clause(c *model.Constraint) string { return s.part(c, "") }
 
 // part is clause for a constraint that may be in a list. at is its place: 1, or 2.1.
@@ -110,7 +110,8 @@ func (s speech) part(c *model.Constraint, at string) string {
 	return "the " + subject(c) + " " + words
 }
 
-// logic words a logical constraint: as one sentence if each part is short, otherwise as a list whose numbers show what belongs to what.
+// logic describes a logical constraint: as one sentence if each part is short, otherwise as a list whose numbers show what belongs to
+// what.
 func (s speech) logic(c *model.Constraint, at string) string {
 	const short = 3
 	inline := len(c.Operands) <= short && !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool {
@@ -135,7 +136,7 @@ func (s speech) logic(c *model.Constraint, at string) string {
 	}[c.Logic] + strings.Join(parts, "; ")
 }
 
-// comparison words an operator and its values.
+// comparison describes an operator and its values.
 func (s speech) comparison(operator string, values []string) string {
 	switch operator {
 	case "eq":
@@ -169,7 +170,7 @@ func (s speech) comparison(operator string, values []string) string {
 	}
 }
 
-// times words a count: at most 5 times, per hour.
+// times describes a count: at most 5 times, per hour.
 func (s speech) times(c *model.Constraint) string {
 	list := values(c)
 	n := s.listing(list, "or")
@@ -197,7 +198,7 @@ func (s speech) times(c *model.Constraint) string {
 	return n + perPeriod(c) + used(c)
 }
 
-// perPeriod words the unit of a count. A count without one is for life; other limits then have no period, and count nothing.
+// perPeriod describes the unit of a count. A count without one is for life; other limits then have no period, and count nothing.
 func perPeriod(c *model.Constraint) string {
 	if c.Unit.IRI == "" {
 		if c.Operand == "count" {
@@ -218,7 +219,7 @@ func perPeriod(c *model.Constraint) string {
 	return " per " + model.Quote(c.Unit.IRI)
 }
 
-// used words the start value of a count.
+// used describes the start value of a count.
 func used(c *model.Constraint) string {
 	if c.Status == "" {
 		return ""
@@ -230,7 +231,7 @@ func used(c *model.Constraint) string {
 	return ", " + n + " of them used already"
 }
 
-// event words when something is done by an event.
+// event describes when something is done relative to an event.
 func (s speech) event(c *model.Constraint) string {
 	events := make([]string, 0, len(c.Right))
 	for _, e := range c.Texts() {
@@ -256,7 +257,7 @@ func (s speech) event(c *model.Constraint) string {
 	}
 }
 
-// isPolicyUsage recognises the right operand that means the time at which the rule is exercised.
+// isPolicyUsage recognizes the right operand that means the time at which the rule is exercised.
 func isPolicyUsage(s string) bool {
 	rest, _ := model.Bare(s)
 	return s == "policyUsage" || s == "odrl:policyUsage" || rest == model.OdrlNS+"policyUsage"

@@ -10,7 +10,7 @@ import (
 // eachAgent is whose calls a limit counts: the store counts each agent separately.
 const eachAgent = ", for each agent"
 
-// apart words whose calls a limit of a permission counts together. UIM counts by agent; ODRL leaves it open.
+// apart describes whose calls a limit of a permission counts together. UIM counts by agent; ODRL leaves it open.
 func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	if !r.byAgent(node, c) || alone(node.Parties["assignee"]) {
 		return ""
@@ -18,7 +18,7 @@ func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	return eachAgent
 }
 
-// counted words which calls the limits of a permission count together. Each action and target has its own count.
+// counted describes which calls the limits of a permission count together. Each action and target has a separate count.
 func (r phraser) counted(node *model.Rule) []string {
 	limits := slices.Clone(node.Constraints)
 	for _, a := range node.Actions {

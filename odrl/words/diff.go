@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An Effect is what a change means to an agent that acts under the policy.
+// An Effect is the effect of a change on an agent that acts under the policy.
 type Effect string
 
 // The effects. Mixed, for a single change, means that the effect depends on the call or is not known.
@@ -47,11 +47,11 @@ func (e Effect) and(other Effect) Effect {
 // A Change is one difference between two policies, for the agents that act under them.
 type Change struct {
 	Effect Effect `json:"effect"`
-	// Old and New name the rule in each policy, by its uid or JSON pointer; one is empty where the rule
-	// is not there, both where the change is of no rule.
+	// Old and New name the rule in each policy, by its uid or JSON pointer; one is empty if the rule is not there, both if the change
+	// belongs to no rule.
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
-	// About is the rule in plain words, as the policy with the rule has it, the new one first.
+	// About describes the rule in plain words, in the version of the policy that has it, the new one first.
 	About string `json:"about,omitempty"`
 	Text  string `json:"text"`
 }
@@ -60,13 +60,13 @@ type Change struct {
 type Comparison struct {
 	Verdict Effect   `json:"verdict"`
 	Changes []Change `json:"changes"`
-	// Decided is what Judge finds by asking both policies; nil where they were not asked.
+	// Decided is the result of Judge, which evaluates both policies; nil if they were not evaluated.
 	Decided *Decisions `json:"decided,omitempty"`
 }
 
-// Compare returns what changes for agents from one policy to another, by meaning: documents that are written differently and mean the
-// same have no Changes. Rules are matched by action, target and assignee, or else by uid. Compare does not judge the combined effect of
-// several rules: the Verdict sums up the changes one by one, until Judge evaluates both policies.
+// Compare returns what changes for agents from one policy to another, by meaning: documents with different text and equal meaning have no
+// Changes. Rules are matched by action, target and assignee, or otherwise by uid. Compare does not judge the combined effect of several
+// rules: the Verdict sums up the changes one by one, until Judge evaluates both policies.
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual words, although new is predeclared
 	from, _ := old.Model()
 	to, _ := new.Model()
@@ -91,8 +91,8 @@ type comparer struct {
 	of       map[Change][]*model.Atom // the rules of the new policy that a change is of
 }
 
-// add records a change of a rule in the new policy, or of no rule. Rules that one rule as written was split
-// into often change alike, and are reported together.
+// add records a change of a rule in the new policy, or of no rule. Rules that one written rule was split into often change alike, and are
+// reported together.
 func (c *comparer) add(change Change, of *model.Atom) {
 	if _, stated := c.of[change]; !stated {
 		c.changes = append(c.changes, change)
@@ -177,7 +177,7 @@ func sameFacts(f *model.Facts, other *model.Facts) bool {
 		relation(f.Implies, other.Implies) && relation(f.Instances, other.Instances)
 }
 
-// remaining are the rules of each policy that the other does not have as they are.
+// remaining are the rules of each policy that have no equal rule in the other.
 func (c *comparer) remaining() (before, after []*model.Atom) {
 	count := map[string]int{}
 	for _, a := range c.old.Rules {
@@ -208,8 +208,7 @@ func named(a *model.Atom) string {
 	return a.Kind.String() + " " + a.Node.UID
 }
 
-// pair compares the rules of one key with each other, in document order, and returns what is left over.
-// An empty key matches nothing.
+// pair compares the rules of one key with each other, in document order, and returns the rest. An empty key matches nothing.
 func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) string) (left, right []*model.Atom) {
 	waiting := map[string][]*model.Atom{}
 	for _, a := range before {
@@ -265,7 +264,7 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A ruleGroup is some parts of one rule of the document, and a rule that means the same as all of them together.
+// A ruleGroup is some parts of one rule of the document, and a rule with the combined meaning of all of them.
 type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule
@@ -292,7 +291,7 @@ func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	return out
 }
 
-// aloneOf returns the rule as a document of its own would have it.
+// aloneOf returns the rule in the form of a separate document.
 func aloneOf(a *model.Atom) *model.Rule {
 	n := *a.Node
 	n.Actions, n.Targets, n.Parties = nil, nil, map[string][]model.Reference{}

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// By the canonical texts two parts of policies are found to mean the same, however they are written: what names
-// and describes a node is not in them, and the order of what has none does not count.
+// The canonical texts show whether two parts of policies have the same meaning, however they are written: names and descriptions of nodes
+// are not in them, and an order without meaning does not count.
 
 // list is a canonical text of parts whose order does not count.
 func list(parts []string) string {
@@ -22,7 +22,7 @@ func list(parts []string) string {
 	return sequence(parts)
 }
 
-// sequence is one of parts in their order. JSON keeps every part apart from the next.
+// sequence is one of parts in their order. JSON separates the parts.
 func sequence(parts []string) string {
 	b, err := json.Marshal(parts)
 	if err != nil { // texts always marshal
@@ -39,8 +39,8 @@ func canonicals[T any](list []T, of func(T) string) []string {
 	return out
 }
 
-// constraintMeaning is the canonical text of a constraint. That of a logical one is as long as its name: it has the hash
-// of its parts, or each level would write anew what is below it.
+// constraintMeaning returns the canonical text of a constraint. That of a logical one is as long as its name: it has the hash of its
+// parts, because otherwise each level would repeat the levels below.
 func constraintMeaning(c *model.Constraint) string {
 	if c.Logic != "" {
 		parts := canonicals(c.Operands, constraintMeaning)
@@ -73,8 +73,8 @@ func constraintMeaning(c *model.Constraint) string {
 	return sequence([]string{c.Operand, operator, list(values), unit, c.Status})
 }
 
-// closedBound is a bound of a count, or of the time by a day, as the bound that holds the same cases: fewer than 101 is at
-// most 100, and until the end of a day is before the next.
+// closedBound returns a bound of a count, or of the time by a day, as the closed bound with the same meaning: fewer than 101 is at most
+// 100, and until the end of a day is before the next.
 func closedBound(c *model.Constraint) (operator, value string, ok bool) {
 	if len(c.Right) != 1 || c.Right[0].Window || len(c.RightRef) > 0 {
 		return "", "", false
@@ -171,7 +171,7 @@ func actionMeaning(a *model.Action) string {
 	return sequence([]string{a.Name, list(canonicals(a.Refinements, constraintMeaning))})
 }
 
-// identity is what a rule is about: of its kind, the action, the target and the assignee.
+// identity is the subject of a rule: its kind, the action, the target and the assignee.
 func identity(a *model.Atom) string {
 	action := ""
 	if a.Action != nil {
@@ -180,14 +180,14 @@ func identity(a *model.Atom) string {
 	return sequence([]string{a.Kind.String(), action, referenceMeaning(a.Target), referenceMeaning(a.Parties["assignee"])})
 }
 
-// A canon is the canonical texts of the rules of one comparison, each made once: rules that one rule as
-// written was split into share their duties.
+// A canon is the canonical texts of the rules of one comparison, each made once: rules that one written rule was split into share their
+// duties.
 type canon struct {
 	rules  map[*model.Atom]string
 	shared map[*model.Rule]string
 }
 
-// of is the canonical text of all that a rule means, as its hash.
+// of returns the canonical text of the whole meaning of a rule, as its hash.
 func (m *canon) of(a *model.Atom) string {
 	if known, ok := m.rules[a]; ok {
 		return known
@@ -204,7 +204,7 @@ func (m *canon) of(a *model.Atom) string {
 	return m.rules[a]
 }
 
-// ofNode is the canonical text of what the rules have in common that one rule was split into.
+// ofNode returns the canonical text of the common meaning of the rules that one written rule was split into.
 func (m *canon) ofNode(a *model.Atom) string {
 	if known, ok := m.shared[a.Node]; ok {
 		return known

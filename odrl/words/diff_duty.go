@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// duties compares the duties of one role. Those belong together that have the same action.
+// duties compares the duties of one role, matched by action.
 func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 	o, n = r.apart(o, n), r.apart(n, o)
 	for _, d := range n {
@@ -35,7 +35,7 @@ func actionOf(a *model.Atom) string {
 	return a.Action.Name
 }
 
-// apart are the duties whose meaning others do not have, each as often as it is written.
+// apart are the duties without an equal one, each as often as it is written.
 func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 	count := map[string]int{}
 	for _, a := range others {
@@ -81,7 +81,7 @@ func dutyName(a *model.Atom) string {
 	}
 }
 
-// prices compares what duties to pay ask for, and the keys that duties to sign name.
+// prices compares the amounts of duties to pay, and the keys of duties to sign.
 func (r ruleComparer) prices(o, n *model.Atom) {
 	before, after := pricesOf(o), pricesOf(n)
 	if meanings(before) != meanings(after) {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// rule compares two rules that belong together.
+// rule compares two matched rules.
 func (c *comparer) rule(o, n *model.Atom) {
 	r := ruleComparer{c, func(e Effect, text string) {
 		c.add(Change{Effect: e, Old: o.Node.Name(), New: n.Node.Name(), Text: text}, n)
@@ -17,7 +17,7 @@ func (c *comparer) rule(o, n *model.Atom) {
 	if identity(o) != identity(n) {
 		r.note(Mixed, "Before it was: "+c.old.text(aloneOf(o)))
 	}
-	narrow := Worse // what it is to agents that the rule holds in fewer cases
+	narrow := Worse // the effect on agents if the rule holds in fewer cases
 	if n.Kind != model.Permission {
 		narrow = Better
 	}
@@ -35,8 +35,7 @@ func (c *comparer) rule(o, n *model.Atom) {
 	}
 }
 
-// children compares the duties of every role. Rules split from the same two share them, and are reported
-// once for all.
+// children compares the duties of every role. Rules split from the same two share them, and are reported once for all.
 func (r ruleComparer) children(o, n *model.Atom) {
 	r.duties(o.Duties, n.Duties, "duty")
 	r.duties(o.Remedies, n.Remedies, "remedy")
@@ -50,14 +49,14 @@ func refinementsOf(a *model.Atom) []*model.Constraint {
 	return a.Action.Refinements
 }
 
-// A ruleComparer words what is different between two rules.
+// A ruleComparer describes the differences of two rules.
 type ruleComparer struct {
 	*comparer
 	note func(Effect, string)
 }
 
-// conditions compares constraints. narrow is what it is to agents that the rule holds in fewer cases; the
-// times of a duty are its deadline, which is better later.
+// conditions compares constraints. narrow is the effect on agents if the rule holds in fewer cases; the times of a duty are its deadline,
+// for which later is better.
 func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty bool) {
 	skip := func(c *model.Constraint) bool { return duty && (isPrice(c) || isKey(c)) }
 	o, n = slices.DeleteFunc(slices.Clone(o), skip), slices.DeleteFunc(slices.Clone(n), skip)

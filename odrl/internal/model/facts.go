@@ -61,8 +61,7 @@ func (f *Facts) Members(collection string) []string {
 	return list
 }
 
-// Broader lists the action itself and every action that it is included in: a rule on any of them
-// covers it. ODRL IM 2.4.
+// Broader lists the action itself and every action that it is included in: a rule on any of them covers it. ODRL IM 2.4.
 func (f *Facts) Broader(a string) []string {
 	list := []string{a}
 	seen := map[string]bool{a: true}
@@ -84,10 +83,10 @@ func (f *Facts) Broader(a string) []string {
 	return list
 }
 
-// Covers reports whether a rule on the action broad is about the action a.
+// Covers reports whether a rule on the action broad also covers the action a.
 func (f *Facts) Covers(broad, a string) bool { return slices.Contains(f.Broader(a), broad) }
 
-// Implied lists the actions that permitting a implies, itself left out. ODRL IM 2.4.
+// Implied lists the actions that permitting a implies, except a itself. ODRL IM 2.4.
 func (f *Facts) Implied(a string) []string {
 	list := []string{a}
 	for i := 0; i < len(list); i++ {
@@ -100,10 +99,10 @@ func (f *Facts) Implied(a string) []string {
 	return list[1:]
 }
 
-// Placed is what a value is part of by the vocabularies, nearest first, itself left out.
+// Placed lists what a value is part of by the vocabularies, nearest first, except the value itself.
 func (f *Facts) Placed(value string) []string { return Reach(f.vocabulary.within, value)[1:] }
 
-// cycle returns a member of the relation that reaches itself, the smallest; empty where there is none.
+// cycle returns the smallest member of the relation that reaches itself; empty if there is none.
 func cycle(relation map[string][]string) string {
 	const doing, done = 1, 2
 	state := map[string]int{}
@@ -111,7 +110,7 @@ func cycle(relation map[string][]string) string {
 		if state[start] == done {
 			continue
 		}
-		// Depth first without recursion: documents may chain far.
+		// Depth first without recursion: documents may have long chains.
 		type step struct {
 			node string
 			next int

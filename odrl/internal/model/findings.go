@@ -13,8 +13,8 @@ const (
 	maxWarnings = 100
 )
 
-// Findings collects what is wrong with one document, each thing once: a rule that splits into many
-// would have the same problem in each. A nil Findings takes nothing.
+// Findings collects the problems of one document, each once: a rule that splits into many would have the same problem in each. A nil
+// Findings takes nothing.
 type Findings struct {
 	List     problem.List
 	seen     map[problem.Problem]bool
@@ -39,8 +39,7 @@ func (f *Findings) Errorf(code, pointer, format string, args ...any) {
 	}
 }
 
-// Doubtf adds what refuses a policy when it is read strictly and is a warning else: the policy can be
-// evaluated all the same.
+// Doubtf adds what refuses a policy in strict reading and is otherwise a warning, because the policy can still be evaluated.
 func (f *Findings) Doubtf(code, pointer, format string, args ...any) {
 	if f.Lenient {
 		f.Warnf(code, pointer, format, args...)

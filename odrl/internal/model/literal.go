@@ -45,7 +45,7 @@ func ParseCount(s string) (int64, bool) {
 	return n / Scale, ok && n%Scale == 0
 }
 
-// Nanos is the instant in nanoseconds since the epoch; beyond the years 1678 to 2261 the nearest that fits.
+// Nanos returns the instant in nanoseconds since the epoch; beyond the years 1678 to 2261 the nearest that fits.
 func Nanos(t time.Time) int64 {
 	switch y := t.UTC().Year(); {
 	case y < 1678:
@@ -57,8 +57,7 @@ func Nanos(t time.Time) int64 {
 	}
 }
 
-// An Interval is a time from its first nanosecond to its end, which it does not hold. A dateTime is an
-// instant: from and to are the same.
+// An Interval is a time from its first nanosecond to its end, which is excluded. A dateTime is an instant: from and to are equal.
 type Interval struct {
 	From, To int64
 	Zoneless bool
@@ -72,12 +71,12 @@ var (
 	midnightForm = regex.Lazy(`T24:00:00(\.0+)?`)
 )
 
-// ParseInstant reads xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it
-// names one). Without a zone UTC is meant. Years before 1678 and after 2261, which may have more than
-// four digits, are the nearest time that fits. There are no leap seconds.
+// ParseInstant parses xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it names one). Without a zone UTC is
+// assumed. Years before 1678 and after 2261, which may have more than four digits, are the nearest time that fits. There are no leap
+// seconds.
 func ParseInstant(s string) (Interval, bool) {
 	const most = 64
-	if len(s) > most || strings.Contains(s, ",") { // time.Parse takes a comma for a fraction; xsd does not
+	if len(s) > most || strings.Contains(s, ",") { // time.Parse accepts a comma for a fraction; xsd does not
 		return Interval{}, false
 	}
 	if m := farForm().FindStringSubmatch(s); m != nil && (m[1] != "" || len(m[2]) > 4) {
@@ -154,7 +153,7 @@ func ParseClock(s string) (at int64, zoneless, ok bool) {
 
 var versionForm = regex.Lazy(`^v?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?$`)
 
-// ParseVersion reads v2, v2.1 or 1.2.3; what is left out is 0.
+// ParseVersion parses v2, v2.1 or 1.2.3; missing parts are 0.
 func ParseVersion(s string) ([3]int64, bool) {
 	var v [3]int64
 	m := versionForm().FindStringSubmatch(s)
@@ -170,7 +169,7 @@ func ParseVersion(s string) ([3]int64, bool) {
 // IsCode reports whether s is a code whose containment is written in the code itself.
 func (o *Operand) IsCode(s string) bool { _, ok := o.code(s); return ok }
 
-// Spelling is how people read a code: DE for an IRI of Germany. Addresses and names of a network stay as they are written.
+// Spelling returns a code in the form for people: DE for an IRI of Germany. Addresses and names of a network stay unchanged.
 func (o *Operand) Spelling(s string) string {
 	if code, ok := o.code(s); ok && !o.Networked() {
 		return code
@@ -178,8 +177,8 @@ func (o *Operand) Spelling(s string) string {
 	return s
 }
 
-// A TextForm is how a text is written. Texts of different forms may mean the same thing (DE and an IRI of
-// Germany), so facts are compared only with values of their own form and are unknown to others.
+// A TextForm is the encoding of a text. Texts of different forms may mean the same thing (DE and an IRI of Germany), so facts are
+// compared only with values of their own form and are unknown to others.
 type TextForm string
 
 // The forms of texts.
@@ -214,7 +213,7 @@ func (o *Operand) TextForm(s string) TextForm {
 	}
 }
 
-// CanonicalText writes what means the same in one way.
+// CanonicalText writes equivalent texts in one way.
 func (o *Operand) CanonicalText(s string) string {
 	if code, ok := o.code(s); ok {
 		return code
@@ -222,5 +221,5 @@ func (o *Operand) CanonicalText(s string) string {
 	return s
 }
 
-// VersionOf is the version in the UID of an intent: what follows the last colon.
+// VersionOf returns the version in the UID of an intent: the text after the last colon.
 func VersionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }

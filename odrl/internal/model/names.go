@@ -19,17 +19,17 @@ type Names struct {
 	loose      []spelling
 	Searched   int               // steps taken to find out which constraints go together
 	declared   map[string]string // terms that the document itself defines, with their class
-	Served     bool              // for Publish: what the gateway serves and enforces
-	profiles   []string          // known beside the built-in ones, as full IRIs
-	open       bool              // a profile is declared whose terms are taken as they are
+	Served     bool              // for Publish: the terms that the gateway serves and enforces
+	profiles   []string          // known in addition to the built-in ones, as full IRIs
+	open       bool              // a declared profile's terms are accepted without being known
 	added      additions         // what vocabularies add
 	around     bool              // the context belongs to the object around a policy
 }
 
-// A spelling is a term that ODRL 2.2 deprecates or does not have, and what it is read as.
+// A spelling is a term that ODRL 2.2 deprecates or does not have, and its replacement.
 type spelling struct{ pointer, what, written, meant string }
 
-// A keyName remembers what key found.
+// A keyName caches the result of key.
 type keyName struct {
 	name      string
 	described bool
@@ -91,14 +91,14 @@ func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	return "", false
 }
 
-// AboutTheCall recognises the targets of UIM duties that are not assets: the signed payload, the paid price. UIM core 6.2.
+// AboutTheCall recognizes the targets of UIM duties that are not assets: the signed payload, the paid price. UIM core 6.2.
 func (n *Names) AboutTheCall(iri string) bool {
 	name, ok := n.Local(iri, n.Namespaces)
 	return ok && Absolute(n.Expand(iri)) && (name == "payload" || name == "intentPrice")
 }
 
-// key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value,
-// or "" with described set for one that only describes. An unknown one comes back as it is.
+// key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value, or "" with described set for one that
+// only describes. An unknown one is returned unchanged.
 func (n *Names) key(raw string) (name string, described bool) {
 	if known, ok := n.keyNames[raw]; ok {
 		return known.name, known.described
@@ -209,7 +209,7 @@ func (n *Names) ofODRL(iri string) bool {
 // LastName returns the part of an IRI after the last separator, for suggestions only.
 func LastName(s string) string { return s[strings.LastIndexAny(s, "/#:")+1:] }
 
-// Suggest words the nearest of the known names as the end of a message; empty where none is near.
+// Suggest returns the nearest of the known names as the end of a message; empty if none is near.
 func Suggest(name string, known []string) string {
 	if near := suggest.Name(name, known); near != "" {
 		return ": did you mean " + near + "?"
@@ -217,8 +217,8 @@ func Suggest(name string, known []string) string {
 	return ""
 }
 
-// Quote puts a text of a document between quotation marks for a message, 120 bytes of it at most. Marks in it are
-// escaped, so that it ends where its marks do; what cannot be seen, and what turns the direction of a text, is replaced.
+// Quote quotes a text of a document for a message, at most 120 bytes of it. It escapes quotation marks, and replaces invisible characters
+// and those that change the direction of text.
 func Quote(s string) string {
 	const most = 120
 	if len(s) > most {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A role is what a node is by the property that points at it.
+// A role is the role of a node by the property that refers to it.
 type role int
 
 const (
-	anyRole role = iota // a node of the graph that nothing has pointed at yet
+	anyRole role = iota // a node of the graph that nothing has referred to yet
 	policyRole
 	ruleRole
 	constraintRole
@@ -35,7 +35,7 @@ var roles = func() map[string]role {
 	return m
 }()
 
-// A definition is one node object of the document that is about an IRI or a blank node.
+// A definition is one node object of the document about an IRI or a blank node.
 type definition struct {
 	Field
 	role role
@@ -71,15 +71,14 @@ func (r *reader) index(f Field, as role, top bool) {
 	}
 }
 
-// describes reports whether a property describes a node. The type alone does so at the top; within
-// a rule it is part of referring to it.
+// describes reports whether a property describes a node. At the top the type alone does so; within a rule it is part of a reference.
 func (r *reader) describes(raw string, top bool) bool {
 	name, _ := r.key(raw)
 	return name != "@id" && name != "@context" && (top || name != "@type")
 }
 
-// indexInside looks into the objects of a list without taking them for nodes: UIM's party and the
-// actions, whose IRI is a term and not a name of this object alone.
+// indexInside indexes the objects of a list that are not nodes themselves: UIM's party and the actions, whose IRI is a term and not a
+// name of this object alone.
 func (r *reader) indexInside(f Field) {
 	for _, item := range ListOf(f) {
 		m, _ := item.Value.(map[string]any)
@@ -102,7 +101,7 @@ func (r *reader) define(id string, d definition) {
 	r.nodes[id] = append(r.nodes[id], d)
 }
 
-// idKey is how the object spells the property of its name.
+// idKey returns the spelling of the property that names the object.
 func (r *reader) idKey(v any) string {
 	m, _ := v.(map[string]any)
 	for _, raw := range SortedKeys(m) {
@@ -113,7 +112,7 @@ func (r *reader) idKey(v any) string {
 	return "@id"
 }
 
-// idOf is the IRI or blank node that a text refers to or an object is about; empty where there is none.
+// idOf returns the IRI or blank node of a reference or an object; empty if there is none.
 func (r *reader) idOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -133,8 +132,8 @@ func (r *reader) idOf(v any) string {
 	return ""
 }
 
-// definitions are what the document has about a node that is used in the role: an asset may be a
-// policy as well (a duty may be about one), and that is read elsewhere.
+// definitions are what the document has about a node that is used in the role. An asset may also be a policy (a duty may concern one),
+// which is read elsewhere.
 func (r *reader) definitions(id string, as role) []definition {
 	list := r.nodes[id]
 	if !slices.ContainsFunc(list, func(d definition) bool { return d.role != anyRole && d.role != as }) {
@@ -146,8 +145,7 @@ func (r *reader) definitions(id string, as role) []definition {
 // defined reports whether the document has anything about the node that the value refers to.
 func (r *reader) defined(v any, as role) bool { return len(r.definitions(r.idOf(v), as)) > 0 }
 
-// node reads f as an object together with everything that the document has about the same node
-// elsewhere.
+// node reads f as an object together with everything that the document has about the same node elsewhere.
 func (r *reader) node(f Field, what string, as role) *object {
 	id := r.idOf(f.Value)
 	list := r.definitions(id, as)
@@ -165,7 +163,7 @@ func (r *reader) node(f Field, what string, as role) *object {
 	return o
 }
 
-// dangling reports whether the value only refers to a node that the document does not have.
+// dangling reports whether the value refers to a node that the document does not have.
 func (r *reader) dangling(v any, as role) bool {
 	if _, isText := v.(string); isText {
 		return !r.defined(v, as)

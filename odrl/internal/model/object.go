@@ -16,8 +16,8 @@ type Field struct {
 	Value   any
 }
 
-// An object is a JSON object whose keys are read by their canonical names. Every key must be taken: close reports those that were not
-// read, so that a price or a limit is never lost in silence.
+// An object is a JSON object whose keys are read by their canonical names. Every key must be taken: close reports the remaining ones, so
+// that a price or a limit is never silently lost.
 type object struct {
 	n       *Names
 	pointer string
@@ -101,7 +101,7 @@ func (n *Names) sameIRI(a, b Field) bool {
 	return x != "" && x == y
 }
 
-// nested reports whether an annotation holds more than texts, such as rules in disguise.
+// nested reports whether an annotation holds more than texts, such as hidden rules.
 func nested(v any) bool {
 	for _, f := range ListOf(Field{Value: v}) {
 		m, ok := f.Value.(map[string]any)
@@ -139,7 +139,7 @@ func (o *object) items(name string) []Field {
 	return list
 }
 
-// one takes a property that may occur once, as a value or as a list of one.
+// one takes a property that may occur once, as a value or as a list with one element.
 func (o *object) one(name string) (Field, bool) {
 	whole := o.fields[name]
 	if len(whole) == 0 {
@@ -183,7 +183,7 @@ func (o *object) close(what string) {
 	}
 }
 
-// namesOnly reports whether a value is what a relation or function takes: names of assets or parties.
+// namesOnly reports whether a value is valid for a relation or function: names of assets or parties.
 func (n *Names) namesOnly(f Field) bool {
 	for _, item := range ListOf(f) {
 		m, isObject := item.Value.(map[string]any)
@@ -199,7 +199,7 @@ func (n *Names) namesOnly(f Field) bool {
 	return true
 }
 
-// ListOf spreads one or many: an array, a JSON-LD @list or @set, one in the other, or the value alone.
+// ListOf returns the elements of a list: an array, a JSON-LD @list or @set, one in the other, or the value alone.
 func ListOf(f Field) []Field {
 	if k, ok := wrapper(f.Value); ok {
 		m, _ := f.Value.(map[string]any)
@@ -221,7 +221,7 @@ func ListOf(f Field) []Field {
 	return list
 }
 
-// wrapper recognises an object that is nothing but a @list or a @set.
+// wrapper recognizes an object that is only a @list or a @set.
 func wrapper(v any) (key string, ok bool) {
 	m, isObject := v.(map[string]any)
 	if !isObject || len(m) != 1 {
@@ -253,7 +253,7 @@ func (n *Names) word(f Field, what string) (string, bool) {
 	return "", false
 }
 
-// iri is word for what must be an absolute IRI.
+// iri is word for a required absolute IRI.
 func (n *Names) iri(f Field, what string) (string, bool) {
 	s, ok := n.word(f, what)
 	if !ok {
@@ -286,7 +286,7 @@ func hasSpace(s string) bool {
 	return slices.ContainsFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '<' || c == '>' || c == '"' || c == 0x7f })
 }
 
-// Scalar reads a text or a number as text, through a value object too.
+// Scalar reads a text or a number as text, also inside a value object.
 func Scalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -315,10 +315,10 @@ func isScalar(v map[string]any) bool {
 
 func escape(token string) string { return strictjson.Escape(token) }
 
-// SortedKeys are the keys of m in order.
+// SortedKeys returns the keys of m in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Anys is the list as JSON has it.
+// Anys returns the list as []any.
 func Anys[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, s := range list {
@@ -327,7 +327,7 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ScalarText is a scalar as text; empty for none.
+// ScalarText returns a scalar as text; empty for other values.
 func ScalarText(v any) string {
 	s, _ := Scalar(v)
 	if b, ok := v.(bool); ok {

@@ -54,7 +54,7 @@ func NewNames(tree any, hosts []string, found *Findings) *Names {
 	return names
 }
 
-// PolicyHost is the host of the policy's own uid, in lower case; empty where it has none.
+// PolicyHost returns the host of the policy's own uid, in lowercase; empty if it has none.
 func PolicyHost(tree any) string {
 	for _, m := range topNodes(tree) {
 		if uid, ok := firstString(m, "uid", "@id", "id", "odrl:uid"); ok {
@@ -90,7 +90,8 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 	return "", false
 }
 
-// Beside is what a document may name beside what is built in: profiles whose terms are taken as they are, and vocabularies.
+// Beside is what a document may name in addition to the built-in terms: profiles whose terms are accepted without being known, and
+// vocabularies.
 type Beside struct {
 	Profiles     []string
 	Vocabularies []*vocabulary.Vocabulary

@@ -2,21 +2,21 @@ package model
 
 import "strings"
 
-// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with all that the engine holds about it:
-// one row of operands below. A new left operand is one more row.
+// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with all its properties in the engine: one row of
+// operands below. A new left operand is one more row.
 type Operand struct {
 	Name    string
-	Aliases string // deprecated and UIM spellings, with spaces between
+	Aliases string // deprecated and UIM spellings, separated by spaces
 	Kind    Kind   // how its values compare
 	Words   string // how it is named in a sentence, after "the"; empty: by its name
-	Source  Source // where its values come from while a gateway decides a call
+	Source  Source // the source of its values when a gateway decides a call
 
-	Unit      Unit   // what its values are measured in
+	Unit      Unit   // the unit of its values
 	Bounds    Bounds // of its numbers
 	Codes     *codeScheme
-	Operators string // those that ODRL V 2.2 foresees, with spaces between; empty: all
+	Operators string // those that ODRL V 2.2 provides, separated by spaces; empty: all
 	Datatype  *datatype
-	Temporal  bool // it is about when something is done: on a duty it is the deadline
+	Temporal  bool // it concerns when something is done: on a duty it is the deadline
 	UIM       bool // a term of the UIM profile, which ODRL itself does not have
 }
 
@@ -83,14 +83,14 @@ var operands = []Operand{
 	{Name: "relativeTemporalPosition", Kind: Number, Words: "moment relative to the whole asset", Unit: Percent},
 }
 
-// A Kind is how the values of a left operand compare. What each allows and how it is read is in the package rules.
+// A Kind is how the values of a left operand compare. Package rules has the operators and the parsing of each.
 type Kind int
 
 // The kinds of operands.
 const (
 	Other    Kind = iota // a term of another vocabulary
 	Text                 // equal or not
-	Code                 // text, where codes such as US-CA, and networks, contain one another
+	Code                 // text, where codes such as US-CA, and networks, contain each other
 	Number               // decimals, with or without a unit
 	Duration             // durations
 	Event                // events
@@ -102,15 +102,15 @@ const (
 	Key                  // the key that signed the call
 )
 
-// A Source is where the values of a left operand come from while a gateway decides a call.
+// A Source is the source of the values of a left operand when a gateway decides a call.
 type Source int
 
 // The sources of values.
 const (
-	FromFacts   Source = iota // what the operator configures; without that the operand has no value
+	FromFacts   Source = iota // the operator's configuration; without it the operand has no value
 	FromClock                 // the time of the call
 	FromIntent                // the UID of the intent that is called
-	FromAgent                 // the agent that calls, where nothing else is configured
+	FromAgent                 // the agent that calls, unless configured otherwise
 	FromProof                 // the key that signed the call
 	FromCounter               // counted when a call is admitted; not compared
 	FromCharge                // charged when a call is admitted; not compared
@@ -122,15 +122,15 @@ func (s Source) BuiltIn() bool { return s == FromClock || s == FromIntent || s =
 // Fixed reports whether no other source can be configured.
 func (s Source) Fixed() bool { return s != FromFacts && s != FromAgent }
 
-// A Unit is what the values of a left operand are measured in.
+// A Unit is the unit of the values of a left operand.
 type Unit int
 
 // The units of operands.
 const (
 	AnyUnit  Unit = iota
 	NoUnit        // a unit has no meaning
-	Percent       // hundredths, where no unit is given
-	Currency      // ISO 4217, without which an amount has no meaning
+	Percent       // hundredths, unless a unit is given
+	Currency      // ISO 4217, without which an amount is meaningless
 	Period        // hour, day…: the time that something is counted in
 )
 
@@ -144,7 +144,7 @@ const (
 	UpToHundred        // from 0 to 100
 )
 
-// A datatype is what the right operand of a left operand must read as.
+// A datatype is the type that the right operand of a left operand must have.
 type datatype struct {
 	what string // for messages
 	ok   func(string) bool
@@ -194,10 +194,10 @@ func uimOperands() []string {
 	return list
 }
 
-// unlisted is what is taken for granted of an operand that no vocabulary here describes.
+// unlisted is the row of an operand that no vocabulary here describes.
 var unlisted = &Operand{}
 
-// LeftOperand is the row of a left operand, by its name. One of another vocabulary has a row without anything in it.
+// LeftOperand returns the row of a left operand, by its name. One of another vocabulary has an empty row.
 func LeftOperand(name string) *Operand {
 	if o, ok := operandByName[name]; ok {
 		return o
@@ -216,5 +216,5 @@ func (c *Constraint) Left() *Operand {
 // Known reports whether the operand is of ODRL, of the UIM profile, or of a vocabulary.
 func (o *Operand) Known() bool { return o.Kind != Other }
 
-// Percent reports whether its numbers are hundredths where no unit is given.
+// Percent reports whether its numbers are hundredths unless a unit is given.
 func (o *Operand) Percent() bool { return o.Unit == Percent || o.Bounds == UpToHundred }

@@ -61,7 +61,7 @@ func (r *reader) terms(nodes []Field) {
 func (r *reader) outside(f Field) {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
-		r.object(f, "a node") // reports what is wrong
+		r.object(f, "a node") // reports errors
 		return
 	}
 	switch r.kindOf(m) {
@@ -69,7 +69,7 @@ func (r *reader) outside(f Field) {
 		if ref, ok := r.reference(f, "an asset or party"); ok {
 			r.Facts.outside[ref.Name()] = ref.notes
 		}
-	case ruleRole, constraintRole: // read where something refers to it
+	case ruleRole, constraintRole: // read where it is referred to
 	default:
 		o := r.object(f, "a node")
 		id, named := o.one("@id")
@@ -93,8 +93,8 @@ func (r *reader) outside(f Field) {
 	}
 }
 
-// broaderAction notes that one action is included in, or implies, another. What ODRL's own actions are
-// included in is defined by ODRL: a document may restate that of includedIn.
+// broaderAction records that one action is included in, or implies, another. ODRL defines what its own actions are included in: a
+// document may restate that as includedIn.
 func (r *reader) broaderAction(iri string, f Field, into map[string][]string, restates bool) {
 	s, ok := r.word(f, "an action")
 	if !ok {
@@ -114,7 +114,7 @@ func (r *reader) broaderAction(iri string, f Field, into map[string][]string, re
 	Relate(into, iri, to)
 }
 
-// instance notes the classes that the node is an instance of.
+// instance records the classes of the node.
 func (r *reader) instance(iri string, o *object) {
 	for _, f := range o.items("@type") {
 		s, ok := r.word(f, "a type")

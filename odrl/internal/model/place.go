@@ -99,7 +99,7 @@ var (
 // regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
-// A codeScheme writes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
+// A codeScheme encodes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
 type codeScheme struct{ read func(string) (string, bool) }
 
 // The codings of regions, languages and places in the network.
@@ -140,7 +140,7 @@ func region(s string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if alpha3Form().MatchString(name) && name != s { // a bare word of three capitals may be any
+	if alpha3Form().MatchString(name) && name != s { // a bare word of three capitals may mean anything
 		if r, err := language.ParseRegion(name); err == nil && r.IsCountry() {
 			name = r.String()
 		}
@@ -157,7 +157,7 @@ func tongue(s string) (string, bool) {
 	}
 	base, rest, _ := strings.Cut(name, "-")
 	if b, err := language.ParseBase(base); err == nil && len(base) == 3 {
-		base = b.String() // the shorter code where there is one, BCP 47 2.2.1
+		base = b.String() // the shorter code if there is one, BCP 47 2.2.1
 	}
 	if rest != "" {
 		base += "-" + rest
@@ -165,8 +165,8 @@ func tongue(s string) (string, bool) {
 	return strings.ToUpper(base), true
 }
 
-// network reads an IP address, a CIDR range, or a domain name. Addresses are written bit by bit and
-// names from their end, so that a range contains its addresses and a domain its hosts.
+// network parses an IP address, a CIDR range, or a domain name. Addresses are encoded bit by bit and names from their end, so that a
+// range contains its addresses and a domain its hosts.
 func network(s string) (string, bool) {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		if a := p.Addr().Unmap(); a.BitLen() == p.Addr().BitLen() {
@@ -194,7 +194,7 @@ func network(s string) (string, bool) {
 // domainCode begins the code of a domain name.
 const domainCode = "DNS-"
 
-// Networked reports whether values are places in the network: addresses, ranges of them, and domain names.
+// Networked reports whether values are locations in the network: addresses, ranges of them, and domain names.
 func (o *Operand) Networked() bool { return o.Codes == &networks }
 
 // IsRange reports whether s is a range of addresses.

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// additions is what vocabularies add to the terms of ODRL.
+// additions are the terms that vocabularies add to ODRL.
 type additions struct {
 	profiles []string
 	classes  map[string]string   // IRI → "action" or "left operand"
@@ -19,7 +19,7 @@ type additions struct {
 	implies  map[string][]string
 }
 
-// Adopt takes the terms of vocabularies for known, whether or not the policy names their profiles.
+// Adopt makes the terms of vocabularies known, whether or not the policy names their profiles.
 func (n *Names) Adopt(list []*vocabulary.Vocabulary) {
 	n.added = additions{
 		classes: map[string]string{}, same: map[string]string{}, words: map[string]string{}, within: map[string][]string{},
@@ -92,7 +92,7 @@ var ranges = map[string]Kind{
 }
 
 // rowOf returns the row for a left operand of a vocabulary: that of the operand of ODRL that it narrows, or one of texts, or of the type
-// in its range. It takes no value from the gateway itself.
+// in its range. The gateway itself provides no values for it.
 func rowOf(iri string, t *vocabulary.Term) *Operand {
 	if slices.Contains([]string{"date", "dateTime", "dateTimeStamp"}, t.Range) {
 		return nil
@@ -107,7 +107,7 @@ func rowOf(iri string, t *vocabulary.Term) *Operand {
 	return &row
 }
 
-// WordsOf is the name of a term in a sentence; empty where no vocabulary has one.
+// WordsOf returns the name of a term in a sentence; empty if no vocabulary has one.
 func (n *Names) WordsOf(iri string) string { return n.added.words[iri] }
 
 // Narrower lists the value and everything that vocabularies place within it, sorted.
@@ -122,7 +122,7 @@ func (n *Names) Narrower(value string) []string {
 	return list
 }
 
-// otherwise returns advice about an unknown term: a likely spelling, or the place where the term is allowed.
+// otherwise returns advice about an unknown term: a likely spelling, or the place where the term is permitted.
 func (n *Names) otherwise(c class, name, full string) string {
 	if !c.grows || n.ofODRL(full) || !Absolute(full) {
 		if meant := signs[name]; slices.Contains(c.known, meant) {

@@ -11,15 +11,15 @@ import (
 const (
 	// MaxDocument bounds the bytes of a policy.
 	MaxDocument = 2 << 20
-	// MaxRules bounds the rules a policy may write, duties included, and, again, those they expand to.
+	// MaxRules bounds the rules of a policy as written, including duties, and again after expansion.
 	MaxRules = 10_000
 	// MaxConstraints bounds the constraints of one policy after expansion.
 	MaxConstraints = 50_000
-	// MaxNesting is how deep logical constraints may nest. levels.rego has one set of rules for each.
+	// MaxNesting bounds the nesting of logical constraints. levels.rego has one set of rules for each level.
 	MaxNesting = 8
 )
 
-// A reader turns the JSON tree of a document into the policies it holds.
+// A reader converts the JSON tree of a document into its policies.
 type reader struct {
 	*Names
 	ctx         context.Context //nolint:containedctx // the reader lives as long as one document is read
@@ -30,8 +30,8 @@ type reader struct {
 	Facts       *Facts
 
 	nodes map[string][]definition // by IRI or blank node
-	used  map[string]bool         // nodes that something refers to, by the same
-	// What has been read of nodes that bear an IRI, so that every reference means the same one.
+	used  map[string]bool         // nodes that are referred to, likewise
+	// The nodes with an IRI that have been read, so that every reference means the same one.
 	readRules       map[string]*Rule
 	readConstraints map[string]*Constraint
 	readThings      map[string]Reference
@@ -42,7 +42,7 @@ type reader struct {
 // sharedNodes are the properties of nodes outside of policies that point at them: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
 type sharedNodes map[string]map[string][]Reference // policy → target, assigner or assignee → who
 
-// NewReader makes a reader of one document whose names n resolves. It stops when ctx ends.
+// NewReader makes a reader of one document; n resolves its names. It stops when ctx ends.
 func NewReader(ctx context.Context, n *Names) *reader {
 	facts := newFacts()
 	facts.vocabulary = &n.added
@@ -52,7 +52,7 @@ func NewReader(ctx context.Context, n *Names) *reader {
 	}
 }
 
-// fits counts towards a bound and reports once when it is passed, or reading was stopped.
+// fits counts towards a bound and reports once when it is exceeded, or reading was interrupted.
 func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	if r.stopped {
 		return false
@@ -82,7 +82,7 @@ func (n *Names) knownNamespaces(hosts []string) {
 	}
 }
 
-// Documents reads everything that the tree holds. Of use only where no problem is an error.
+// Documents reads the whole tree. Its result is usable only if no problem is an error.
 func (r *reader) Documents(tree any) []*Document {
 	tops, graph := r.tops(tree)
 	var policies, others []Field
@@ -248,7 +248,7 @@ func (r *reader) head(o *object, d *Document) {
 	d.strategies = r.conflict(o)
 }
 
-// nodeID is the name of a node: an IRI, or none for a blank node, which has no name outside of the document.
+// nodeID returns the name of a node: an IRI, or none for a blank node, which has no name outside of the document.
 func (r *reader) nodeID(f Field, what string) string {
 	if id := r.idOf(map[string]any{"@id": f.Value}); blank(id) {
 		if what == "the uid of a policy" {
@@ -281,7 +281,7 @@ func (r *reader) types(o *object, d *Document) {
 	}
 }
 
-// profile stops at a profile that is not known. ODRL IM 2.1.
+// profile reports an unknown profile. ODRL IM 2.1.
 func (r *reader) profile(iri, pointer string) {
 	rest, _ := Bare(iri)
 	switch {
@@ -304,7 +304,7 @@ func (r *reader) suggestProfile(iri string) string {
 	return ": use http://" + profiles[1] + " for UIM's terms, none for ODRL's own, and for others " + r.load("")
 }
 
-// conflict reads the strategy; several are one too many, but all are kept: a merge has them too.
+// conflict reads the strategy; several are an error, but all are kept, because a merge has them too.
 func (r *reader) conflict(o *object) []Strategy {
 	list := o.items("conflict")
 	if len(list) > 1 {
@@ -329,7 +329,7 @@ func (r *reader) conflict(o *object) []Strategy {
 	return found
 }
 
-// PointerName words a JSON pointer for a message.
+// PointerName formats a JSON pointer for a message.
 func PointerName(p string) string {
 	if p == "" {
 		return "the top"

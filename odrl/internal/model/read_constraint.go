@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxValues bounds the right operands of one constraint: each is compared with each fact of a call.
+// maxValues bounds the right operands of one constraint, because each is compared with each fact of a call.
 const maxValues = 1000
 
 // constraint reads a constraint or, up to MaxNesting deep, a logical constraint.
@@ -23,7 +23,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 		return nil
 	}
 	if s, isText := f.Value.(string); isText {
-		if depth > 0 { // and, or, xone and andSequence take texts for literals
+		if depth > 0 { // and, or, xone and andSequence read texts as literals
 			r.Problems.Doubtf("reference", f.Pointer, "a text is not a reference here: write {\"@id\": %s}", Quote(s))
 		}
 	}
@@ -49,7 +49,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	return c
 }
 
-// sameConstraint returns a constraint that was read before, under the IRI that this one refers to.
+// sameConstraint returns an already read constraint under the IRI of this reference.
 func (r *reader) sameConstraint(known *Constraint, f Field, depth int) *Constraint {
 	if depth+known.Depth > MaxNesting {
 		r.Problems.Errorf("too-deep", f.Pointer, "constraints nest at most %d deep", MaxNesting)
@@ -276,7 +276,7 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 	return lit, false
 }
 
-// expandIRI writes out a known prefix of a text such as ex:research; times and UIDs stay as they are.
+// expandIRI expands a known prefix of a text such as ex:research; times and UIDs stay unchanged.
 func (r *reader) expandIRI(s string) string {
 	if e := r.Expand(s); e != s && Absolute(e) {
 		return e

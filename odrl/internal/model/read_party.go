@@ -135,7 +135,7 @@ func (r *reader) thingTypes(o *object, ref *Reference) {
 	}
 }
 
-// thingFacts reads to which collections and policies an asset or a party belongs. ODRL IM 2.2.1, 2.3.1.
+// thingFacts reads the collections and policies of an asset or a party. ODRL IM 2.2.1, 2.3.1.
 func (r *reader) thingFacts(o *object, ref Reference) {
 	for _, f := range o.items("partOf") {
 		whole, ok := r.reference(f, "a collection")

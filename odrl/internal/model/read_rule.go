@@ -14,8 +14,8 @@ var (
 	operatorClass = class{"operator", operators, operatorAliases, true}
 )
 
-// onlyNamed reports whether v is an object with a uid and nothing else: a rule of anything where it is
-// read leniently. With @id it would be a reference.
+// onlyNamed reports whether v is an object with only a uid: in lenient reading that is a rule about anything. With @id it would be a
+// reference.
 func onlyNamed(v any) bool {
 	m, _ := v.(map[string]any)
 	_, ok := m["uid"]
@@ -59,7 +59,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	return rule
 }
 
-// again returns a rule that was read before, under the IRI that this one refers to.
+// again returns an already read rule under the IRI of this reference.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
 		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind,
@@ -123,7 +123,7 @@ func (r *reader) relations(o *object) map[string][]Reference {
 	return m
 }
 
-// notice is the description of a duty, which is the notice that an attribution asks for.
+// notice is the description of a duty, which is the notice of an attribution.
 func (n notes) notice() string {
 	for _, key := range []string{
 		"description", "http://purl.org/dc/terms/description", "http://purl.org/dc/elements/1.1/description",
@@ -160,8 +160,8 @@ func (r *reader) ruleType(o *object, kind RuleKind) {
 	}
 }
 
-// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval is when charges are
-// settled; each execution owes the amount all the same.
+// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval is when charges are settled; each execution still owes the
+// amount.
 func (r *reader) amount(o *object) []*Constraint {
 	f, ok := o.one("amount")
 	unit, hasUnit := o.one("unit")
@@ -215,11 +215,11 @@ func (r *reader) actionList(o *object) []Action {
 	return list
 }
 
-// action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}, which may have an IRI of its own as @id,
-// and {"type": "USE"}.
+// action reads "use", {"@id": "odrl:use"} and {"rdf:value": {"@id": …}, "refinement": […]}, which may have its own IRI as @id, and
+// {"type": "USE"}.
 func (r *reader) action(f Field) (Action, bool) {
 	a := Action{Pointer: f.Pointer}
-	if s, isText := f.Value.(string); isText && blank(s) && r.defined(s, anyRole) { // a refined action as a node of its own
+	if s, isText := f.Value.(string); isText && blank(s) && r.defined(s, anyRole) { // a refined action as a separate node
 		f = r.nodes[s][0].Field
 	}
 	value := f
@@ -266,7 +266,7 @@ func (r *reader) action(f Field) (Action, bool) {
 	return a, ok
 }
 
-// typedAction is an action that is named by nothing but its type, as dataspace connectors write it.
+// typedAction reads an action that is named only by its type, as dataspace connectors write it.
 func (r *reader) typedAction(o *object) (Field, bool) {
 	list := o.fields["@type"]
 	if len(list) != 1 || len(o.fields["@id"])+len(o.fields["rdf:value"])+len(o.fields["@value"]) > 0 {
@@ -293,7 +293,7 @@ func (r *reader) ownName(id Field) bool {
 	return !term
 }
 
-// actionFacts reads the actions that an action belongs to, where a rule uses it.
+// actionFacts reads the actions that an action belongs to, if a rule uses it.
 func (r *reader) actionFacts(o *object, named bool, value Field) {
 	for _, relation := range []struct {
 		key  string
@@ -308,8 +308,8 @@ func (r *reader) actionFacts(o *object, named bool, value Field) {
 	}
 }
 
-// broaderNode is the name of an action that another belongs to. Where it is written as a node with what it belongs to itself, that
-// is read as well.
+// broaderNode returns the name of an action that another belongs to. If it is a node with its own broader actions, those are read as
+// well.
 func (r *reader) broaderNode(f Field) Field {
 	m, isObject := f.Value.(map[string]any)
 	if !isObject || len(m) < 2 {

@@ -25,9 +25,8 @@ func ParseDecimal(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(strings.TrimPrefix(s, "+"))
 }
 
-// OrderedNumber writes a number as a list that sorts as the number does, whatever its size: its sign, its
-// power of ten, and its digits in groups of fifteen. OPA itself compares numbers beyond 64 bits inexactly.
-// false where the number has no finite decimal form.
+// OrderedNumber encodes a number as a list that sorts like the number, whatever its size: its sign, its power of ten, and its digits in
+// groups of fifteen. OPA itself compares numbers beyond 64 bits inexactly. false if the number has no finite decimal form.
 func OrderedNumber(x *big.Rat) ([]any, bool) {
 	sign := int64(x.Sign())
 	if sign == 0 {
@@ -54,7 +53,7 @@ func OrderedNumber(x *big.Rat) ([]any, bool) {
 	return list, true
 }
 
-// digitsOf writes |x| as 0.digits × 10^exponent, without zeros at either end.
+// digitsOf returns |x| as 0.digits × 10^exponent, without zeros at either end.
 func digitsOf(x *big.Rat) (digits string, exponent int64, ok bool) {
 	places, exact := x.FloatPrec()
 	if !exact || places > 3*maxDigits {
@@ -76,7 +75,7 @@ var durationStarts = []time.Time{
 	time.Date(1903, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1903, 7, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// ParseDuration reads an xsd:duration, or one in weeks, of at most 5,000 years. It returns the four lengths that durations compare by:
+// ParseDuration parses an xsd:duration, or one in weeks, of at most 5,000 years. It returns the four lengths that durations compare by:
 // each as seconds and nanoseconds in one integer of 10⁻⁹ s if it fits.
 func ParseDuration(s string) ([]any, bool) {
 	m := DurationForm().FindStringSubmatch(s)
@@ -119,7 +118,7 @@ func nanosIn(digits string) int64 {
 
 var semverForm = regex.Lazy(`^[vV]?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
 
-// ParseSemver reads v2, 2.1 or 1.2.3-rc.1 as a list that sorts as Semantic Versioning 2.0.0 section 11 defines.
+// ParseSemver parses v2, 2.1 or 1.2.3-rc.1 as a list that sorts by Semantic Versioning 2.0.0 section 11.
 func ParseSemver(s string) ([]any, bool) {
 	const most = 128
 	m := semverForm().FindStringSubmatch(s)
@@ -132,7 +131,7 @@ func ParseSemver(s string) ([]any, bool) {
 		list = append(list, Integer(n))
 	}
 	if m[4] == "" {
-		return append(list, Integer(1)), true // a release comes after its previews
+		return append(list, Integer(1)), true // a release comes after its pre-releases
 	}
 	list = append(list, Integer(0))
 	for id := range strings.SplitSeq(m[4], ".") {
@@ -145,7 +144,7 @@ func ParseSemver(s string) ([]any, bool) {
 	return list, true
 }
 
-// Unwrap unwraps {"@value"}, {"@id"} and {"uid"} to what they hold.
+// Unwrap returns the value in {"@value"}, {"@id"} and {"uid"}.
 func Unwrap(v any) any {
 	for range 3 {
 		m, ok := v.(map[string]any)
@@ -180,7 +179,7 @@ func TextOf(v any) (string, bool) {
 	return "", false
 }
 
-// Integer is n as JSON has it.
+// Integer returns n as a json.Number.
 func Integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
 // NameOf reads a text, or an object that carries its name as uid or @id.
@@ -204,5 +203,5 @@ func NameOf(v any) (string, bool) {
 	return "", false
 }
 
-// AsAny passes on a list that was read, and whether it was.
+// AsAny converts a list and passes the flag on.
 func AsAny(list []any, ok bool) (any, bool) { return list, ok }

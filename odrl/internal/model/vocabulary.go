@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// The namespaces of terms, without scheme: http and https are the same here.
+// The namespaces of terms, without scheme: http and https are equal here.
 const (
 	OdrlNS = "www.w3.org/ns/odrl/2/"
 	rdfNS  = "www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -32,8 +32,7 @@ var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
 // uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
 var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/odrl-profile", "uimprotocol.org/ns/policy"}
 
-// modelProfiles are the profiles that the examples of ODRL IM 2.2 name. No one has defined their terms:
-// they are taken as they are.
+// modelProfiles are the profiles in the examples of ODRL IM 2.2. Their terms are undefined: they are accepted without being known.
 var modelProfiles = regex.Lazy(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
 
 // prefixes are those of the ODRL context and of common use; a document may declare more.
@@ -60,8 +59,8 @@ var describing = []string{
 // licences are properties of Creative Commons' vocabulary that describe a licence and decide nothing.
 var licences = strings.Fields("legalcode license attributionName attributionURL jurisdiction deprecatedOn licenseClass")
 
-// actions are the actions of ODRL V 2.2 with the action each is included in (none: use), and those of
-// the UIM profile. None of the latter is included in execute, or exceedRateLimit would conflict with it.
+// actions are the actions of ODRL V 2.2 with the action that includes each (none: use), and those of the UIM profile. None of the latter
+// is included in execute, or exceedRateLimit would conflict with it.
 var actions = func() map[string]string {
 	m := map[string]string{
 		"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce",
@@ -97,7 +96,7 @@ var retired = strings.Fields("append appendTo write writeTo copy export license 
 // uimTerms are those of the UIM profile, which ODRL itself does not have.
 var uimTerms = append(strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use"), uimOperands()...)
 
-// Includes reports whether action a is broad or included in it. ODRL IM 2.4.
+// Includes reports whether action a equals broad or is included in it. ODRL IM 2.4.
 func Includes(broad, a string) bool {
 	for a != "" {
 		if a == broad {
@@ -146,14 +145,14 @@ var functions = []string{
 	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
 }
 
-// PolicyTypes has for each policy class whether its rules grant anything here. An Offer that the
-// service publishes is the terms offered: issuing a PAT makes the Agreement.
+// PolicyTypes has for each policy class whether its rules grant anything here. An Offer that the service publishes is the offered terms:
+// issuing a PAT makes the Agreement.
 var PolicyTypes = map[string]bool{
 	"Policy": true, "Set": true, "Offer": true, "Agreement": true, "Privacy": true,
 	"Assertion": false, "Request": false, "Ticket": false,
 }
 
-// keys are all property names, for suggesting the one that was meant.
+// keys are all property names, for suggestions.
 var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`uid type profile conflict permission prohibition obligation duty action target asset party function identifier role
@@ -180,7 +179,7 @@ var CurrencyNames = map[string]string{
 	"Canadian_dollar": "CAD", "Australian_dollar": "AUD", "Swedish_krona": "SEK", "Norwegian_krone": "NOK", "Danish_krone": "DKK",
 }
 
-// UnitNamespaces are namespaces beside the profile's whose local names may be units or currencies.
+// UnitNamespaces are namespaces other than the profile's whose local names may be units or currencies.
 var UnitNamespaces = []string{
 	"dbpedia.org/resource/", "www.currency-iso.org/dam/downloads/lists/list_one.xml#", "cvx.iptc.org/iso4217a/", "cvx.iptc.org/iso4217a:",
 	"publications.europa.eu/resource/authority/currency/",

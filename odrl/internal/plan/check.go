@@ -21,8 +21,8 @@ var (
 	errUncertain = errors.New("comparing the plan with OPA")
 )
 
-// A planCheck holds a plan against OPA. First each constraint by itself, at the values around its own and with facts
-// that are missing or of a wrong type; then whole rules, for facts that run through the same values together.
+// A planCheck compares a plan with OPA. First each constraint alone, at the values around its own and with facts that are missing or of a
+// wrong type; then whole rules, for facts that take the same values together.
 type planCheck struct {
 	program *rules.Program
 	inputs  *Inputs
@@ -31,7 +31,7 @@ type planCheck struct {
 	steps   *rules.Steps
 }
 
-// checked holds a plan against OPA; nil where they agree.
+// checked compares a plan with OPA; nil if they agree.
 func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most int) error {
 	leaves := p.Leaves
 	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, most)}
@@ -72,7 +72,7 @@ func (c *planCheck) index() {
 	}
 }
 
-// constraints compares each constraint, and returns the values that were tried by slot.
+// constraints compares each constraint, and returns the tried values by slot.
 func (c *planCheck) constraints(leaves []*rules.Leaf) (map[string][]ast.Value, error) {
 	facts, seen := map[string][]ast.Value{}, map[string]bool{}
 	for _, l := range leaves {
@@ -128,10 +128,10 @@ func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error
 	return nil
 }
 
-// A circumstance is what a request has besides facts.
+// A circumstance is the part of a request other than facts.
 type circumstance map[string]ast.Value
 
-// rules compares whole answers. The size of the policy bounds their number; the first show the most.
+// rules compares whole results. The size of the policy bounds their number; the first ones are the most telling.
 func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	const least, most, work = 12, 400, 5_000
 	usual, odd := c.circumstances()
@@ -167,8 +167,8 @@ func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	return nil
 }
 
-// circumstances combine targets, parties and keys: the usual as most requests have them, of an agent that is every party
-// and signs with the key asked for, the odd in every other way, those that no request has included.
+// circumstances combine targets, parties and keys: the usual ones as in most requests, of an agent that is every party and signs with the
+// required key, the odd ones in every other way, including requests that cannot occur.
 func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	text := func(list ...string) *ast.Array {
 		terms := make([]*ast.Term, 0, len(list))
@@ -250,7 +250,7 @@ func (c *planCheck) same(f *Frame, input ast.Value, answer string, q *rego.Prepa
 	return nil
 }
 
-// requests compares the plan as Decide uses it: with the rules of one intent only, and the facts as a frame takes them.
+// requests compares the plan in the form that Decide uses: with the rules of one intent only, and the facts in a frame.
 func (c *planCheck) requests() error {
 	const most = 8
 	agents := append([]string{""}, model.SortedKeys(c.inputs.agents)...)

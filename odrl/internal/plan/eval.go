@@ -2,20 +2,20 @@ package plan
 
 import "strings"
 
-// A Frame is what one evaluation of a plan works in. Nothing in it outlives the evaluation.
+// A Frame is the working memory of one evaluation of a plan. Nothing in it outlives the evaluation.
 type Frame struct {
 	slots     []value
 	arena     []value // the elements of lists in slots
 	registers []*value
 	keys      []value
 	scratch   []value
-	memo      []uint8 // 0: not asked yet, 1: false, 2: true
+	memo      []uint8 // only OPA can decide the request
 	bits      []uint64
 	text      []byte
 	Failed    bool // something came up that only OPA can answer
 }
 
-// holds evaluates a formula. Its answer is worth nothing once the frame has failed.
+// holds evaluates a formula. Its result is meaningless once the frame has failed.
 func (f *Frame) holds(x *formula) bool {
 	if x.memo < 0 {
 		return f.evaluate(x)
@@ -142,14 +142,14 @@ func (f *Frame) compare(x *formula) bool {
 	return compared(x.n, c, false)
 }
 
-// starts compares the start of a text without putting the other together.
+// starts compares the start of a text without concatenating the other.
 func (f *Frame) starts(x *formula) bool {
 	v := f.value(x.a)
 	w := f.value(x.b)
 	if v == nil || w == nil {
 		return false
 	}
-	if v.kind != aText || w.kind != aText || v.n != 0 || w.n != 0 { // of anything else OPA makes an error
+	if v.kind != aText || w.kind != aText || v.n != 0 || w.n != 0 { // for other types OPA fails
 		f.Failed = true
 		return false
 	}
@@ -207,7 +207,7 @@ func (f *Frame) length(e *expr) *value {
 	case v.kind == aText && v.n == 0:
 		*out = value{kind: aNumber, n: int64(len([]rune(v.s)))}
 		return out
-	default: // of anything else OPA makes an error
+	default: // for other types OPA fails
 		f.Failed = true
 		return nil
 	}

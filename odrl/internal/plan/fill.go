@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// read is the fact of one slot, in the frame's arena; undefined where it is missing, or not of the slot's kind. What OPA
-// is given and what a plan is given is the same.
+// read returns the fact of one slot, in the frame's arena; undefined if it is missing, or not of the slot's kind. OPA and a plan get the
+// same facts.
 func (s *PolicySlot) read(f *Frame, r *Request, open bool) value {
 	if s.Operand == "dateTime" {
 		switch {
@@ -73,7 +73,7 @@ func (f *Frame) list(v value) value {
 	return value{kind: anArray, list: f.arena[len(f.arena)-1 : len(f.arena) : len(f.arena)]}
 }
 
-// value turns one fact into the slot's kind, if it can.
+// value converts one fact to the slot's kind, if possible.
 func (s *PolicySlot) value(v any) value {
 	switch s.Kind {
 	case model.Text, model.Code:
@@ -91,7 +91,7 @@ func (s *PolicySlot) value(v any) value {
 	return value{}
 }
 
-// planned is what a reading made of a fact: a number, or a list of them.
+// planned converts the parsed form of a fact: a number, or a list of them.
 func planned(x any) value {
 	switch x := x.(type) {
 	case json.Number:
@@ -137,7 +137,7 @@ func (s *PolicySlot) amount(v any) value {
 	return value{kind: aNumber, n: a.Nano}
 }
 
-// versionFact is the version of the intent itself, whatever the facts are.
+// versionFact is the version of the intent itself, regardless of the facts.
 func versionFact(uid string) value {
 	v, ok := model.ParseVersion(model.VersionOf(uid))
 	if !ok {
@@ -153,7 +153,7 @@ type filler struct {
 	facts    []*PolicySlot // for the slots that are facts
 	parties  map[string][]agentTerm
 	everyone value
-	keys     map[string]string // DER → the text that the policy has for it
+	keys     map[string]string // DER → its text in the policy
 }
 
 func (in *Inputs) filler(slots []planSlot, constants []*value) (*filler, error) {
@@ -192,7 +192,7 @@ func (l *filler) name(v *value) {
 	}
 }
 
-// Fill puts the values of a request into the frame, as input does into a document for OPA.
+// Fill puts the values of a request into the frame, like input into a document for OPA.
 func (l *filler) Fill(f *Frame, r *Request, in *planIntent) {
 	for i := range l.slots {
 		switch l.slots[i].root {
@@ -225,8 +225,7 @@ func (l *filler) partiesOf(f *Frame, r *Request) value {
 	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}
 }
 
-// key is the text of a key. One that the policy does not name can be equal to nothing but the other key of the
-// request, so its text is not made.
+// key returns the text of a key. One that the policy does not name can equal only the other key of the request, so its text is not made.
 func (l *filler) key(der, proof []byte) value {
 	if len(der) == 0 {
 		return value{}

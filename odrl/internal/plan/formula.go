@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// A formula is true or false of the values in a frame. A formula is made once: equal ones are the same node, so what
-// many rules ask is answered once for a call.
+// A formula is true or false for the values in a frame. Equal formulas are the same node, so that a condition in many rules is evaluated
+// once for a call.
 type formula struct {
 	id   int
 	op   formulaOp
@@ -15,7 +15,7 @@ type formula struct {
 	n    int    // of exists the register; of compare the comparison; of is the kind
 	free uint64 // registers that it reads and does not set
 	uses uint64 // slots that it reads
-	memo int    // where its answer is kept; -1: it is not
+	memo int    // where its result is cached; -1: nowhere
 }
 
 type formulaOp uint8
@@ -69,7 +69,7 @@ const (
 	eJoined // kids[1:] joined by kids[0]
 )
 
-// A builder makes formulas. Its errors are what a plan cannot do.
+// A builder makes formulas. Its errors mean that a plan is impossible.
 type builder struct {
 	formulas  map[string]*formula
 	exprs     map[string]*expr
@@ -84,7 +84,7 @@ type planSlot struct {
 	root, key string // key: the member of input.facts
 }
 
-// maxFormulas bounds a plan. A residual within its own bound can still expand, where rules call rules.
+// maxFormulas bounds a plan. A residual within its own bound can still expand, because rules call rules.
 const maxFormulas = 1 << 20
 
 var errTooLarge = errors.New("the plan would be too large")
@@ -122,7 +122,8 @@ func (b *builder) formula(f formula) *formula {
 	return node
 }
 
-// share gives a memo to a node with several places, if its answer is the same in all of them and takes longer to find than to look up.
+// share gives a cache entry to a node with several places, if its result is equal in all of them and costs more to compute than to look
+// up.
 func (b *builder) share(f *formula) {
 	if f.memo >= 0 || f.free != 0 {
 		return
@@ -131,7 +132,7 @@ func (b *builder) share(f *formula) {
 	case fAll, fSome, fExists, fMember:
 		f.memo = b.memos
 		b.memos++
-	default: // quicker to ask than to look up
+	default: // cheaper to compute than to look up
 	}
 }
 
@@ -211,8 +212,8 @@ func (b *builder) all(list ...*formula) *formula {
 	return b.formula(formula{op: fAll, kids: kids})
 }
 
-// guarded makes nodes of the first parts of each run about the same slots: what guards one comparison with a fact
-// guards all others, and is then answered once.
+// guarded makes nodes of the common first parts of each run about the same slots: the guard of one comparison with a fact guards all
+// others, and is then evaluated once.
 func (b *builder) guarded(kids []*formula) []*formula {
 	const deepest = 8
 	var out []*formula
@@ -281,7 +282,7 @@ func (b *builder) exists(list *expr, register int, body *formula) *formula {
 	if body.op == fNever {
 		return body
 	}
-	if body.op == fAll { // what does not ask for the element is asked once, after it
+	if body.op == fAll { // parts that do not depend on the element are evaluated once, after it
 		var about, others []*formula
 		for _, k := range body.kids {
 			if k.free&(1<<register) != 0 {

@@ -22,7 +22,7 @@ var (
 	keyEveryone = ast.StringTerm(rules.Everyone)
 )
 
-// A Request is what is asked of a policy: the fields are those of odrl.Request.
+// A Request is a request to a policy: the fields are those of odrl.Request.
 type Request struct {
 	AgentID  string
 	KeyID    string
@@ -33,7 +33,7 @@ type Request struct {
 	Facts    map[string]any
 }
 
-// Inputs turn requests to one policy into the values that its rules read.
+// Inputs converts requests to one policy into the values that its rules read.
 type Inputs struct {
 	targets map[string]*ast.Term // UID → names of the targets that hold it
 	agents  map[string][]agentTerm
@@ -70,8 +70,8 @@ func NewInputs(p *rules.Program) *Inputs {
 	return in
 }
 
-// Document is the request as semantics.rego reads it, built as OPA's own values: converting a Go map
-// would cost more than the decision. open leaves the clock and the proof out. It is nil where no rule is about the intent.
+// Document returns the request in the form of semantics.rego, in OPA's own values: converting a Go map would cost more than the decision.
+// open leaves the clock and the proof out. It is nil if no rule concerns the intent.
 func (in *Inputs) Document(r *Request, open bool) ast.Value {
 	targets := in.targets[r.Intent]
 	if targets == nil {
@@ -92,7 +92,7 @@ func (in *Inputs) Document(r *Request, open bool) ast.Value {
 
 func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
 
-// partiesOf are the IRIs of the policy that name this agent, and everyone.
+// partiesOf returns the policy's IRIs of this agent, and everyone.
 func (in *Inputs) partiesOf(r *Request) *ast.Term {
 	list := []*ast.Term{keyEveryone}
 	for _, party := range in.agents[r.AgentID] {
@@ -103,8 +103,7 @@ func (in *Inputs) partiesOf(r *Request) *ast.Term {
 	return ast.ArrayTerm(list...)
 }
 
-// facts fills the slots that the policy reads. What is missing, or not of the slot's kind, is left out
-// and so unknown.
+// facts fills the slots that the policy reads. A missing fact, or one not of the slot's kind, is left out and so unknown.
 func (in *Inputs) facts(r *Request, open bool) ast.Object {
 	o := ast.NewObjectWithCapacity(len(in.Slots))
 	for i := range in.Slots {
@@ -130,7 +129,7 @@ func (s *PolicySlot) fact(r *Request, open bool) *ast.Term {
 	return v.term()
 }
 
-// IntTerm is n as OPA's own value.
+// IntTerm returns n as OPA's own value.
 func IntTerm(n int64) *ast.Term {
 	return ast.NewTerm(ast.Number(json.Number(strconv.FormatInt(n, 10))))
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxSelected bounds the entries kept for intents; beyond it every intent asks every setEntry.
+// maxSelected bounds the cached entries of intents; beyond it every intent evaluates every setEntry.
 const maxSelected = 1 << 19
 
 // intents selects for each intent the entries that concern its targets: these are known before any request, and most
@@ -40,7 +40,7 @@ type selector struct {
 	entries  []planEntry      // in order, of all targets
 	reduced  []planEntry      // the same without the condition on the target
 	byTarget map[string][]int // their places
-	others   []int            // those that ask for no one target
+	others   []int            // those that are not bound to one target
 }
 
 func (x *formulaReader) selector(sets []planSet, answer string) *selector {
@@ -68,12 +68,12 @@ func (x *formulaReader) selector(sets []planSet, answer string) *selector {
 	return s
 }
 
-// aboutTarget reports whether the formula asks for one target by its name.
+// aboutTarget reports whether the formula requires one target by its name.
 func (x *formulaReader) aboutTarget(f *formula) bool {
 	return f.op == fMember && f.a.op == eConstant && f.a.v.kind == aText && f.b.op == eSlot && x.slots[f.b.n] == planSlot{root: "targets"}
 }
 
-// of are the entries that concern one of these targets, in order.
+// of returns the entries that concern one of these targets, in order.
 func (s *selector) of(targets value) []planEntry {
 	places := slices.Clone(s.others)
 	for i := range targets.list {

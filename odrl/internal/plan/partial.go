@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// maxResidual bounds the text of a residual. What a policy leaves beyond that is evaluated by the prepared query.
+// maxResidual bounds the text of a residual. A policy with a longer one is evaluated by the prepared query.
 const maxResidual = 1 << 20
 
-// residualQuery asks for what a plan answers, and for each constraint by itself.
+// residualQuery asks for all results of a plan, and for each constraint separately.
 const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, ` +
 	`"leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
 
-// A Residual is what is left of the semantics module for one policy when only the input is unknown.
+// A Residual is the semantics module partially evaluated for one policy when only the input is unknown.
 type Residual struct {
 	Result  ast.Object // of sets, in objects: literals, or references to the rules
 	Modules []*ast.Module
@@ -57,7 +57,7 @@ func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store,
 	return r, r.closed()
 }
 
-// read takes the one answer out of the queries: the value of x, if all other parts of the query only name parts of it.
+// read takes the one result out of the queries: the value of x, if all other parts of the query only name parts of it.
 func (r *Residual) read(queries []ast.Body) error {
 	if len(queries) != 1 {
 		return fmt.Errorf("%w leaves %d answers", errResidual, len(queries))
@@ -81,8 +81,8 @@ func (r *Residual) read(queries []ast.Body) error {
 	return nil
 }
 
-// closed holds the residual to its bounds: no more text than maxResidual, and nothing read but the input and the
-// rules of the residual itself. What OPA could not evaluate is still the general module, which a plan must not hide.
+// closed checks the residual: at most maxResidual of text, and references only to the input and the rules of the residual itself. What
+// OPA could not evaluate is still the general module, which a plan must not hide.
 func (r *Residual) closed() error {
 	own := ast.MustParseRef("data.partial")
 	var foreign ast.Ref

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Plan answers for one policy what the semantics module would, without OPA: the residual of the module as formulas
-// over the values of a frame. It is safe for concurrent use.
+// A Plan gives the results of the semantics module for one policy without OPA: the residual of the module as formulas over the values of
+// a frame. It is safe for concurrent use.
 type Plan struct {
 	slots   []planSlot
 	sets    []planSet
@@ -21,7 +21,7 @@ type Plan struct {
 	frames  sync.Pool
 }
 
-// A planIntent is what is known of one intent before any request.
+// A planIntent is the part of the plan that depends only on the intent.
 type planIntent struct {
 	targets, version value
 	Outcome, Reasons []planEntry // those that concern its targets
@@ -41,7 +41,7 @@ type planEntry struct {
 	when *formula
 }
 
-// newPlan makes formulas of a residual. Its error is what in the residual no plan can do.
+// newPlan makes formulas of a residual. Its error names what no plan supports.
 func newPlan(in *Inputs, r *Residual) (*Plan, error) {
 	x := newReading(r)
 	made := &Plan{}
@@ -110,7 +110,7 @@ func (s *planSet) take(list []setEntry) {
 	}
 }
 
-// Frame is an empty frame to evaluate in; done gives it back.
+// Frame returns an empty frame to evaluate in; done releases it.
 func (p *Plan) Frame() *Frame {
 	f, _ := p.frames.Get().(*Frame)
 	clear(f.memo)
@@ -119,7 +119,7 @@ func (p *Plan) Frame() *Frame {
 	return f
 }
 
-// Done gives a frame back. Its content is dropped.
+// Done releases a frame. Its content is dropped.
 func (p *Plan) Done(f *Frame) {
 	clear(f.slots) // nothing of a request is kept
 	clear(f.arena)
@@ -149,7 +149,7 @@ func (f *Frame) Run(entries []planEntry) {
 // has reports whether an element was found.
 func (f *Frame) has(bit int) bool { return f.bits[bit/64]&(1<<(bit%64)) != 0 }
 
-// Answer is what run found, as OPA would give it.
+// Answer returns the result of run in OPA's form.
 func (p *Plan) Answer(f *Frame, answer string) ast.Object {
 	o := ast.NewObject()
 	for i := range p.sets {
@@ -168,12 +168,12 @@ func (p *Plan) Answer(f *Frame, answer string) ast.Object {
 	return o
 }
 
-// known reports whether there is a source for the slot: what input makes of a Request.
+// known reports whether there is a source for the slot in a Request.
 func (s planSlot) known() bool {
 	return s.root == "facts" && s.key != "" || slices.Contains([]string{"targets", "parties", "proof", "agent"}, s.root) && s.key == ""
 }
 
-// Load fills the frame from an input document; false for what no frame holds.
+// Load fills the frame from an input document; false if a frame cannot hold it.
 func (p *Plan) Load(f *Frame, input ast.Object) bool {
 	for i, s := range p.slots {
 		t := input.Get(ast.StringTerm(s.root))
@@ -195,7 +195,7 @@ func (p *Plan) Load(f *Frame, input ast.Object) bool {
 	return true
 }
 
-// Bounds are how many expressions of a policy OPA may visit for its plan.
+// Bounds bound how many expressions of a policy OPA may visit for its plan.
 type Bounds struct {
 	Partial  int // to evaluate the policy partially; each takes about 10 µs
 	Compared int // to compare the plan with OPA; each takes about 1 µs
@@ -204,8 +204,8 @@ type Bounds struct {
 // UsualBounds are about two seconds of each, more than twice what the largest policies of the tests take.
 var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
 
-// Compile makes the plan of a policy, if the residual of the policy allows it, both stay within their bounds, and the plan answers as OPA
-// does. Otherwise the error has the reason.
+// Compile makes the plan of a policy, if its residual permits one, both stay within their bounds, and the plan gives OPA's results.
+// Otherwise the error has the reason.
 func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*Plan, *Residual, error) {
 	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, most.Partial)
 	if err != nil {
@@ -221,7 +221,7 @@ func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*P
 	return made, left, nil
 }
 
-// Key is the frame's bits as a key; those of the reasons count where they were asked for.
+// Key returns the frame's bits as a key; those of the reasons count if they were computed.
 func (f *Frame) Key(reasons bool) []byte {
 	f.text = f.text[:0]
 	for _, word := range f.bits {

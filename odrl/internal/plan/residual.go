@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A formulaReader makes formulas of the rules of a residual. It reads comparisons, membership, negation, references to the
-// input and the residual's own rules; what else it meets is an error that names it.
+// A formulaReader makes formulas from the rules of a residual. It supports comparisons, membership, negation, references to the input and
+// the residual's own rules; for anything else it returns an error that names it.
 type formulaReader struct {
 	*builder
 	rules map[string][]*ast.Rule // by reference
@@ -20,7 +20,7 @@ type formulaReader struct {
 // A scope holds the values of variables. Variables in it are bound.
 type scope map[ast.Var]*expr
 
-// with is the scope with one variable more.
+// with returns the scope with one more variable.
 func (s scope) with(v ast.Var, e *expr) scope {
 	out := make(scope, len(s)+1)
 	maps.Copy(out, s)
@@ -39,7 +39,7 @@ func newReading(r *Residual) *formulaReader {
 	return x
 }
 
-// Unplanned is the error of what no plan can do.
+// Unplanned is the error for something that no plan supports.
 func Unplanned(format string, args ...any) error { return fmt.Errorf("no plan: "+format, args...) }
 
 // A setEntry of a set: the element is in it if the formula is true.
@@ -178,7 +178,7 @@ func (x *formulaReader) exprDefined(e *expr) *formula {
 	return x.formula(formula{op: fDefined, a: e})
 }
 
-// body is a conjunction. Expressions are taken in the order given, but for those that wait for a variable to be bound.
+// body is a conjunction. Expressions are taken in the order given, except those that wait for a variable to be bound.
 func (x *formulaReader) body(list []*ast.Expr, env scope, depth int) (*formula, error) {
 	if len(x.formulas) > maxFormulas {
 		return nil, errTooLarge
@@ -220,13 +220,13 @@ func (x *formulaReader) body(list []*ast.Expr, env scope, depth int) (*formula, 
 	return x.all(out...), nil
 }
 
-// A generator is the part of a reference up to its first unbound variable, which runs over the values there.
+// A generator is the part of a reference up to its first unbound variable, which ranges over the values there.
 type generator struct {
 	list ast.Ref
 	key  *ast.Term
 }
 
-// generated is what is left of a body once a generator has been put before it.
+// generated is the rest of a body after a generator has been put before it.
 func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env scope, depth int) (*formula, error) {
 	if depth >= 64 {
 		return nil, errTooLarge
@@ -252,7 +252,7 @@ func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env sco
 	return x.exists(list, depth, body), nil
 }
 
-// replaced puts the variable in the place of the first reference that the generator runs over.
+// replaced replaces the first reference that the generator ranges over by the variable.
 func replaced(e *ast.Expr, g generator, v ast.Var) (*ast.Expr, error) {
 	done := false
 	out, err := ast.Transform(ast.NewGenericTransformer(func(node any) (any, error) {
@@ -276,7 +276,7 @@ func replaced(e *ast.Expr, g generator, v ast.Var) (*ast.Expr, error) {
 	return expr, nil
 }
 
-// term is a term whose variables are bound and that runs over nothing.
+// term is a term whose variables are bound and that ranges over nothing.
 func (x *formulaReader) term(t *ast.Term, env scope) (*expr, error) {
 	switch v := t.Value.(type) {
 	case ast.Var:
@@ -339,7 +339,7 @@ func (x *formulaReader) reference(ref ast.Ref, env scope) (*expr, error) {
 	return e, nil
 }
 
-// valueCall is a call in the place of a value.
+// valueCall is a call in the position of a value.
 func (x *formulaReader) valueCall(call ast.Call, env scope) (*expr, error) {
 	switch name := call[0].String(); {
 	case name == ast.Count.Name && len(call) == 2:

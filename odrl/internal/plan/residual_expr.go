@@ -17,8 +17,8 @@ var kindTests = map[string]planKind{
 // unifies reports whether the expression is x = y or x := y.
 func unifies(e *ast.Expr) bool { return e.IsEquality() || e.IsAssignment() }
 
-// ready reports whether the expression can be taken: a negation where no variable in it is still to be bound by
-// another expression, anything else where all its variables are bound but those it runs over or binds itself.
+// ready reports whether the expression can be taken: a negation if no variable in it is still to be bound by another expression, any
+// other if all its variables are bound except those it ranges over or binds itself.
 func (x *formulaReader) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
 	if e.Negated {
 		for v := range variables(e) {
@@ -50,7 +50,7 @@ func (x *formulaReader) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
 		}
 		return true
 	default:
-		return true // it cannot be read, whatever is bound
+		return true // it is unsupported, whatever is bound
 	}
 }
 
@@ -63,7 +63,7 @@ func variables(e *ast.Expr) ast.VarSet {
 	return set
 }
 
-// arity is how many arguments the function of a call takes; a further one takes its value.
+// arity returns the number of arguments of a call's function; a further one receives its value.
 func (x *formulaReader) arity(e *ast.Expr) int {
 	if b, ok := ast.BuiltinMap[e.Operator().String()]; ok {
 		return len(b.Decl.FuncArgs().Args)
@@ -114,7 +114,7 @@ func computable(t *ast.Term, env scope) bool {
 	}
 }
 
-// pattern reports whether the term can take a value: an unbound variable, or an array of patterns and terms.
+// pattern reports whether the term can receive a value: an unbound variable, or an array of patterns and terms.
 func pattern(t *ast.Term, env scope) bool {
 	switch v := t.Value.(type) {
 	case ast.Var:
@@ -150,7 +150,7 @@ func (x *formulaReader) generator(e *ast.Expr, env scope) (found generator, ok b
 	return found, ok
 }
 
-// positive reads an expression that runs over nothing, and what it binds.
+// positive reads an expression that ranges over nothing, and what it binds.
 func (x *formulaReader) positive(e *ast.Expr, env scope) (*formula, scope, error) {
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
@@ -166,7 +166,7 @@ func (x *formulaReader) positive(e *ast.Expr, env scope) (*formula, scope, error
 	}
 }
 
-// truthOf is a term in the place of an expression.
+// truthOf is a term in the position of an expression.
 func (x *formulaReader) truthOf(t *ast.Term, env scope) (*formula, error) {
 	if ref, ok := t.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
 		return x.call(ref, nil)
@@ -185,7 +185,7 @@ func (x *formulaReader) truthOf(t *ast.Term, env scope) (*formula, error) {
 	return x.formula(formula{op: fHolds, a: e}), nil
 }
 
-// unify is x = y. One side may be a pattern that takes the value of the other.
+// unify is x = y. One side may be a pattern that receives the value of the other.
 func (x *formulaReader) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
 	if !computable(l, env) {
 		l, r = r, l
@@ -231,7 +231,7 @@ func (x *formulaReader) assign(t *ast.Term, e *expr, env scope) (*formula, scope
 	return x.all(conditions...), env, nil
 }
 
-// callExpr is a call in the place of an expression; a further argument takes its value.
+// callExpr is a call in the position of an expression; a further argument receives its value.
 func (x *formulaReader) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 	operator, operands := e.Operator(), e.Operands()
 	var out *ast.Term

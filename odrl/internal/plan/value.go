@@ -96,7 +96,7 @@ func (v *value) order(w *value) (int, bool) {
 	}
 }
 
-// valueOf reads one of OPA's values; false for what no plan holds: fractions, and numbers beyond 64 bits.
+// valueOf converts one of OPA's values; false for fractions and numbers beyond 64 bits.
 func valueOf(v ast.Value) (value, bool) {
 	switch v := v.(type) {
 	case ast.Null:
@@ -133,7 +133,7 @@ func valueOf(v ast.Value) (value, bool) {
 	}
 }
 
-// term returns v as OPA has it; v must not be an opaque text.
+// term returns v as OPA's value; v must not be an opaque text.
 func (v *value) term() *ast.Term {
 	switch v.kind {
 	case aBoolean:

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An analyst reports what the rules of a policy do to one another.
+// An analyst reports how the rules of a policy affect each other.
 type analyst struct {
 	*compiler
 	form    *model.NormalForm
@@ -23,8 +23,8 @@ func newAnalyst(k *compiler, f *model.NormalForm) *analyst {
 // maxPairs bounds the pairs of rules that are compared by names.
 const maxPairs = 1_000_000
 
-// Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active. Names are compared as
-// they are written, with what the document has of collections and actions.
+// Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active. It compares names as written, with what
+// the document has about collections and actions.
 func Analyse(l *model.Library, f *model.NormalForm) {
 	a := newAnalyst(newCompiler(l.Names, literal), f)
 	a.uncounted()
@@ -43,10 +43,10 @@ func (a *analyst) uncounted() {
 	}
 }
 
-// A ruleMatch is one request that two rules match; a part is empty where any will do.
+// A ruleMatch is one request that two rules match; an empty part may have any value.
 type ruleMatch struct{ party, action, target string }
 
-// A claim is what a rule demands for it to apply.
+// A claim is what a rule requires in order to apply.
 type claim struct {
 	demands []demand
 	names   map[string]bool // the canonical texts of the demands, with what they are about
@@ -60,7 +60,7 @@ func (a *analyst) claimOf(demands []demand) claim {
 	return c
 }
 
-// within reports whether everything the first demands the second demands too.
+// within reports whether the second requires everything that the first requires.
 func (c claim) within(other claim) bool {
 	for name := range c.names {
 		if !other.names[name] {
@@ -82,7 +82,7 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs cla
 	}
 	facts, possible := satisfiable(a.Names, slices.Concat(mine.demands, theirs.demands))
 	switch {
-	case a.Searched > maxSearches: // it was cut short
+	case a.Searched > maxSearches: // it was interrupted
 		return false
 	case !possible:
 		return true
@@ -104,7 +104,7 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs cla
 	return true
 }
 
-// request words the request, with facts.
+// request describes the request, with facts.
 func (m ruleMatch) request(values map[string][]string) string {
 	parts := []string{"a request"}
 	if m.party != "" {
@@ -130,8 +130,7 @@ func (m ruleMatch) request(values map[string][]string) string {
 	return strings.Join(parts, " ")
 }
 
-// all reports duties to do what is prohibited, rules that are never active and, where that is asked for, the conflicts by
-// names.
+// all reports duties to do what is prohibited, rules that are never active and, if requested, the conflicts by names.
 func (a *analyst) all(conflicts bool) {
 	byTarget := map[string][]*model.Atom{}
 	for _, r := range a.form.Rules {
@@ -148,7 +147,7 @@ func (a *analyst) all(conflicts bool) {
 	a.never()
 }
 
-// against compares a rule, and its duties, with the prohibitions; false where the work is used up.
+// against compares a rule, and its duties, with the prohibitions; false if the work is used up.
 func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, conflicts bool) bool {
 	if r.Kind != model.Prohibition {
 		for _, f := range a.near(targetName(r), prohibitions) {
@@ -173,13 +172,13 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, 
 	return true
 }
 
-// permitted reports a conflict of a permission with a prohibition, by their names; false where the work is used up.
+// permitted reports a conflict of a permission with a prohibition, by their names; false if the work is used up.
 func (a *analyst) permitted(p, f *model.Atom) bool {
 	at, ok := a.meet(p, f, p.Parties["assignee"])
 	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() ruleMatch { return at })
 }
 
-// claim is what a permission or prohibition demands, made once.
+// claim returns what a permission or prohibition requires, made once.
 func (a *analyst) claim(r *model.Atom, loose bool) claim {
 	c, known := a.claims[r]
 	if !known {
@@ -196,7 +195,7 @@ func targetName(r *model.Atom) string {
 	return r.Target.Name()
 }
 
-// near lists the prohibitions whose target has to do with the named one.
+// near lists the prohibitions whose target is related to the named one.
 func (a *analyst) near(name string, prohibitions map[string][]*model.Atom) []*model.Atom {
 	if name == "" {
 		var all []*model.Atom
@@ -248,7 +247,7 @@ func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, 
 	return at, ok
 }
 
-// common names what one reference and another are both about: the narrower of them, or a common part.
+// common names what two references share: the narrower of them, or a common part.
 func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	switch {
 	case x == nil && y == nil:
@@ -273,8 +272,8 @@ func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	return "", false
 }
 
-// action names an action that a prohibition forbids and the other rule is about. A permission also
-// asserts that what it implies is not prohibited. ODRL IM 2.4.
+// action names an action that a prohibition forbids and the other rule concerns. A permission also asserts that what it implies is not
+// prohibited. ODRL IM 2.4.
 func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	switch {
 	case x.Action == nil && f.Action == nil:
@@ -366,7 +365,7 @@ func (a *analyst) neverActive(r *model.Atom) {
 	}
 }
 
-// binds words what remains of a rule that can never be active.
+// binds describes what remains of a rule that can never be active.
 func binds(k model.RuleKind) string {
 	if k == model.Permission {
 		return ""

@@ -52,7 +52,7 @@ type conjunction struct {
 	logic       []*compound
 }
 
-// conjunction compiles a list of constraints; false where one was reported.
+// conjunction compiles a list of constraints; false if one was reported.
 func (k *compiler) conjunction(list []*model.Constraint) (out conjunction, ok bool) {
 	ok = true
 	for _, c := range model.Flatten(list) {
@@ -71,7 +71,7 @@ func (k *compiler) conjunction(list []*model.Constraint) (out conjunction, ok bo
 	return out, ok
 }
 
-// into writes a conjunction as the modules read it.
+// into writes a conjunction for the modules.
 func (x conjunction) into(v map[string]any) {
 	if len(x.constraints) > 0 {
 		v["constraints"] = model.Anys(x.constraints)
@@ -85,7 +85,7 @@ func (x conjunction) into(v map[string]any) {
 	}
 }
 
-// terms compiles the conditions of a rule or duty; false where one was reported.
+// terms compiles the conditions of a rule or duty; false if one was reported.
 func (k *compiler) terms(t *terms, list []*model.Constraint) bool {
 	t.Conditions = list
 	if k.conditioned += len(list); k.conditioned > model.MaxConstraints {
@@ -111,7 +111,7 @@ func (k *compiler) canonicalOf(c *model.Constraint) string {
 	return s
 }
 
-// leaf is the compiled form of a constraint; nil where the gateway cannot decide it, which is reported.
+// leaf returns the compiled form of a constraint; nil if the gateway cannot decide it, which is reported.
 func (k *compiler) leaf(c *model.Constraint) *Leaf {
 	l, ok := k.leafOf[c]
 	if !ok {
@@ -130,7 +130,7 @@ func (k *compiler) addLeaf(l *Leaf) {
 
 func (k *compiler) nextID() string { return "c" + strconv.Itoa(len(k.Leaves)+len(k.compounds)) }
 
-// compound is the compiled form of a logical constraint; nil where one of its operands was reported.
+// compound returns the compiled form of a logical constraint; nil if one of its operands was reported.
 func (k *compiler) compound(c *model.Constraint) *compound {
 	if node, ok := k.logicOf[c]; ok {
 		return node
@@ -157,7 +157,7 @@ func (k *compiler) compound(c *model.Constraint) *compound {
 	return node
 }
 
-// id compiles a constraint of either kind; false where it was reported.
+// id compiles a constraint of either kind; false if it was reported.
 func (k *compiler) id(c *model.Constraint) (string, bool) {
 	if c.Logic == "" {
 		if l := k.leaf(c); l != nil {
@@ -171,7 +171,7 @@ func (k *compiler) id(c *model.Constraint) (string, bool) {
 	return "", false
 }
 
-// data is what was compiled, as the modules read it.
+// data returns what was compiled, for the modules.
 func (k *compiler) data() (leaves, logic map[string]any) {
 	leaves, logic = map[string]any{}, map[string]any{}
 	for _, l := range k.Leaves {

@@ -9,13 +9,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// maxWork bounds what publishing spends on comparing rules with one another, in steps of a few
-// nanoseconds. Beyond it the remaining ones go unchecked, with a warning; the decision itself treats
-// every conflict.
+// maxWork bounds how much publishing compares rules with each other, in steps of a few nanoseconds. Beyond it the remaining ones are not
+// checked, with a warning; the decision itself handles every conflict.
 const maxWork = 20_000_000
 
-// analyse reports what rules do to one another in the world: conflicts (ODRL IM 2.10), limits that another
-// permission makes meaningless, charges that do not add up.
+// analyse reports how rules affect each other in the world: conflicts (ODRL IM 2.10), limits that another permission makes meaningless,
+// charges that do not add up.
 func (n *normalizer) analyse() {
 	a := newAnalyst(n.compiler, n.form)
 	var permissions, prohibitions []*Rule
@@ -70,7 +69,7 @@ func meet(a, b *Rule) bool {
 	return a.Target.meets(b.Target)
 }
 
-// cost is how many steps meets takes.
+// cost returns how many steps meets takes.
 func (t *Target) cost(o *Target) int {
 	if t.Name == o.Name || t.Name == EveryIntent || o.Name == EveryIntent {
 		return 0
@@ -115,7 +114,7 @@ func subset(a, b []string) bool {
 	return true
 }
 
-// meaningless warns where p limits what o permits as well under no such limit.
+// meaningless warns if p limits what o also permits without such a limit.
 func (n *normalizer) meaningless(p, o *Rule) {
 	if len(p.Limits) == 0 || !subset(o.Canonical, p.Canonical) || o.Assignee != "" && p.Assignee == "" {
 		return
@@ -129,7 +128,7 @@ func (n *normalizer) meaningless(p, o *Rule) {
 	}
 }
 
-// charges checks that what one call can owe is of one currency and within bounds.
+// charges checks that the charges of one call are in one currency and within bounds.
 func (n *normalizer) charges(permissions []*Rule) {
 	var shared money.Amount // the obligations' sum
 	for _, r := range n.rules {
@@ -160,7 +159,7 @@ func (n *normalizer) addCharge(sum *money.Amount, d *Duty) bool {
 	return true
 }
 
-// Sum adds amounts of one currency; false where they are not, or the sum passes the bound.
+// Sum adds amounts of one currency; false if they are not, or the sum exceeds the bound.
 func Sum(a, b money.Amount) (money.Amount, bool) {
 	switch {
 	case b.IsZero():

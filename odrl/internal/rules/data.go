@@ -9,8 +9,7 @@ import (
 // Everyone is the assignee of a rule that names none, and a party that every agent belongs to. It is not an IRI.
 const Everyone = "*"
 
-// data is the policy in normal form as semantics.rego reads it: data.policy. Values of the policy are
-// only ever data, never Rego text.
+// data returns the policy in normal form for semantics.rego: data.policy. Values of the policy are only ever data, never Rego text.
 func (n *normalizer) data() map[string]any {
 	lists := map[string]map[string]any{"always": {}, "permission": {}, "binding": {}, "signing": {}}
 	for _, r := range n.rules {
@@ -28,7 +27,7 @@ func (n *normalizer) data() map[string]any {
 			r.Duties[0].keyData(v)
 			list = "signing"
 		}
-		if list != "signing" && len(v) == 2 { // nothing but its number and assignee
+		if list != "signing" && len(v) == 2 { // only its number and assignee
 			list = "always"
 		}
 		to := lists[list]

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A term is the time to fulfil a duty in. After it the duty is overdue: neither owed nor excused.
+// A term is the time for fulfilling a duty. After it the duty is overdue: neither owed nor excused.
 type term struct {
 	deadlines conjunction // constraints that hold until their time is past, and never again
 	lasting   conjunction // the conditions of the duty, without its times
@@ -37,7 +37,7 @@ func (k *compiler) term(list []*model.Constraint) term {
 	return t
 }
 
-// endable reports times under xone in the conditions of a duty: after which of them it is overdue is not certain.
+// endable reports times under xone in the conditions of a duty: it is not certain after which of them it is overdue.
 func (k *compiler) endable(list []*model.Constraint) bool {
 	for _, c := range list {
 		if c.Logic == "xone" && hasTime(c) {
@@ -64,7 +64,7 @@ func (x *conjunction) add(d derivedConstraint) {
 	}
 }
 
-// A derivedConstraint is what is left of one where some of its leaves count as true. The zero value is true itself.
+// A derivedConstraint is a constraint in which some leaves count as true. The zero value is true itself.
 type derivedConstraint struct {
 	leaf string
 	node *compound
@@ -81,8 +81,8 @@ func (d derivedConstraint) id() string {
 	return d.leaf
 }
 
-// derive returns the constraint without its times: they count as true. With deadlines, a time that ends stays until its
-// end. An xone is taken for an or, which is never false before it.
+// derive returns the constraint without its times: they count as true. With deadlines, a time that ends stays until its end. An xone
+// counts as an or, which is never false before it.
 func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint {
 	if c.Logic == "" {
 		switch l := k.leaf(c); {
@@ -119,7 +119,7 @@ func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint
 	return out
 }
 
-// end is a constraint that holds until the time of a leaf is past: "" where that may come again or lasts for ever.
+// end returns a constraint that holds until the time of a leaf is past: "" if that may recur or lasts for ever.
 func (k *compiler) end(l *Leaf) string {
 	if id, known := k.ends[l]; known {
 		return id

@@ -11,16 +11,16 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A domain is what the facts of one left operand may still be, under the constraints seen so far. It contains at least
-// what may be: only what certainly cannot be is left out.
+// A domain is the possible facts of one left operand under the constraints seen so far. It is an upper bound: only what is certainly
+// impossible is left out.
 type domain struct {
 	operand string
 	left    *model.Operand
 	// Values with an order: the ranges that the one fact may be in, ascending.
 	ordered bool
 	ranges  []span
-	// Texts. A call may have several facts of one operand: they all equal only, some are in each of some, none is in none,
-	// all of all are among them, and they are part of each of whole.
+	// Texts. A call may have several facts of one operand: they all equal only, some are in each of some, none is in none, all of all are
+	// among them, and they are part of each of whole.
 	only      *string
 	some      [][]string
 	none, all []string
@@ -74,7 +74,7 @@ func (d *domain) order(operator string, s span) {
 	d.ordered, d.ranges = true, left
 }
 
-// texts adds a comparison of texts. The lists are never changed in place: domains share them.
+// texts adds a comparison of texts. The lists are never modified in place: domains share them.
 func (d *domain) texts(operator string, values []string) {
 	switch operator {
 	case "eq":
@@ -132,7 +132,7 @@ func (d *domain) possible() ([]string, bool) {
 	return example, true
 }
 
-// wholes are what every fact is, or is part of.
+// wholes are what every fact equals or is part of.
 func (d *domain) wholes() []string {
 	if d.only != nil {
 		return append(slices.Clone(d.whole), *d.only)
@@ -140,14 +140,14 @@ func (d *domain) wholes() []string {
 	return d.whole
 }
 
-// may reports whether a text may be one of the facts. What is inside a code is excluded with it.
+// may reports whether a text may be one of the facts. Parts of an excluded code are excluded, too.
 func (d *domain) may(v string) bool {
 	left := d.left
 	excluded := func(w string) bool { return v == w || left.IsCode(w) && left.IsCode(v) && !d.apart(v, w) }
 	return !slices.ContainsFunc(d.none, excluded) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
 }
 
-// apart reports whether a text is certainly no part of another. Of codes that is known, of all else a taxonomy may have it.
+// apart reports whether a text is certainly not part of another. For codes that is known; a taxonomy may contain any other text.
 func (d *domain) apart(piece, whole string) bool {
 	left := d.left
 	return left.IsCode(piece) && left.IsCode(whole) && piece != whole && !strings.HasPrefix(piece, whole+"-")

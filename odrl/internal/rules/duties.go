@@ -70,7 +70,7 @@ func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	return true
 }
 
-// duty reads what a duty asks for: an amount, a key, or nothing more.
+// duty reads the content of a duty: an amount, a key, or nothing more.
 func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	d := &Duty{Node: node, Action: a.Name}
 	var rest, amounts, keys []*model.Constraint
@@ -172,7 +172,7 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	return "", false
 }
 
-// keys reads whose signature is required. A key that is elided or does not parse means the agent's own: the agreement supplies it.
+// keys reads whose signature is required. An elided or invalid key means the agent's own: the agreement supplies it.
 func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	if len(list) > 1 {
 		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
@@ -203,8 +203,7 @@ func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	return true
 }
 
-// ParseKey reads PEM, or base64 or base64url of PEM or DER, of an RSA, P-256 or Ed25519 key, and
-// returns its DER SubjectPublicKeyInfo.
+// ParseKey parses PEM, or base64 or base64url of PEM or DER, of an RSA, P-256 or Ed25519 key, and returns its DER SubjectPublicKeyInfo.
 func ParseKey(s string) ([]byte, bool) {
 	const most = 16 << 10
 	if len(s) > most {

@@ -21,8 +21,8 @@ import (
 //go:embed *.rego
 var files embed.FS
 
-// Modules are the texts of the modules, by the names of their files: constraints.rego and levels.rego judge constraints,
-// semantics.rego is what Decide and Terms ask, report.rego what Evaluate asks.
+// Modules are the texts of the modules, by file name: constraints.rego and levels.rego judge constraints, Decide and Terms query
+// semantics.rego, Evaluate queries report.rego.
 var Modules = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for _, name := range []string{"constraints.rego", "levels.rego", "report.rego", "semantics.rego"} {
@@ -50,8 +50,8 @@ func levels(first string) string {
 	return before + "package uimgate.odrl\n" + text[0].String() + text[1].String()
 }
 
-// builtins are all that the modules may call: pure, and quick for any argument. A list of allowed functions needs no upkeep when OPA adds
-// some.
+// builtins are all built-ins that the modules may call: pure, and fast for any argument. A list of permitted functions stays valid when
+// OPA adds some.
 var builtins = []string{
 	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array",
 	"is_number", "is_string",
@@ -77,7 +77,7 @@ var Module = sync.OnceValues(func() (*ast.Compiler, error) {
 	return c, nil
 })
 
-// An engine asks the semantics module about one policy. It is safe for concurrent use.
+// An engine queries the semantics module about one policy. It is safe for concurrent use.
 type engine struct {
 	Data                            map[string]any
 	Compiler                        *ast.Compiler
@@ -111,7 +111,7 @@ func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
 // AsTerm keeps results as OPA's own values.
 func AsTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
 
-// ErrUndefined means that OPA gave no answer, or none of the form that was asked for.
+// ErrUndefined means that OPA gave no result, or none of the requested form.
 var ErrUndefined = errors.New("the policy engine gave no answer")
 
 // Ask evaluates one query and returns its object. Anything but exactly one object is an error.
@@ -138,7 +138,7 @@ func ask(ctx context.Context, q *rego.PreparedEvalQuery, options ...rego.EvalOpt
 	return o, nil
 }
 
-// SetIn is one set of an answer. That there is none is an error.
+// SetIn returns one set of a result. A missing set is an error.
 func SetIn(o ast.Object, key string) (ast.Set, error) {
 	t := o.Get(ast.InternedTerm(key))
 	if t == nil {

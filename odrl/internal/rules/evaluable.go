@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An Evaluable is a policy with every rule and duty as written, made ready for report.rego.
+// An Evaluable is a policy with every rule and duty as written, prepared for report.rego.
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
 	world   *Catalog // what names refer to; nil: they mean themselves
-	Literal bool     // IRIs mean themselves; otherwise names mean what the gateway's World has
+	Literal bool     // IRIs mean themselves; otherwise names have the meaning of the gateway's World
 	agents  func(model.Reference) []string
 	Entries []*Entry
 	ByName  map[string]*Entry
@@ -33,20 +33,19 @@ type Entry struct {
 	Data    map[string]any
 }
 
-// A price is what a pay duty charges.
+// A price is the charge of a pay duty.
 type price struct {
 	Text     string // decimal
-	Currency string // ISO 4217 where the policy names it by a known name
+	Currency string // ISO 4217 if the policy names it by a known name
 	Value    *big.Rat
 }
 
-// Grants reports whether the policy permits anything. What the gateway offers becomes an Agreement when
-// a PAT is issued.
+// Grants reports whether the policy permits anything. The gateway's offer becomes an Agreement when a PAT is issued.
 func (e *Evaluable) Grants() bool {
 	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
 }
 
-// GrantsNothing is why the policy permits nothing, whatever its permissions; empty where they count.
+// GrantsNothing returns why the policy permits nothing, regardless of its permissions; empty if they count.
 func (e *Evaluable) GrantsNothing() string {
 	switch {
 	case e.Grants():
@@ -60,7 +59,7 @@ func (e *Evaluable) GrantsNothing() string {
 	}
 }
 
-// NewEvaluable makes a policy ready. Without a catalog the names of the policy mean themselves.
+// NewEvaluable prepares a policy. Without a catalog the names of the policy mean themselves.
 func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	names := *f.Names
 	names.Problems = nil // values that cannot be compared are unknown, and cause no finding
@@ -87,8 +86,8 @@ func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	return e
 }
 
-// add makes an entry of a node and of every duty it points at, or finds the one that bears its uid: a
-// duty that several rules share is one duty. ODRL IM 2.6.5.
+// add makes an entry of a node and of every duty that it refers to, or finds the one with its uid: a duty that several rules share is one
+// duty. ODRL IM 2.6.5.
 func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	if x, ok := e.ByName[node.Name()]; ok {
 		return x
@@ -118,7 +117,7 @@ func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	return x
 }
 
-// performer is the function of the party that does a duty's action, beside assignee. ODRL V 3.10.
+// performer is the function of the party that performs a duty's action, in addition to assignee. ODRL V 3.10.
 func performer(node *model.Rule) string {
 	does := map[string]string{
 		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty",
@@ -132,7 +131,7 @@ func performer(node *model.Rule) string {
 	return "assignee"
 }
 
-// fill writes what Rego reads of an entry.
+// fill sets the data of an entry for Rego.
 func (e *Evaluable) fill(x *Entry) {
 	x.Data["n"], x.Data["kind"] = model.Integer(int64(x.N)), x.Kind
 	x.Data["key"] = strconv.Itoa(x.N)
@@ -153,8 +152,8 @@ func (e *Evaluable) fill(x *Entry) {
 	e.assignees(x)
 }
 
-// bounded takes out of the conditions of a rule what limits it, and of those of a duty what is about the
-// time of use and so about how the duty is done.
+// bounded removes limits from the conditions of a rule, and from those of a duty what concerns the time of use and so how the duty is
+// performed.
 func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constraint) []*model.Constraint {
 	var rest []*model.Constraint
 	var limits []any
@@ -173,8 +172,8 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	return rest
 }
 
-// Limiting reports whether a constraint limits how often, which is counted and not compared. One that cannot be counted by is
-// a condition like any other, unknown as long as the question does not give the count.
+// Limiting reports whether a constraint limits how often, which is counted and not compared. One that nothing can be counted by is an
+// ordinary condition, unknown unless the question gives the count.
 func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	if c.Logic != "" || c.Left().Kind != model.Count || kind.Duty() {
 		return false
@@ -183,7 +182,7 @@ func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	return ok
 }
 
-// targets writes the assets that a rule names. Parts of the call, such as the signed payload and the paid price, are not assets.
+// targets sets the assets that a rule names. Parts of the call, such as the signed payload and the paid price, are not assets.
 func (e *Evaluable) targets(x *Entry) {
 	var list []any
 	for _, ref := range x.Node.Targets {
@@ -196,7 +195,7 @@ func (e *Evaluable) targets(x *Entry) {
 	}
 }
 
-// TargetNames are what an asset goes by; nil for what is part of the call.
+// TargetNames returns the names of an asset; nil for a part of the call.
 func (e *Evaluable) TargetNames(ref model.Reference) []string {
 	if e.AboutTheCall(ref.IRI) {
 		return nil
@@ -210,7 +209,7 @@ func (e *Evaluable) TargetNames(ref model.Reference) []string {
 	return namesOf(ref)
 }
 
-// namesOf are the IRI of an asset or party and that of the source of a collection.
+// namesOf returns the IRI of an asset or party and that of the source of a collection.
 func namesOf(ref model.Reference) []string {
 	names := []string{ref.Name()}
 	if ref.Source != "" && ref.Source != names[0] {
@@ -219,7 +218,7 @@ func namesOf(ref model.Reference) []string {
 	return names
 }
 
-// assignees writes the parties that a rule is for. One that is anyone leaves no part.
+// assignees sets the parties of a rule. A party that is anyone leaves no part.
 func (e *Evaluable) assignees(x *Entry) {
 	var list []any
 	for _, ref := range x.Parties {
@@ -256,7 +255,7 @@ func (e *Evaluable) conditions(into map[string]any, list []*model.Constraint) {
 	all.into(into)
 }
 
-// IDOf is the id in the data of a constraint; false for one that is not in it.
+// IDOf returns the id in the data of a constraint; false for one that is not in it.
 func (e *Evaluable) IDOf(c *model.Constraint) (string, bool) {
 	if l, ok := e.leafOf[c]; ok {
 		return l.ID, true
@@ -267,11 +266,11 @@ func (e *Evaluable) IDOf(c *model.Constraint) (string, bool) {
 	return "", false
 }
 
-// LeafOf is the compiled form of a constraint; nil for a logical one.
+// LeafOf returns the compiled form of a constraint; nil for a logical one.
 func (e *Evaluable) LeafOf(c *model.Constraint) *Leaf { return e.leafOf[c] }
 
-// LimitsOf are the limits of a rule for one action it names, under the name of the target that was
-// matched, those left out that are counted elsewhere.
+// LimitsOf returns the limits of a rule for one action it names, under the matched name of the target, except those that are counted
+// elsewhere.
 func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, counted func(*model.Constraint) bool) []limit.Limit {
 	var bounds []*model.Constraint
 	list := x.Node.Constraints
@@ -300,7 +299,7 @@ func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, count
 	return limits
 }
 
-// RuleData is data.policy as report.rego reads it.
+// RuleData returns data.policy for report.rego.
 func (e *Evaluable) RuleData() map[string]any {
 	rules := make([]any, 0, len(e.Entries))
 	for _, x := range e.Entries {
@@ -312,7 +311,7 @@ func (e *Evaluable) RuleData() map[string]any {
 	}}
 }
 
-// IntentOf is the UID of the one intent that a target names under a policy from Publish.
+// IntentOf returns the UID of the one intent that a target names under a policy from Publish.
 func (e *Evaluable) IntentOf(iri string) (string, bool) {
 	name, members, err := e.world.find(e.Expand(iri))
 	if err != nil || len(members) != 1 {

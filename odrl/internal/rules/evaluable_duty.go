@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// fillDuty writes what makes a duty fulfilled, and until when it can be.
+// fillDuty sets what makes a duty fulfilled, and until when that is possible.
 func (e *Evaluable) fillDuty(x *Entry) {
 	e.amountsOf(x)
 	signs := slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
@@ -40,8 +40,7 @@ func (e *Evaluable) fillDuty(x *Entry) {
 	e.atoms(x)
 }
 
-// fillHandled is fillDuty under a policy that the gateway enforces: it sees to every duty but signing,
-// which the call must bring along.
+// fillHandled is fillDuty under a policy that the gateway enforces: it fulfils every duty except signing, which the call must bring.
 func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	if x.Kind == "obligation" {
 		x.Data["scoped"] = true
@@ -74,7 +73,7 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	}
 }
 
-// fillSigning writes with which keys a duty to sign is fulfilled, and when. If the gateway could not enforce these, it is never fulfilled.
+// fillSigning sets with which keys a duty to sign is fulfilled, and when. If the gateway could not enforce these, it is never fulfilled.
 func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) {
 	d, k := &Duty{Node: x.Node, Action: "signPayload"}, newCompiler(e.Names, enforcing)
 	if len(x.Node.Amounts) > 0 || !k.endable(conditions) || !k.keys(d, keys) {
@@ -96,7 +95,7 @@ func when(list []*model.Constraint) (out []*model.Constraint) {
 	return out
 }
 
-// temporal reports whether a constraint is about the time of performing a duty.
+// temporal reports whether a constraint concerns the time of performing a duty.
 func temporal(c *model.Constraint) bool {
 	return every(c, func(o *model.Operand) bool { return o.Temporal })
 }
@@ -109,7 +108,7 @@ func every(c *model.Constraint, such func(*model.Operand) bool) bool {
 	return such(c.Left())
 }
 
-// atoms writes the single acts of a duty: each action, upon each target, by each party.
+// atoms sets the single acts of a duty: each action, upon each target, by each party.
 func (e *Evaluable) atoms(x *Entry) {
 	var list []any
 	for _, a := range x.Node.Actions {
@@ -144,7 +143,7 @@ func (e *Evaluable) atoms(x *Entry) {
 	}
 }
 
-// refinements are those of a duty's action. A key that is elided, or is not a key, means the agreed one.
+// refinements are those of a duty's action. An elided or invalid key means the agreed one.
 func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	var list []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {
@@ -157,7 +156,7 @@ func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	return list
 }
 
-// amountsOf are what a pay duty charges: payAmount eq, with a unit.
+// amountsOf returns the charges of a pay duty: payAmount eq, with a unit.
 func (e *Evaluable) amountsOf(x *Entry) {
 	for _, a := range x.Node.Actions {
 		if a.Name != "compensate" {

@@ -15,14 +15,14 @@ type Leaf struct {
 	Key      string // of the slot in input.facts
 	Kind     string // the type guard of constraints.rego; "none": no fact makes the leaf true or false
 	Operator string
-	Value    any // what JSON holds
+	Value    any // a JSON value
 	Window   bool
 	From, To int64
 	usage    bool                  // the right operand is the time of use
-	read     func(any) (any, bool) // one fact as it is compared; nil: the plan reads texts, versions and money itself
+	read     func(any) (any, bool) // one fact in the form for comparison; nil: the plan parses texts, versions and money itself
 }
 
-// A Slot is one place for facts in input.facts: a left operand, with the form that its values must have.
+// A Slot is one place for facts in input.facts: a left operand, with the form of its values.
 type Slot struct {
 	Operand string // local name, which is also the key of Request.Facts
 	As      string // form of text, currency, unit, name of the event, "clock" for the time of day, "day" for whole days
@@ -52,11 +52,11 @@ func (l *Leaf) data() map[string]any {
 
 // A kindRow is how constraints on one kind of left operand become leaves.
 type kindRow struct {
-	enforced  []string // the operators that a policy may have that is enforced; nil: compile looks itself
-	operators []string // those that any other policy may have; nil: compile looks itself
-	// compile fills in the leaf. It returns false where the constraint cannot be decided, and has reported why.
+	enforced  []string // the operators permitted in an enforced policy; nil: compile checks itself
+	operators []string // those permitted in any other policy; nil: compile checks itself
+	// compile fills in the leaf. It returns false if the constraint cannot be decided, and has reported why.
 	compile func(*compiler, *Leaf, *model.Constraint) bool
-	refused [2]string // why a policy that has it is not enforced: code and message
+	refused [2]string // why a policy with it is not enforced: code and message
 }
 
 var (
@@ -85,11 +85,11 @@ var kindRows = map[model.Kind]kindRow{
 	model.Count: {refused: [2]string{"limit", "%s limits a permission or a prohibition of execute, outside or, xone and andSequence"}},
 }
 
-// kindOf is the kind of the values that a policy which is not enforced compares. That of an operand which no vocabulary
-// describes is given by the data type or the look of its value.
+// kindOf returns the kind of the values that a policy which is not enforced compares. For an operand that no vocabulary describes, the
+// data type or the form of its value decides.
 func kindOf(c *model.Constraint) model.Kind {
 	switch left := c.Left(); {
-	case left.Kind == model.Count: // where a count is asked for, it is given with the question
+	case left.Kind == model.Count: // where a count is needed, it is given with the question
 		return model.Number
 	case left.Known():
 		return left.Kind
@@ -123,8 +123,8 @@ var forms = []struct {
 	{model.Instant, func(s string) bool { _, ok := model.ParseInstant(s); return ok }},
 }
 
-// compileLeaf turns a constraint into normal form. In a policy that is enforced, one that cannot be decided is reported and
-// nil; in any other it is a leaf that no fact makes true or false.
+// compileLeaf converts a constraint to normal form. In an enforced policy, one that cannot be decided is reported and nil; in any other
+// it is a leaf that no fact makes true or false.
 func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	l := &Leaf{Source: c, Operator: c.Operator, Slot: Slot{Operand: c.Operand}}
 	if c.Operator == "isA" {
@@ -150,8 +150,7 @@ func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	return l
 }
 
-// readable reports whether a constraint on a count has the number that it is compared with, and the period. Any other constraint is
-// readable.
+// readable reports whether a constraint on a count has the number to compare with, and the period. Any other constraint is readable.
 func (k *compiler) readable(c *model.Constraint) bool {
 	if c.Left().Kind != model.Count {
 		return true
@@ -203,7 +202,7 @@ func (k *compiler) allow(l *Leaf, allowed ...string) bool {
 	return false
 }
 
-// FactOf reads the values of one operand for a leaf; nil where any of them is not of its kind.
+// FactOf converts the values of one operand for a leaf; nil if any of them is not of its kind.
 func (l *Leaf) FactOf(v any) []any {
 	values, ok := FactList(v)
 	if !ok {
@@ -226,7 +225,7 @@ func (l *Leaf) FactOf(v any) []any {
 	return list
 }
 
-// FactList is the values of one fact; false where there are none, or too many.
+// FactList returns the values of one fact; false if there are none, or too many.
 func FactList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:

@@ -59,7 +59,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	if slices.Contains(model.SetOperators, l.Operator) {
 		l.Value = values
 	}
-	if len(narrower) > 1 { // what a vocabulary places in it; of all else it stays unknown
+	if len(narrower) > 1 { // what a vocabulary places in it; for all other values it stays unknown
 		l.Operator, l.Value = "isKnownAny", model.Anys(narrower)
 	}
 	if k.mode != enforcing {
@@ -81,13 +81,13 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	return true
 }
 
-// The operators over codes, where one may contain another. The contents of a value are excluded with it: they do not count as unequal to
-// it, and not as certainly different if a prohibition asks.
+// The operators over codes, where one may contain another. Parts of a value are excluded with it: they do not count as unequal to it, nor
+// as certainly different if a prohibition asks.
 var (
 	exactly = map[string]string{
 		"eq": "isExactly", "neq": "isNotPartOf", "isAnyOf": "isExactlyAny", "isNoneOf": "isNonePartOf", "isAllOf": "isExactlyAll",
 	}
-	// inDoubt is about values that are not all codes: what those contain is unknown.
+	// inDoubt concerns values that are not all codes: what those contain is unknown.
 	inDoubt = map[string]string{"isAnyOf": "isKnownAny", "isNoneOf": "isNoneKnown", "isAllOf": "isKnownAll"}
 )
 
@@ -115,7 +115,7 @@ func (k *compiler) textFact(v any, left *model.Operand, f model.TextForm) (any, 
 	return left.CanonicalText(s), true
 }
 
-// keyLeaf compares keys by what they are, not by how they are written.
+// keyLeaf compares keys by their value, not by their encoding.
 func (k *compiler) keyLeaf(l *Leaf, c *model.Constraint) bool {
 	if l.Operator == "use" {
 		l.Operator = "eq"

@@ -38,7 +38,7 @@ func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 		l.Value = model.Integer(at.From)
 		return true
 	}
-	if k.mode != enforcing { // a date among the facts is known to the day: only what compares whole days is sure of it
+	if k.mode != enforcing { // a date among the facts is known to the day: only comparisons of whole days are certain
 		l.Slot.As, l.read = "day", dayFact
 	}
 	switch l.Operator {
@@ -133,7 +133,7 @@ func clockFact(v any) (any, bool) {
 	return model.Integer((at.From%day + day) % day), ok && at.From == at.To
 }
 
-// dayFact reads what is known to the day as well.
+// dayFact also accepts values that are known only to the day.
 func dayFact(v any) (any, bool) {
 	at, ok := factInstant(v)
 	return model.Integer(at.From), ok

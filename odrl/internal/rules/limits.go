@@ -11,8 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// rate reads a limit: at most N executions in a period. A permission has it as count or rateLimit
-// lteq N, a prohibition by gt N.
+// rate reads a limit: at most N executions in a period. A permission has it as count or rateLimit lteq N, a prohibition by gt N.
 func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, bool) {
 	count, period, ok := k.bound(c)
 	if !ok {
@@ -42,7 +41,7 @@ func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, b
 	return limit.Rate{Max: count, Period: period}, true
 }
 
-// bound reads the number and the period of a limit, whatever its operator; false where either cannot be read, which is reported.
+// bound reads the number and the period of a limit, whatever its operator; false if either cannot be read, which is reported.
 func (k *compiler) bound(c *model.Constraint) (int64, limit.Period, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {
 		k.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
@@ -96,7 +95,7 @@ func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, boo
 	return count, period, true
 }
 
-// period reads hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
+// period parses hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
 func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	name, ok := k.Local(unit.IRI, k.Namespaces, model.UnitNamespaces)
 	if what, per, cut := strings.Cut(name, "/"); ok && cut {
@@ -116,20 +115,20 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	return "", false
 }
 
-// limitID names the counter of a limit: by what is limited and over which time. The number, the price and the place in the document are
-// not part of it, so a count outlives changes of those.
+// limitID names the counter of a limit: by what is limited and over which time. The number, the price and the position in the document
+// are not part of it, so a count survives changes of those.
 func limitID(r *Rule, p limit.Period) string {
 	b, err := strictjson.Canonical(map[string]any{
 		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),
 	})
-	if err != nil { // only texts are in the tree
+	if err != nil { // only strings are in the tree
 		b = []byte(r.Node.Pointer)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// AddLimit adds l; limits of one id are one, held to the smaller number.
+// AddLimit adds l; limits with one id are merged, with the smaller number.
 func AddLimit(list []limit.Limit, l limit.Limit) []limit.Limit {
 	for i := range list {
 		if list[i].ID == l.ID {

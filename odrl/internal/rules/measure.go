@@ -46,7 +46,7 @@ var measures = func() map[string]measure {
 	return m
 }()
 
-// measureOf names the dimension of a unit and its factor; a unit that is not known is its own.
+// measureOf returns the dimension of a unit and its factor; an unknown unit is its own dimension.
 func measureOf(unit string) (of string, factor *big.Rat, ok bool) {
 	if m, known := measures[strings.ToLower(model.LastName(unit))]; known {
 		return m.of, m.factor, true
@@ -54,7 +54,7 @@ func measureOf(unit string) (of string, factor *big.Rat, ok bool) {
 	return unit, big.NewRat(1, 1), false
 }
 
-// lengthOf reads a number of a unit of time as a duration.
+// lengthOf converts a number of a unit of time into a duration.
 func lengthOf(number, unit string) (any, bool) {
 	x, ok := model.ParseDecimal(number)
 	if !ok || unit == "" {

@@ -31,7 +31,7 @@ type terms struct {
 
 func (t *terms) Unconditional() bool { return len(t.Conditions) == 0 }
 
-// A Duty is what is owed under a permission or an obligation.
+// A Duty is a duty under a permission or an obligation.
 type Duty struct {
 	N      int
 	Node   *model.Rule
@@ -39,17 +39,17 @@ type Duty struct {
 	terms
 	term   term
 	Charge money.Amount
-	Keys   []string    // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them will do
+	Keys   []string    // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them suffices
 	Elided bool        // of signPayload: the agent's own key
 	when   conjunction // of signPayload: conditions on facts about when it is signed; if one is unknown, a signature does not count
 }
 
-// decides reports whether the rule bears on execute; the others are promises between the parties.
+// decides reports whether the rule affects execute; the others are promises between the parties.
 func (r *Rule) decides() bool {
 	return r.Kind == model.Obligation || model.Includes(r.Action, "execute") || r.Exceeding()
 }
 
-// Bounds reports whether a prohibition is enforced by counting alone: execute, more than N times.
+// Bounds reports whether a prohibition is enforced only by counting: execute, more than N times.
 func (r *Rule) Bounds() bool { return r.Kind == model.Prohibition && len(r.Limits) > 0 }
 
 // Exceeding reports whether a prohibition forbids exceeding the limits. It never conflicts with execute.
@@ -68,8 +68,8 @@ type normalizer struct {
 	used    map[string]*Target
 }
 
-// expand is steps 4 and 5 of normalisation: what the policy shares is copied into each rule, then each
-// rule is split per action, target and assignee.
+// expand carries out steps 4 and 5 of normalization: it copies the policy's shared properties into each rule, and splits each rule per
+// action, target and assignee.
 func (n *normalizer) expand() {
 	for _, ref := range n.d.Asset {
 		if _, err := n.w.resolve(ref.Name()); err != nil && !n.Problems.Full() && !n.warnRetired("asset", ref) {
@@ -132,7 +132,7 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	return !n.Problems.Full() && n.conditioned <= model.MaxConstraints
 }
 
-// stop reports whether expanding should end: the caller has gone, or there are enough problems already.
+// stop reports whether expanding should end: the caller has given up, or there are enough problems already.
 func (n *normalizer) stop(pointer string) bool {
 	if n.ctx.Err() != nil {
 		n.Problems.Errorf("stopped", pointer, "expanding the policy was stopped")
@@ -141,7 +141,7 @@ func (n *normalizer) stop(pointer string) bool {
 	return n.Problems.Full()
 }
 
-// sensible reports actions that nothing can be made of, and warns of those the gateway does not see.
+// sensible reports actions that cannot be enforced, and warns of those that the gateway does not see.
 func (n *normalizer) sensible(node *model.Rule, a model.Action) bool {
 	switch {
 	case node.Kind == model.Permission && a.Name == "exceedRateLimit":

@@ -26,8 +26,7 @@ func (n *normalizer) assignees(refs []model.Reference) []string {
 	return list
 }
 
-// agents are the IRIs of known agents that an assignee names: its own, or those of its members, as far
-// as the document lists them.
+// agents returns the IRIs of known agents that an assignee names: its own, or those of its members, as far as the document lists them.
 func (n *normalizer) agents(ref model.Reference) []string {
 	name := ref.Name()
 	list, seen := n.parties[name]
@@ -55,7 +54,7 @@ func (n *normalizer) agents(ref model.Reference) []string {
 	return list
 }
 
-// boundParties are the IRIs of agents that the policy names, sorted.
+// boundParties returns the IRIs of agents that the policy names, sorted.
 func (n *normalizer) boundParties() []string {
 	all := map[string]bool{}
 	for _, list := range n.parties {

@@ -19,7 +19,7 @@ type Program struct {
 	Assignees  map[string]map[string]bool   // by name of a target, the IRIs that its rules are for
 	Slots      []FactSlot
 	Leaves     []*Leaf
-	Keys       bool     // some duty to sign names a whole key
+	Keys       bool     // some duty to sign names a complete key
 	Currencies []string // of its charges, sorted
 	Spelling   *aliases
 	Engine     *engine
@@ -39,7 +39,7 @@ type FactSlot struct {
 	Reads func(any) (any, bool) // of numbers, durations and events
 }
 
-// Compile reads the document and compiles it; nil, with a problem, where the policy cannot be enforced.
+// Compile reads the document and compiles it; nil, with a problem, if the policy cannot be enforced.
 func Compile(ctx context.Context, tree map[string]any, w World, found *model.Findings) *Program {
 	n := normalize(ctx, tree, w, found)
 	if found.Failed() {

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// publishable reports what ODRL has and the gateway could not see to: each refuses the policy, for
-// nothing in it may be dropped in silence.
+// publishable reports what ODRL has and the gateway could not enforce: each refuses the policy, because nothing in it may be silently
+// dropped.
 func (n *normalizer) publishable() {
 	for _, t := range n.d.Types {
 		if grants, ok := model.PolicyTypes[t]; ok && !grants {
@@ -64,14 +64,14 @@ func (n *normalizer) enforceable(r *model.Rule) {
 	}
 }
 
-// whole reports assets and parties that are narrowed.
+// whole reports refined assets and parties.
 func (n *normalizer) whole(ref model.Reference) {
 	if len(ref.Refinements) > 0 {
 		n.unsupported(ref.Refinements[0].Pointer, "refinement", "the gateway does not know what it asks about: name the members themselves")
 	}
 }
 
-// values reports right operands that only a fetch could give.
+// values reports right operands that would need a fetch.
 func (n *normalizer) values(list []*model.Constraint) {
 	for _, c := range list {
 		n.values(c.Operands)

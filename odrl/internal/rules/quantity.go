@@ -9,15 +9,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A comparison is how the facts and the right operands of a constraint become comparable values. Facts of one operand are
-// read once for all constraints that have the same form.
+// A comparison is how the facts and the right operands of a constraint become comparable values. Facts of one operand are converted once
+// for all constraints with the same form.
 type comparison struct {
 	kind  string // the type guard of constraints.rego
 	as    string // of the slot
 	value func(any) (any, bool)
 	fact  func(any) (any, bool)
-	code  string // of what is wrong with a right operand
-	fault string // what is wrong with it: a format with the left operand and the value
+	code  string // of the error for a right operand
+	fault string // the error: a format with the left operand and the value
 }
 
 // compare fills in the leaf with the right operands of a comparison. It returns false if one of them is not a value of the operand.
@@ -47,8 +47,8 @@ func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
 	return true
 }
 
-// numberLeaf compares decimals, exactly. With a unit that is known, a number of either side may have another one of the same
-// dimension ({"value": 5, "unit": "MB"}); a bare number has the unit of the constraint.
+// numberLeaf compares decimals, exactly. With a known unit, a number of either side may have another one of the same dimension ({"value":
+// 5, "unit": "MB"}); a bare number has the unit of the constraint.
 func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 	unit, factor, measured := measureOf(k.unitName(c))
 	as := unit
@@ -103,15 +103,14 @@ func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 	})
 }
 
-// brief reports whether a number is short enough to be read for each call: 64 characters, and at most two digits of
-// an exponent.
+// brief reports whether a number is short enough to be parsed for each call: 64 characters, and at most two digits of an exponent.
 func brief(s string) bool {
 	const most, digits = 64, 2
 	i := strings.IndexAny(s, "eE")
 	return len(s) <= most && (i < 0 || len(strings.TrimLeft(s[i+1:], "+-0")) <= digits)
 }
 
-// possible reports whether a quantity can be that much. A size below nothing would pass every bound.
+// possible reports whether a quantity can have this value. A negative size would pass every bound.
 func possible(b model.Bounds, x *big.Rat) bool {
 	return b == model.Unbounded || x.Sign() >= 0 && (b != model.UpToHundred || x.Cmp(big.NewRat(100, 1)) <= 0)
 }
@@ -149,8 +148,8 @@ func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 // lengths are the operators for comparisons of durations: one with months has no order relative to some without.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
-// eventLeaf compares with the course of a named event: before it, during it, after it. A name alone means that it is on.
-// While a call is decided, nothing else is known of an event.
+// eventLeaf compares with the course of a named event: before it, during it, after it. A name alone means that it is in progress. When a
+// call is decided, nothing else is known of an event.
 func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		if l.Operator != "eq" {
@@ -208,7 +207,7 @@ func semver(v any) (any, bool) {
 	return model.AsAny(model.ParseSemver(s))
 }
 
-// moneyLeaf compares money of one currency; of facts in another it is unknown. Where the policy names none, numbers are compared.
+// moneyLeaf compares money of one currency; facts in another are unknown. If the policy names none, it compares numbers.
 func (k *compiler) moneyLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		a, ok := k.amount(c)
@@ -249,7 +248,7 @@ func decimal(v any) (any, bool) {
 	return model.AsAny(model.OrderedNumber(x))
 }
 
-// amountOf takes "5 EUR" and {"value": 5, "unit": "EUR"} apart.
+// amountOf splits "5 EUR" and {"value": 5, "unit": "EUR"}.
 func amountOf(v any) (amount any, unit string) {
 	if a, ok := v.(money.Amount); ok {
 		v = a.String()

@@ -9,18 +9,16 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// clock is the variable of the time of day, which windows of hours are about.
+// clock is the variable of the time of day, which windows of hours constrain.
 const clock = "time of day"
 
-// maxSearch bounds the steps of looking for values that meet a set of constraints. What is not settled
-// by then counts as possible.
+// maxSearch bounds the steps of a search for values that meet a set of constraints. An unfinished search counts as possible.
 const maxSearch = 2000
 
 // maxSearches bounds the same over all rules of a document, in steps of some ten nanoseconds.
 const maxSearches = 5_000_000
 
-// A demand is a constraint that must come out as wanted. A loose one, of a prohibition, must only not
-// come out otherwise: what is unknown binds.
+// A demand is a constraint that must have the wanted result. A loose one, of a prohibition, must only not have the other: unknown binds.
 type demand struct {
 	scope  string // the subject of its left operand: "" the rule, otherwise the action, the target or a party
 	c      *model.Constraint
@@ -43,10 +41,10 @@ type search struct {
 	all   *int // taken by all searches in one document
 }
 
-// domains are what is left of each variable; one that no demand needs to be known has none.
+// domains are the remaining domain of each variable; one without a demand has none.
 type domains map[string]domain
 
-// satisfiable reports false only if no facts can meet the demands. Otherwise it gives an example of facts, as far as the demands depend
+// satisfiable returns false only if no facts can meet the demands. Otherwise it gives an example of facts, as far as the demands depend
 // on any.
 func satisfiable(n *model.Names, demands []demand) (example map[string][]string, ok bool) {
 	const start = 25 // steps that it takes to begin a search
@@ -66,7 +64,7 @@ func satisfiable(n *model.Names, demands []demand) (example map[string][]string,
 	return example, true
 }
 
-// solve returns domains that meet the demands, or nil. It does not change its arguments.
+// solve returns domains that meet the demands, or nil. It does not modify its arguments.
 func (s search) solve(state domains, demands []demand) domains {
 	state, open := maps.Clone(state), slices.Clone(demands)
 	for _, loose := range []bool{false, true} { // what must be known first
@@ -97,14 +95,14 @@ func (s search) solve(state domains, demands []demand) domains {
 	return state
 }
 
-// step counts one step over so many demands, and reports whether the search has to end.
+// step counts one step over n demands, and reports whether the search must end.
 func (s search) step(demands int) bool {
 	*s.steps--
 	*s.all += 1 + demands
 	return *s.steps < 0 || *s.all > maxSearches
 }
 
-// branch tries the ways for a logical constraint to have the demanded result, beside the rest.
+// branch tries the ways for a logical constraint to have the demanded result, together with the rest.
 func (s search) branch(state domains, d demand, rest []demand) domains {
 	if s.step(len(rest)) {
 		return state
@@ -118,7 +116,8 @@ func (s search) branch(state domains, d demand, rest []demand) domains {
 	return nil
 }
 
-// ways are those for a logical constraint to have the demanded result. Each is made when it is needed: xone of n has n ways of n demands.
+// ways returns those for a logical constraint to have the demanded result. Each is made when it is needed: xone of n has n ways of n
+// demands.
 func (d demand) ways() iter.Seq[[]demand] {
 	part := func(c *model.Constraint, negate bool) demand { return demand{d.scope, c, negate, d.loose} }
 	return func(try func([]demand) bool) {
@@ -174,7 +173,7 @@ func (s domains) narrow(d demand) bool {
 	case operator == "" || len(d.c.Right) == 0:
 	case d.c.Left().Codes == nil || !d.loose && !d.negate:
 		dom.narrow(d.c, operator)
-	case !dom.near(d, operator): // what is inside a code is neither it nor another
+	case !dom.near(d, operator): // a part of a code is neither that code nor another
 		return false
 	}
 	s[variable] = dom
@@ -182,7 +181,7 @@ func (s domains) narrow(d demand) bool {
 	return possible
 }
 
-// near narrows by a comparison of codes that must only not come out otherwise, or must fail; false where that cannot be.
+// near narrows by a comparison of codes that must only not have the other result, or must fail; false if that is impossible.
 func (d *domain) near(of demand, operator string) bool {
 	switch {
 	case operator == "eq" || operator == "isAnyOf":
@@ -206,8 +205,8 @@ func (d *domain) near(of demand, operator string) bool {
 	return true
 }
 
-// variable names what the constraint compares, and its left operand. ODRL IM 2.5.3: one left operand in a constraint and
-// in a refinement is two things; the time is one.
+// variable names what the constraint compares, and its left operand. ODRL IM 2.5.3: one left operand in a constraint and in a refinement
+// is two things; the time is one.
 func (d demand) variable() (name, operand string) {
 	name = d.c.Operand
 	switch d.c.Left().Kind {
@@ -248,7 +247,7 @@ func (d *domain) narrow(c *model.Constraint, operator string) {
 	}
 	values := make([]string, 0, len(c.Right))
 	for _, r := range c.Right {
-		if r.Window || operator != "isPartOf" && left.IsRange(r.Text) { // what is in a range is not written as the range
+		if r.Window || operator != "isPartOf" && left.IsRange(r.Text) { // a value in a range is not written like the range
 			return
 		}
 		values = append(values, left.CanonicalText(r.Text))
@@ -256,7 +255,7 @@ func (d *domain) narrow(c *model.Constraint, operator string) {
 	d.texts(operator, values)
 }
 
-// window applies a window, or what is outside of it.
+// window applies a window, or its complement.
 func (d *domain) window(c *model.Constraint, outside bool) {
 	ofDay, w, ok := windowOf(c)
 	switch {

@@ -6,10 +6,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// aliases are how a policy spells what its names refer to.
+// aliases are the policy's spellings of the things its names refer to.
 type aliases struct {
 	catalog []Asset
-	targets []spelledTarget // but for UIDs, sorted
+	targets []spelledTarget // except UIDs, sorted
 	parties []spelledParty  // sorted
 }
 
@@ -24,7 +24,7 @@ type spelledParty struct {
 	agents []Party
 }
 
-// spelled notes how the policy spells the targets and assignees that were looked up.
+// spelled records how the policy spells the targets and assignees that were looked up.
 func (n *normalizer) spelled() *aliases {
 	s := &aliases{catalog: n.w.Intents}
 	for _, iri := range model.SortedKeys(n.w.cache) {
@@ -43,7 +43,7 @@ func (n *normalizer) spelled() *aliases {
 	return s
 }
 
-// Wholes are the spellings of what holds the intent; known is false where the catalogue does not have it.
+// Wholes returns the spellings of what contains the intent; known is false if the catalogue does not have it.
 func (s *aliases) Wholes(uid string) (list []string, known bool) {
 	at := slices.IndexFunc(s.catalog, func(a Asset) bool { return a.UID == uid })
 	if at < 0 {
@@ -57,7 +57,7 @@ func (s *aliases) Wholes(uid string) (list []string, known bool) {
 	return list, true
 }
 
-// Names are the spellings of the agent.
+// Names returns the spellings of the agent.
 func (s *aliases) Names(agentID, keyID string) []string {
 	var list []string
 	for _, p := range s.parties {

@@ -8,15 +8,15 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 )
 
-// Steps counts what OPA evaluates: it asks before each expression whether it has to stop. So how much of a policy is
-// evaluated depends on the policy, and not on how busy the machine is. It is for one evaluation after another.
+// Steps counts what OPA evaluates: before each expression OPA asks whether it must stop. So how much of a policy is evaluated depends on
+// the policy, and not on the load of the machine. It is for one evaluation after another.
 type Steps struct {
 	ctx   context.Context //nolint:containedctx // Steps live as long as one Publish or one question
 	left  int
-	ended bool // ctx has
+	ended bool // ctx has ended
 }
 
-// NewSteps allows so many expressions, of about a microsecond each, as long as ctx lasts.
+// NewSteps permits n expressions, of about a microsecond each, until ctx ends.
 func NewSteps(ctx context.Context, most int) *Steps { return &Steps{ctx: ctx, left: most} }
 
 // Cancelled takes one step. OPA calls it.

@@ -10,9 +10,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// A Target is a set of intents under one canonical name, which is what limits and decisions go by:
-// the UID of one intent, or "*", "<namespace>:*", "<namespace>:<name>:*" and "execute/<intent_name>"
-// for collections. The name outlives changes of the catalogue; the members do not.
+// A Target is a set of intents under one canonical name, which limits and decisions use: the UID of one intent, or "*", "<namespace>:*",
+// "<namespace>:<name>:*" and "execute/<intent_name>" for collections. The name survives changes of the catalogue; the members do not.
 type Target struct {
 	Name    string
 	members []int // indexes into world.assets, ascending
@@ -23,17 +22,17 @@ const EveryIntent = "*"
 
 // A World is what the names in a policy refer to.
 type World struct {
-	// Hosts are the base hosts (host or host:port, lower case) that targets may name intents under.
+	// Hosts are the base hosts (host or host:port, lowercase) that targets may name intents under.
 	Hosts []string
 	// Intents are the assets.
 	Intents []Asset
-	// Retired are assets of before. A policy may name them still; nothing follows from it.
+	// Retired are former assets. A policy may still name them; nothing follows from it.
 	Retired []Asset
 	// Parties maps an IRI of the policy to the agent it names.
 	Parties map[string]Party
-	// AnyAssignee reads an assignee that Parties does not name as "every agent".
+	// AnyAssignee interprets an assignee that Parties does not name as "every agent".
 	AnyAssignee bool
-	// Vocabularies are those of the profiles that are known.
+	// Vocabularies are those of the known profiles.
 	Vocabularies []*vocabulary.Vocabulary
 }
 
@@ -51,8 +50,8 @@ type Party struct {
 	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
 }
 
-// A Catalog is a World made ready for looking things up. Targets are resolved here, once, into sets of
-// intents; nothing compares prefixes of IRIs afterwards.
+// A Catalog is a World prepared for lookups. Targets are resolved here, once, into sets of intents; nothing compares prefixes of IRIs
+// afterwards.
 type Catalog struct {
 	World
 	hosts    map[string]bool
@@ -91,7 +90,7 @@ func newWorld(w World) *Catalog {
 	return x
 }
 
-// retired reports whether a target names nothing but retired intents.
+// retired reports whether a target names only retired intents.
 func (w *Catalog) retired(iri string) bool {
 	if w.past == nil {
 		return false

@@ -7,15 +7,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An UncountedLimit is a constraint on a count that calls cannot be counted by, with the message of Publish about it.
+// An UncountedLimit is a constraint on a count that calls cannot be counted by, with Publish's message about it.
 type UncountedLimit struct {
 	problem.Problem
 	Constraint *model.Constraint
 }
 
-// Uncounted lists the limits among the conditions of a permission or prohibition that cannot be counted by: their number or period
-// cannot be read, they compare the wrong way round, or they are one of several alternatives. They never permit: without a count
-// with the question, which Evaluate then compares as far as the limit can be read, they are unknown.
+// Uncounted lists the limits among the conditions of a permission or prohibition that nothing can be counted by: their number or period
+// cannot be read, they compare the wrong way round, or they are one of several alternatives. They never permit: without a count in the
+// question, which Evaluate then compares as far as the limit can be read, they are unknown.
 func Uncounted(names *model.Names, conditions []*model.Constraint, kind model.RuleKind) []UncountedLimit {
 	if kind.Duty() {
 		return nil
@@ -39,7 +39,7 @@ func Uncounted(names *model.Names, conditions []*model.Constraint, kind model.Ru
 	return list
 }
 
-// UncountedOf lists them of a rule and its actions.
+// UncountedOf lists those of a rule and its actions.
 func UncountedOf(names *model.Names, r *model.Rule) []UncountedLimit {
 	list := Uncounted(names, r.Constraints, r.Kind)
 	for _, a := range r.Actions {

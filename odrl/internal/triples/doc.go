@@ -1,6 +1,6 @@
-// Package triples reads the statements of a vocabulary from a file: Turtle (RDF 1.1 Turtle) or JSON-LD with its context
-// inline. It fetches nothing, and what it reads is bounded by MaxDocument, MaxTriples and maxNesting; what it does not
-// read it refuses with the line, rather than leave it out.
+// Package triples reads the statements of a vocabulary from a file: Turtle (RDF 1.1 Turtle) or JSON-LD with its context inline. It
+// fetches nothing, and bounds its input by MaxDocument, MaxTriples and maxNesting. It rejects unsupported input with the line, instead of
+// leaving it out.
 package triples
 
 import (
@@ -19,7 +19,7 @@ const (
 	maxNesting = 32
 )
 
-// ErrVocabulary means a document cannot be read as statements. The error has the reason, and in Turtle the line.
+// ErrVocabulary means that a document cannot be read as statements. The error has the reason, and in Turtle the line.
 var ErrVocabulary = errors.New("not a vocabulary that can be read")
 
 // A Triple is one statement. Subject and Predicate are absolute IRIs or, of a subject, a blank node such as _:b1.
@@ -35,7 +35,7 @@ type Term struct {
 	Language string // in lower case
 }
 
-// Read reads Turtle or JSON-LD, by the look of the document. The error wraps ErrVocabulary.
+// Read reads Turtle or JSON-LD, whichever the document looks like. The error wraps ErrVocabulary.
 func Read(doc []byte) ([]Triple, error) {
 	if len(doc) > MaxDocument {
 		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrVocabulary, len(doc), MaxDocument)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// A turtle reads one document from the left to the right.
+// A turtle reads one document from left to right.
 type turtle struct {
 	text     string
 	at       int
@@ -53,7 +53,7 @@ func (t *turtle) space() {
 	}
 }
 
-// take skips space and the mark, where it comes next.
+// take skips space and the mark, if it comes next.
 func (t *turtle) take(mark string) bool {
 	t.space()
 	if !strings.HasPrefix(t.text[t.at:], mark) {
@@ -270,7 +270,7 @@ func (t *turtle) name() (Term, error) {
 			i += 2
 			continue
 		}
-		if r == '.' { // it ends a name only where no more of the name follows
+		if r == '.' { // it ends a name only if the name does not continue after it
 			next, _ := utf8.DecodeRuneInString(rest[i+1:])
 			if !nameRune(next) {
 				break
@@ -324,7 +324,7 @@ func (t *turtle) checked(iri string) (Term, error) {
 	return Term{Value: iri}, nil
 }
 
-// iriRef reads an IRI in <>, over the base where it is relative.
+// iriRef reads an IRI in <>, relative to the base.
 func (t *turtle) iriRef() (string, error) {
 	if err := t.need("<"); err != nil {
 		return "", err
@@ -396,7 +396,7 @@ func (t *turtle) literal() (Term, error) {
 
 var escapes = map[byte]string{'t': "\t", 'b': "\b", 'n': "\n", 'r': "\r", 'f': "\f", '"': `"`, '\'': "'", '\\': `\`}
 
-// unescape writes out \uXXXX, \UXXXXXXXX and, of texts, the escapes of one letter.
+// unescape expands \uXXXX, \UXXXXXXXX and, in texts, the escapes of one letter.
 func unescape(s string, text bool) (string, error) {
 	if !strings.Contains(s, `\`) {
 		return s, nil

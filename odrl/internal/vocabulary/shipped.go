@@ -12,7 +12,7 @@ import (
 //go:embed shipped/*.ttl
 var files embed.FS
 
-// Names are the names of the vocabularies that are built in, sorted.
+// Names returns the names of the built-in vocabularies, sorted.
 func Names() []string {
 	entries, _ := files.ReadDir("shipped")
 	list := make([]string, 0, len(entries))
@@ -38,10 +38,10 @@ var shipped = sync.OnceValue(func() map[string]*Vocabulary {
 	return m
 })
 
-// Shipped is the vocabulary of a name; nil where there is none.
+// Shipped returns the vocabulary with a name; nil if there is none.
 func Shipped(name string) *Vocabulary { return shipped()[name] }
 
-// A context is a JSON-LD context that lets terms of a vocabulary do without a prefix.
+// A context is a JSON-LD context in which terms of a vocabulary need no prefix.
 type context struct{ name, prefix, namespace string }
 
 // contexts are those of the publishers, by address without scheme.
@@ -49,8 +49,8 @@ var contexts = map[string]context{
 	"w3id.org/catenax/2025/9/policy/context.jsonld": {"catena-x", "cx-policy", "https://w3id.org/catenax/2025/9/policy/"},
 }
 
-// InContext is what a context of a publisher gives words: the IRI of each term by its name, and the namespace by its prefix. It is
-// nil for any other address, which is one without scheme.
+// InContext returns the words of a publisher's context: the IRI of each term by its name, and the namespace by its prefix. It is nil for
+// any other address. The address has no scheme.
 func InContext(address string) map[string]string {
 	c, ok := contexts[address]
 	if !ok {

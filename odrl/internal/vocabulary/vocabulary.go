@@ -1,6 +1,6 @@
-// Package vocabulary reads what a profile adds to ODRL: its actions and left operands, what they are part of, how the
-// values of its operands compare, and their names in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a
-// file in Turtle or JSON-LD, and fetches nothing. The vocabularies in shipped are built in, under the names of their files.
+// Package vocabulary reads what a profile adds to ODRL: its actions and left operands, what they are part of, how the values of its
+// operands compare, and their names in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a file in Turtle or
+// JSON-LD, and fetches nothing. The vocabularies in shipped are built in, under the names of their files.
 package vocabulary
 
 import (
@@ -15,20 +15,20 @@ import (
 // A Vocabulary holds the terms of one profile, by IRI.
 type Vocabulary struct {
 	Name     string           // for messages: a shipped name, or the path of a file
-	Profiles []string         // the IRIs that policies have for it
+	Profiles []string         // the IRIs that policies use for it
 	Terms    map[string]*Term // by IRI
 }
 
 // A Term is an action, a left operand, or a value that constraints compare with.
 type Term struct {
 	Class      string   // Action, LeftOperand, or empty for a value
-	Same       string   // the IRI of the term of ODRL that it is another name of; empty: none
+	Same       string   // the IRI of the ODRL term of which it is another name; empty: none
 	IncludedIn []string // actions
 	Implies    []string
 	Within     []string // the classes and broader values that a value is part of
 	Range      string   // of a left operand: the local name of an XML Schema data type
 	Like       string   // of a left operand: the operand of ODRL that it is a narrower form of
-	Words      string   // how a sentence names it; empty: by its IRI
+	Words      string   // its name in a sentence; empty: its IRI
 }
 
 const (
@@ -150,7 +150,7 @@ type label struct {
 
 var ranks = map[string]int{skos + "prefLabel": 3, rdfs + "label": 2, dct + "title": 1}
 
-// plain returns a label as a sentence can hold it: letters, digits and spaces, short, and in lower case if it has several words. It is
+// plain returns a label in the form for a sentence: letters, digits and spaces, short, and in lowercase if it has several words. It is
 // empty for any other label, because a sentence describes a decision, and a label might mislead.
 func plain(s string) string {
 	const most = 40
@@ -169,7 +169,7 @@ func plain(s string) string {
 	return strings.Join(words, " ")
 }
 
-// split takes words apart that are written together, as in FrameworkAgreement.
+// split splits joined words, as in FrameworkAgreement.
 func split(s string) string {
 	var b strings.Builder
 	for i, r := range s {

@@ -10,6 +10,7 @@ import (
 )
 
 // data holds the manifests as published, and the model of an error, which belongs to every protocol.
+//
 //go:embed data/*.json
 var data embed.FS
 
