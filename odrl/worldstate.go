@@ -16,8 +16,7 @@ const (
 	maxPerformed = 1000
 )
 
-// A WorldState is what is known of the world when a question is asked. The zero WorldState has
-// nothing, not even the time.
+// A WorldState is the known state of the world at the time of a question. The zero WorldState is empty, without even the time.
 type WorldState struct {
 	Now     time.Time
 	PartOf  []Membership
@@ -25,35 +24,34 @@ type WorldState struct {
 	Reports []DutyReport
 }
 
-// A Membership makes a party, an asset or a value part of a collection. It is transitive.
+// A Membership makes a party, an asset or a value part of a collection. Memberships are transitive.
 type Membership struct {
 	Member     string `json:"member"`
 	Collection string `json:"collection"`
 }
 
-// An Act is one action that a party did.
+// An Act is one action that a party performed.
 type Act struct {
 	Party, Action, Target string
-	At                    time.Time // zero: at a time not known
-	// Context holds the values of left operands for this act, as in a Question. Where it is nil, nothing
-	// is given but that it was done, and a duty is taken to be done as its refinements ask.
+	At                    time.Time // zero: at an unknown time
+	// Context holds the values of left operands for this act, as in a Question. If it is nil, nothing else is known, and a duty counts as
+	// performed as its refinements require.
 	Context map[string]any
 }
 
 // A DutyReport is the outcome of a duty, by its uid or JSON pointer. It overrides what was performed.
 type DutyReport struct {
 	Rule        string
-	Performance string // Performed, Unperformed or Unknown; empty: not given
-	Deontic     string // NonSet, Fulfilled or Violated; empty: not given
+	Performance string // Performed, Unperformed or Unknown; empty: not stated
+	Deontic     string // NonSet, Fulfilled or Violated; empty: not stated
 }
 
 // ErrWorldState means that a document is not a state of the world.
 var ErrWorldState = errors.New("not a state of the world")
 
-// ParseWorldState reads {"currentTime", "partOf": [{"member", "collection"}], "performed": [{"party", "action",
-// "target", "time", "context"}], "dutyReports": [{"rule", "performanceState", "deonticState"}]}. Every member may
-// be left out; an unknown one is refused. The document has at most MaxQuestion bytes. The error wraps
-// ErrWorldState.
+// ParseWorldState parses {"currentTime", "partOf": [{"member", "collection"}], "performed": [{"party", "action", "target", "time",
+// "context"}], "dutyReports": [{"rule", "performanceState", "deonticState"}]}. Every member is optional; it rejects unknown ones. The
+// document has at most MaxQuestion bytes. The error wraps ErrWorldState.
 func ParseWorldState(doc []byte) (WorldState, error) {
 	if len(doc) > MaxQuestion {
 		return WorldState{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrWorldState, len(doc), MaxQuestion)
@@ -184,7 +182,7 @@ func readDutyReport(m map[string]any) (DutyReport, error) {
 	return one, nil
 }
 
-// readTime reads an instant; without a zone UTC is meant.
+// readTime parses an instant; without a zone UTC is assumed.
 func readTime(v any) (time.Time, error) {
 	s, ok := model.Scalar(v)
 	if at, good := model.ParseInstant(s); ok && good && at.From == at.To && !at.Beyond() {

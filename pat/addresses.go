@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// mayHold returns an *AgentIDTakenError if id is an address that does not belong to key. It belongs to the key it is made of,
+// mayHold returns an *AgentIDTakenError if id is an address that does not belong to key. An address belongs to the key that it encodes,
 // and to those that the operator has given it to, in the configuration or with the agent's record.
 func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
-	if Consented(id) { // no key has such an id, and the operator gives none
+	if Consented(id) { // no key has such an id, and the operator assigns none
 		return idTaken(id, key.Thumbprint())
 	}
 	at := slices.IndexFunc(i.forms, func(f Form) bool { return f.IsAddress(string(id)) })
@@ -33,8 +33,8 @@ func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
 	return nil
 }
 
-// reserved returns the keys that alone may have an id, if key is one of them: those the configuration names, or the key that an
-// address is made of.
+// reserved returns the keys that alone may have an id, if key is one of them: those in the configuration, or the key that an address
+// encodes.
 func (i *Issuer) reserved(id AgentID, key keys.Key) []keys.ID {
 	if reserved := i.verifier.c.Reserved[id]; len(reserved) > 0 {
 		return reserved // key is one of them: admit refuses all others

@@ -76,7 +76,7 @@ func (a Acceptance) stale(now time.Time) bool {
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
 }
 
-// nonceUntil returns until when the nonce of an agreement that is made at now has to count as used: it is stale before.
+// nonceUntil returns how long the nonce of an agreement must count as used: afterwards the agreement is stale.
 func (a Acceptance) nonceUntil(now time.Time) time.Time {
 	if !a.Expires.IsZero() {
 		return a.Expires.Add(agreementWindow)
@@ -153,7 +153,7 @@ func verifyAgreementJWS(p Presentation, to Recipient, current Offer) (Acceptance
 	}, nil
 }
 
-// resemblesAgreement reports whether the payload of a JWS of another typ is that of a fresh agreement, and no policy.
+// resemblesAgreement reports whether the payload of a JWS of another typ is that of a fresh agreement, and not a policy.
 func resemblesAgreement(payload []byte) bool {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
@@ -163,7 +163,7 @@ func resemblesAgreement(payload []byte) bool {
 	return named && policy["digest"] != nil && tree["iss"] != nil && tree["permission"] == nil
 }
 
-// wantedType describes the typ that the header of a fresh agreement must have, and the one that it has.
+// wantedType describes the required typ of a fresh agreement's header, and the one that it has.
 func wantedType(sent string) string {
 	if sent = namable(sent); sent == "" {
 		return "the header has none that can be read; want " + TypeAgreement
@@ -220,7 +220,7 @@ type AgreementClaims struct {
 	Declared     Declaration // nil: nothing
 }
 
-// agreementMembers are all that the payload of a fresh agreement may have; nonce is what some agents call jti.
+// agreementMembers are all members that the payload of a fresh agreement may have; some agents call jti nonce.
 var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "nonce", "policy", "scope"}
 
 var errNotAgreement = errors.New("not as it should be")
@@ -245,7 +245,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 	}
 	var c AgreementClaims
 	iss, _ := tree["iss"].(string)
-	c.AgentID = AgentID(iss) // freshAgreement compares it with one that was parsed
+	c.AgentID = AgentID(iss) // freshAgreement compares it with a parsed one
 	if c.Audience, err = soleAudience(tree["aud"]); err != nil {
 		return AgreementClaims{}, &AgreementError{"aud", "want one string"}
 	}
@@ -294,8 +294,8 @@ func bounded(digest string) string {
 	return digest
 }
 
-// soleAudience reads aud: one string, or a list of one. An agreement made for several audiences is bound to none of
-// them, and is rejected.
+// soleAudience reads aud: one string, or a list of one. An agreement made for several audiences is bound to none of them, and is
+// rejected.
 func soleAudience(v any) (string, error) {
 	if list, ok := v.([]any); ok && len(list) == 1 {
 		v = list[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The header typ distinguishes our kinds of JWS, so that none is accepted in place of another. RFC 8725 3.11.
+// The header typ distinguishes our kinds of JWS, so that none is accepted instead of another. RFC 8725 3.11.
 const (
 	TypePAT       = "uim-pat+jwt"
 	TypeAgreement = "uim-agreement+jwt"
@@ -20,13 +20,13 @@ const (
 	TypeConsent   = "uim-consent+jwt"
 )
 
-// Claims are the content of a PAT. They are shared between calls and must not be changed. UIM core 4.1.
+// Claims are the content of a PAT. They are shared between calls and read-only. UIM core 4.1.
 type Claims struct {
 	Issuer       string    // iss, and the first aud
 	Resource     string    // the second aud, under consent alone: URL of the endpoint that the PAT was asked for; empty: none. RFC 8707 2
 	Subject      AgentID   // sub
 	ID           TokenID   // jti
-	Family       TokenID   // fam: jti of the PAT whose renewals led to this one; its own where it was not renewed
+	Family       TokenID   // fam: jti of the PAT whose renewals led to this one; its own if it was not renewed
 	IssuedAt     time.Time // iat
 	NotBefore    time.Time // nbf
 	ExpiresAt    time.Time // exp
@@ -46,8 +46,7 @@ type Limit struct {
 	Period int64 `json:"period"`
 }
 
-// Calendar periods are written in seconds at their longest, so that an agent which paces itself by lmt is never too
-// fast.
+// Calendar periods are written in seconds at their longest, so that an agent which paces itself by lmt is never too fast.
 const (
 	longestMonth = 31 * 86400
 	longestYear  = 366 * 86400
@@ -78,8 +77,8 @@ func (l Limit) rate() limit.Rate {
 	return limit.Rate{}
 }
 
-// Permits reports whether the scope contains the intent uid: as <uid>:execute or <namespace>:*:*:execute, and in no
-// other way. UIM core 4.3.
+// Permits reports whether the scope contains the intent uid: as <uid>:execute or <namespace>:*:*:execute, and in no other form. UIM core
+// 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
 // Named returns what the scope contains: single intents by uid, and namespaces if it contains all their intents.
@@ -94,7 +93,7 @@ func (c *Claims) Named() (intents, namespaces []string) {
 	return intents, namespaces
 }
 
-// Principal returns who acts by this PAT.
+// Principal returns the principal of this PAT.
 func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }
 
 // Agreed returns nil if offered is the digest of the policy that this PAT was issued under, and a *PolicyChangedError otherwise. UIM core

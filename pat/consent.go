@@ -25,31 +25,31 @@ const (
 	consentedHex    = 16
 )
 
-// Consented reports whether an agent id is of the form of those that consent makes: mcp. and 16 lower-case hex digits. No
-// other agent can have one.
+// Consented reports whether an agent id has the form of those that consent makes: mcp. and 16 lowercase hex digits. No other agent can
+// have one.
 func Consented(id AgentID) bool {
 	digits, ok := strings.CutPrefix(string(id), consentedPrefix)
 	return ok && len(digits) == consentedHex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// A ConsentRequest describes a person's agreement on the gateway's own page, for a client that has no key. Its facts about the client are
-// what the gateway saw; they are not verified here.
+// A ConsentRequest describes a person's agreement on the gateway's own page, for a client without a key. The gateway observed its facts
+// about the client; they are not verified here.
 type ConsentRequest struct {
 	ClientID       string   // URL of a client-ID metadata document, or the id of a registration
 	ClientDocument string   // digest of that document as fetched; empty: a registration
-	ClientName     string   // as the client calls itself
+	ClientName     string   // the client's own name for itself
 	RedirectHost   string   // to which the code is sent
 	Resource       string   // see Claims.Resource
-	PolicyDigest   string   // of the policy that was shown
-	Scope          []string // what the person left of what was shown; at least one entry
-	Page           string   // digest of what was shown
+	PolicyDigest   string   // of the shown policy
+	Scope          []string // the part of the shown scope that the person permits; at least one entry
+	Page           string   // digest of the shown content
 	Address        string   // network of the browser
 	UserAgent      string   // of the browser, bounded
-	Invitation     string   // the name that the operator gave the invitation; empty: without one
+	Invitation     string   // the operator's name for the invitation; empty: none
 	Invited        bool     // by the operator: admitted under any Rules.Admission
-	// Once names the decision: a second consent of the same name is ErrAgreementReplayed. Empty: each is another.
+	// Once identifies the decision: a second consent with the same value is ErrAgreementReplayed. Empty: each is another.
 	Once string
-	// Admit is asked before anything is kept; an error of it ends the request. nil: admitted.
+	// Admit is called before anything is stored; its error ends the request. nil: admitted.
 	Admit func() error
 }
 
@@ -60,7 +60,7 @@ type consentPolicy struct {
 }
 
 // A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt by the gateway's own key. It records what the
-// gateway saw, and proves nothing about others.
+// gateway observed, and proves nothing about others.
 type ConsentRecord struct {
 	Issuer         string        `json:"iss"`
 	ID             string        `json:"jti"` // 32 hex digits
@@ -79,8 +79,8 @@ type ConsentRecord struct {
 	Invitation     string        `json:"invitation,omitempty"`
 }
 
-// ConsentScope returns what a consent can cover of some entries; nil: of all there are. Errors: of kind ErrBadScope,
-// ErrNothingGranted, ErrFreshRequired (also where the service takes fresh agreements alone), and those of Terms.
+// ConsentScope returns what a consent can cover of some entries; nil: of all entries. Errors: of kind ErrBadScope, ErrNothingGranted,
+// ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
 func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, error) {
 	if i.rules.Freshness == FreshnessRequired {
 		return Scope{}, ErrFreshRequired
@@ -92,9 +92,9 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, e
 	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent}, requested, nil)
 }
 
-// Consent keeps a consent as an agreement of a new agent, with a record of it signed by the gateway; the agreement is pending
-// where the operator has to approve the agent first. Errors: those of ConsentScope and of r.Admit, a *PolicyMismatchError
-// where another policy was shown than is offered, ErrNotAdmitted, and the store's own.
+// Consent stores a consent as an agreement of a new agent, with a record of it signed by the gateway; the agreement is pending if the
+// operator must first approve the agent. Errors: those of ConsentScope and of r.Admit, a *PolicyMismatchError if another policy was shown
+// than is offered, ErrNotAdmitted, and the store's own.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
 	offer := i.terms.Offer()
 	if r.PolicyDigest != offer.Digest {
@@ -165,7 +165,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	}, nil
 }
 
-// consentID returns the jti of the record of a consent: at random, or that of its name.
+// consentID returns the jti of the record of a consent: random, or derived from Once.
 func consentID(once string) string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
@@ -176,10 +176,9 @@ func consentID(once string) string {
 	return hex.EncodeToString(id[:])
 }
 
-// ConsentedToken issues a PAT under a consent, for a resource and a part of what the person left; no requested entry is all of
-// it. While the agreement is pending there is none yet. Errors:
-// ErrRevoked where the consent has ended or is unknown, a *PolicyChangedError, those of ConsentScope, ErrBlocked, and the
-// store's own.
+// ConsentedToken issues a PAT under a consent, for a resource and a part of the permitted scope; no requested entry means all of it. A
+// pending agreement has no PAT. Errors: ErrRevoked if the consent has ended or is unknown, a *PolicyChangedError, those of ConsentScope,
+// ErrBlocked, and the store's own.
 func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource string, requested []string) (Issuance, error) {
 	a, err := i.store.Agreement(ctx, i.rules.Service, id)
 	switch {
@@ -219,7 +218,7 @@ func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource st
 	return Issuance{State: AgreementActive, AgreementID: id, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
-// stillAdmitted holds a consent against the admission of now: without open admission, the operator has to have let its agent in.
+// stillAdmitted checks a consent against the present admission: without open admission, the operator must have admitted its agent.
 func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 	if i.rules.Admission == AdmitOpen {
 		return nil
@@ -234,7 +233,7 @@ func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 	return nil
 }
 
-// Consent is the record of a consent, as the gateway wrote it; false under another form of agreement.
+// Consent returns the record of a consent, as the gateway wrote it; false under another form of agreement.
 func (a Agreement) Consent() (ConsentRecord, bool) {
 	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
 	if a.Form != formConsent || err != nil || j.Typ != TypeConsent {

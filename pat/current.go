@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// newest bounds how many PATs of one agent are looked at for one that is good.
+// newest bounds how many PATs of one agent are examined to find a valid one.
 const newest = 16
 
 // Current returns the newest valid PAT of an agent, for messages without a PAT whose signature identifies the agent. key is the key that
-// signed; a PAT of any other key is not returned. The PAT is signed again, because the store has no PATs. Errors: of kind ErrMissing if
+// signed; Current returns no PAT of another key. The PAT is signed again, because the store has no PATs. Errors: of kind ErrMissing if
 // the agent has none, ErrExpired, ErrRevoked or ErrBlocked if its newest one has ended, ErrUnavailable, and the store's own.
 func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (string, error) {
 	now := i.now()
@@ -20,7 +20,7 @@ func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (strin
 	if err != nil {
 		return "", fmt.Errorf("looking up the PATs of the agent: %w", err)
 	}
-	var ended error // why the last one is not good
+	var ended error // why the last one is invalid
 	for _, t := range list {
 		if t.KeyID != key {
 			continue

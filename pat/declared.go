@@ -12,12 +12,12 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Declaration is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a
-// member of a fresh agreement's payload, and a claim of every PAT issued under that agreement. So a decision of the
-// policy that depends on it holds for each call and can be proved later.
+// Declaration is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a member of a
+// fresh agreement's payload, and a claim of every PAT issued under that agreement. So a decision of the policy that depends on it is
+// valid for each call and can be proved later.
 type Declaration map[string][]string
 
-// The bounds of Declared. All of it goes into each PAT.
+// The bounds of a Declaration, all of which goes into each PAT.
 const (
 	maxDeclared       = 16  // names
 	maxDeclaredValues = 16  // of one name
@@ -27,8 +27,8 @@ const (
 
 var declaredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// Check returns an error that names the first fault of d, or nil. Accepted are at most 16 names of letters, digits and
-// _ . -, each with 1 to 16 texts of at most 200 bytes, 2 KiB in all.
+// Check returns an error for the first fault of d, or nil. It accepts at most 16 names of letters, digits and _ . -, each with 1 to 16
+// texts of at most 200 bytes, 2 KiB in total.
 func (d Declaration) Check() error {
 	if len(d) > maxDeclared {
 		return fmt.Errorf("has %d names: at most %d", len(d), maxDeclared)
@@ -91,8 +91,7 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declared returns what the agent declared when it agreed. It is read from the signed payload, so the record has no field
-// for it.
+// Declared returns what the agent declared when it agreed. It is read from the signed payload, so the record has no field for it.
 func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {
 		return nil

@@ -1,8 +1,8 @@
-// Package pat keeps the evidence of who agreed to which policy: it reads agents' keys, verifies their signatures over a
-// policy, and issues, verifies, renews and revokes the Policy Adherence Tokens (PATs) that follow from it. UIM core 4.
+// Package pat keeps the evidence of who agreed to which policy: it reads agents' keys, verifies their signatures over a policy, and
+// issues, verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
 //
-// It depends neither on HTTP nor on SQL. What must outlive the process goes through Store, private keys through
-// KeyFiles, and what a service offers comes from Terms. The usual call, once per process and per service:
+// It depends neither on HTTP nor on SQL. State that must outlive the process goes through Store, private keys through KeyFiles, and Terms
+// has what a service offers. The usual calls, once per process and per service:
 //
 //	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{Store: st, Files: files, Algorithm: pat.EdDSA, Overlap: overlap, Now: now})
 //	view := pat.NewView(st, keys, now)                       // go view.Run(ctx)

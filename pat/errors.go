@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The errors of this package, beside those of a Store. Each names the reason of the refusal that agents get.
+// The errors of this package, in addition to those of a Store. Each names the reason of the refusal that agents get.
 var (
 	// ErrBadSignature means that the signature does not verify with the key, or is not a signature. BAD_SIGNATURE.
 	ErrBadSignature = errors.New("the signature does not verify with the key")
@@ -17,20 +17,20 @@ var (
 	// ErrBadScope means that the requested scope is not a list this package can grant from. Every such error is a
 	// *ScopeFormError. INVALID_PARAMETER.
 	ErrBadScope = errors.New("the scope asked for is not acceptable")
-	// ErrPolicyMismatch means that what was signed is not the policy offered now. Every such error is a
-	// *PolicyMismatchError. POLICY_MISMATCH.
+	// ErrPolicyMismatch means that the signed policy is not the one offered now. Every such error is a *PolicyMismatchError.
+	// POLICY_MISMATCH.
 	ErrPolicyMismatch = errors.New("the signed policy is not the one offered now")
 	// ErrAgreementReplayed means that the agreement's jti was used before. AGREEMENT_REPLAYED.
 	ErrAgreementReplayed = errors.New("the agreement was used before")
-	// ErrAgreementStale means that the agreement was made more than five minutes from now, or that the envelope it came in does
-	// not expire within the next fifteen. AGREEMENT_STALE.
+	// ErrAgreementStale means that the agreement was made more than five minutes from now, or that its envelope does not expire within
+	// the next fifteen. AGREEMENT_STALE.
 	ErrAgreementStale = errors.New("the agreement was not made now")
-	// ErrAgreementMisdirected means that the agreement was made to be sent elsewhere. Every such error is a *MisdirectedError.
+	// ErrAgreementMisdirected means that the agreement was made for another recipient. Every such error is a *MisdirectedError.
 	// AGREEMENT_MISDIRECTED.
 	ErrAgreementMisdirected = errors.New("the agreement was made to be sent elsewhere")
 	// ErrFreshRequired means that only a fresh agreement (or a proof of key) is accepted. FRESH_AGREEMENT_REQUIRED.
 	ErrFreshRequired = errors.New("an agreement that cannot be replayed, or a proof of key, is required")
-	// ErrNotAdmitted means that the operator admits listed or approved agents only. INSUFFICIENT_PERMISSIONS.
+	// ErrNotAdmitted means that the operator admits only listed or approved agents. INSUFFICIENT_PERMISSIONS.
 	ErrNotAdmitted = errors.New("the service does not admit this agent")
 	// ErrNothingGranted means that no entry of the scope is permitted. Every such error is a *ScopeError.
 	// INSUFFICIENT_PERMISSIONS.
@@ -48,7 +48,7 @@ var (
 	ErrNotYetValid = errors.New("the PAT is not valid yet")
 	// ErrRevoked means that the PAT, its agreement, its agent or its policy was revoked. REVOKED_TOKEN.
 	ErrRevoked = errors.New("the PAT was revoked")
-	// ErrPolicyChanged means that the policy agreed to is no longer offered. Every such error is a *PolicyChangedError.
+	// ErrPolicyChanged means that the agreed policy is no longer offered. Every such error is a *PolicyChangedError.
 	// POLICY_REQUIRES_AGREEMENT.
 	ErrPolicyChanged = errors.New("the policy agreed to is no longer the one offered")
 	// ErrUnavailable means that the revocations were not read recently enough to accept a PAT. STORE_UNAVAILABLE.
@@ -66,9 +66,9 @@ var (
 	ErrBadExport = errors.New("the bundle does not prove an agreement")
 )
 
-// A MisdirectedError carries for whom agreements are made.
+// A MisdirectedError names the right recipient of agreements.
 type MisdirectedError struct {
-	Member string // htu; of Evidence the member that names another service
+	Member string // htu; for Evidence the member that names another service
 	Want   string
 }
 
@@ -79,12 +79,11 @@ func (e *MisdirectedError) Error() string {
 // Unwrap returns ErrAgreementMisdirected.
 func (e *MisdirectedError) Unwrap() error { return ErrAgreementMisdirected }
 
-// A PolicyMismatchError carries what is offered now. SignedDigest is empty where the signed policy could not be
-// identified.
+// A PolicyMismatchError names the present policy. SignedDigest is empty if the signed policy could not be identified.
 type PolicyMismatchError struct {
 	UID, Digest  string // offered now
 	SignedDigest string
-	// Member is typ of the header or policy.uid if that alone is wrong, and Reason the value it must have. Otherwise both are empty.
+	// Member is typ of the header or policy.uid if only that is wrong, and Reason its required value. Otherwise both are empty.
 	Member, Reason string
 }
 
@@ -108,7 +107,7 @@ func (e *PolicyChangedError) Error() string {
 // Unwrap returns ErrPolicyChanged.
 func (e *PolicyChangedError) Unwrap() error { return ErrPolicyChanged }
 
-// An AgentIDTakenError suggests an id that is the key's own.
+// An AgentIDTakenError suggests an id derived from the key.
 type AgentIDTakenError struct{ AgentID, Suggestion AgentID }
 
 func (e *AgentIDTakenError) Error() string {
@@ -118,7 +117,7 @@ func (e *AgentIDTakenError) Error() string {
 // Unwrap returns ErrAgentIDTaken.
 func (e *AgentIDTakenError) Unwrap() error { return ErrAgentIDTaken }
 
-// An AgreementError names the member of a fresh agreement's payload that is wrong.
+// An AgreementError names the invalid member of a fresh agreement's payload.
 type AgreementError struct {
 	Member string // such as aud; empty: the whole payload
 	Reason string
@@ -134,17 +133,17 @@ func (e *AgreementError) Error() string {
 // Unwrap returns ErrBadAgreement.
 func (e *AgreementError) Unwrap() error { return ErrBadAgreement }
 
-// A ProofError names what is wrong in a proof of key that was sent: a member of its header or payload, or its signature. It
-// holds nothing of the proof itself.
+// A ProofError names the invalid part of a proof of key: a member of its header or payload, or its signature. It quotes nothing of the
+// proof itself.
 type ProofError struct {
 	Member string // typ, kid, signature, payload, iat, jti, aud, pat or digest
-	Reason string // what it must be
+	Reason string // its required value
 	kind   error  // ErrBadSignature; nil: ErrBadProof
 }
 
 func (e *ProofError) Error() string { return "proof of key: " + e.Member + ": " + e.Reason }
 
-// Unwrap returns ErrBadProof, or ErrBadSignature where the agreed key has not signed the proof.
+// Unwrap returns ErrBadProof, or ErrBadSignature if the agreed key has not signed the proof.
 func (e *ProofError) Unwrap() error {
 	if e.kind != nil {
 		return e.kind

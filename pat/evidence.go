@@ -12,27 +12,27 @@ import (
 // evidenceWindow is how far ahead Evidence may expire.
 const evidenceWindow = 15 * time.Minute
 
-// A Form is how agents of another protocol agree and are named, beside the forms that this package has itself. It is immutable.
+// A Form is how agents of another protocol agree and are named, in addition to the forms of this package itself. It is immutable.
 type Form struct {
-	// Names are the values of Agreement.Form that belong to it, each to one Form alone. None: the protocol has addresses only.
+	// Names are the values of Agreement.Form that belong to it; each belongs to one Form only. None: the protocol has only addresses.
 	Names []string
-	// Kept returns the Evidence of an agreement that was kept under one of Names.
+	// Kept returns the Evidence of an agreement that was stored under one of Names.
 	Kept func(a Agreement) Evidence
-	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the key that Owns names, before that key
-	// has agreed as well, and whether or not a service takes agreements in this form.
+	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the key that Owns names, even before
+	// that key has agreed, and whether or not a service accepts agreements in this form.
 	IsAddress func(id string) bool
 	Owns      func(id AgentID, key keys.Key) bool
 }
 
 // Evidence is an agreement in a Form, as an agent has signed it.
 type Evidence interface {
-	// Verify verifies the signature, and that the agreement is with this issuer and about the policy offered. It does not check the time:
-	// Accepted.Expires is the end of the time in which the agreement is valid. Errors are of kind ErrBadSignature, ErrBadAgreement,
+	// Verify verifies the signature, and that the agreement is with this issuer and about the offered policy. It does not check the time:
+	// Accepted.Expires is the end of the agreement's validity. Errors are of kind ErrBadSignature, ErrBadAgreement,
 	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Acceptance, error)
 }
 
-// A Signer is who signed.
+// A Signer is the agent that signed.
 type Signer struct {
 	ID  AgentID
 	Key keys.Key
@@ -51,7 +51,7 @@ func (p presentedEvidence) Verify(_ string, offer Offer) (Signer, Acceptance, er
 	return Signer{p.AgentID, p.Key}, accepted, err
 }
 
-// verifyEvidenceOf verifies Evidence, but for its time.
+// verifyEvidenceOf verifies Evidence, except its time.
 func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Acceptance, error) {
 	if own, ok := e.(presentedEvidence); ok {
 		return own.Verify(issuer, offer)
@@ -59,7 +59,7 @@ func verifyEvidenceOf(e Evidence, issuer string, offer Offer) (Signer, Acceptanc
 	return verifyForm(e, issuer, offer)
 }
 
-// verifyForm verifies Evidence in a Form, but for its time.
+// verifyForm verifies Evidence in a Form, except its time.
 func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, error) {
 	signer, accepted, err := e.Verify(issuer, offer)
 	if err != nil {
@@ -75,7 +75,7 @@ func verifyForm(e Evidence, issuer string, offer Offer) (Signer, Acceptance, err
 	return signer, accepted, nil
 }
 
-// verifyKept verifies a kept agreement in a Form again. The error is of kind ErrBadExport.
+// verifyKept verifies a stored agreement in a Form again. The error is of kind ErrBadExport.
 func verifyKept(a Agreement, p PolicyDocument, form Form) error {
 	if _, err := offerOf(a, p); err != nil {
 		return err
@@ -99,7 +99,7 @@ func verifyKept(a Agreement, p PolicyDocument, form Form) error {
 	return nil
 }
 
-// formOf returns the Form of a value of Agreement.Form, and false where it is one of this package.
+// formOf returns the Form for a value of Agreement.Form, and false if it is one of this package.
 func formOf(forms []Form, name string) (Form, bool) {
 	at := slices.IndexFunc(forms, func(f Form) bool { return slices.Contains(f.Names, name) })
 	if at < 0 {

@@ -62,8 +62,8 @@ type bundlePolicy struct {
 	FirstOffered string `json:"first_offered"`
 }
 
-// Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or
-// with the public key alone. Evidence that does not verify is not exported: ErrBadExport.
+// Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with the public key
+// alone. It does not export evidence that does not verify: ErrBadExport.
 func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 	if err := verifyEvidence(a, p, forms); err != nil {
 		return nil, err
@@ -87,8 +87,8 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is the gateway's: it proves
-// what the gateway saw, and nothing about anyone else. The id, the state and the times (but for the five minutes around a fresh
-// agreement) are claims of the exporter only. The error is of kind ErrBadExport.
+// what the gateway observed, and nothing about anyone else. Only the exporter vouches for the id, the state and the times (except the
+// five minutes around a fresh agreement). The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
@@ -210,7 +210,7 @@ func (r *exportReader) object(name string) map[string]any {
 	return m
 }
 
-// optionalMembers may be left out by Export.
+// optionalMembers may be omitted by Export.
 var optionalMembers = []string{"signed", "nonce", "scope"}
 
 func (r *exportReader) text(name string) string {

@@ -28,12 +28,11 @@ const (
 	formPython  = "python"  // json.dumps(json.loads(text)) of Python
 )
 
-// An Offer is a policy as a service offers it, with its byte forms, over which signatures are verified. It is
-// immutable.
+// An Offer is a policy as a service offers it, with its byte forms, over which signatures are verified. It is immutable.
 type Offer struct {
 	UID    string
 	Digest string // see PolicyDigest
-	Bytes  []byte // exactly as served; the caller must not change them
+	Bytes  []byte // exactly as served; read-only for the caller
 	forms  []form
 }
 
@@ -71,7 +70,7 @@ func NewOffer(raw []byte, uid string) (Offer, error) {
 	return o, nil
 }
 
-// add appends a form unless the same bytes are present already.
+// add appends a form unless the same bytes are already present.
 func (o *Offer) add(name string, text []byte) {
 	f := form{name, text, sha256.Sum256(text)}
 	for _, other := range o.forms {
@@ -97,13 +96,13 @@ func (o *Offer) HasSHA256(digest string) bool {
 	return slices.ContainsFunc(o.forms, func(f form) bool { return hex.EncodeToString(f.sum[:]) == digest })
 }
 
-// mayBe reports whether a text is short enough to be the policy in any form: other spacing doubles the longest at most.
+// mayBe reports whether a text is short enough to be the policy in any form: other spacing at most doubles the longest.
 func (o *Offer) mayBe(text []byte) bool {
 	longest := 0
 	for _, f := range o.forms {
 		longest = max(longest, len(f.text))
 	}
-	return o.forms == nil || len(text) <= 2*longest // evidence that was accepted has no forms
+	return o.forms == nil || len(text) <= 2*longest // accepted evidence has no forms
 }
 
 // PolicyDigest returns the one digest used for a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The identifiers of this package are distinct types, so that the compiler rejects one in the place of another. The
-// text of each is the same on the wire and in the database.
+// The identifiers of this package are distinct types, so that the compiler rejects one instead of another. The text of each is the same
+// on the wire and in the database.
 type (
 	// An AgentID names an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
 	AgentID string
@@ -17,13 +17,13 @@ type (
 	AgreementID string
 	// A Principal identifies the caller in records: an agent or, under a static agreement, its id, a space (which no id contains) and the
 	// word static. Anyone who saw a static agreement can send it again, so its calls are counted, keyed, charged, suspended and blocked
-	// apart from the agent's own. See PrincipalOf.
+	// separately from the agent's own. See PrincipalOf.
 	Principal string
 )
 
 const staticSuffix = " static"
 
-// PrincipalOf returns who acts under an agreement of an agent.
+// PrincipalOf returns the principal under an agreement of an agent.
 func PrincipalOf(id AgentID, a Assurance) Principal {
 	if a == Static {
 		return Principal(id) + staticSuffix
@@ -34,8 +34,7 @@ func PrincipalOf(id AgentID, a Assurance) Principal {
 // Record returns the id that the records of an agent have for the principal.
 func (p Principal) Record() AgentID { return AgentID(p) }
 
-// ParseRecord reads the id of an agent's record: that of an agent, or of an agent under static agreements. The error is
-// ErrBadAgentID.
+// ParseRecord parses the id of an agent's record: that of an agent, or of an agent under static agreements. The error is ErrBadAgentID.
 func ParseRecord(s string) (AgentID, error) {
 	if _, err := ParseAgentID(strings.TrimSuffix(s, staticSuffix)); err != nil {
 		return "", err
@@ -63,8 +62,8 @@ func visible(s string) bool {
 	return s != ""
 }
 
-// Key returns the key that agreed; under consent that of the gateway, which signed the record. One that comes with an address
-// of another protocol verifies no proof of key: it signs messages of that alone. The error is of kind keys.ErrUnsupported or
+// Key returns the key that agreed; under consent that of the gateway, which signed the record. One that comes with an address of another
+// protocol verifies no proof of key, because it signs only messages of that protocol. The error is of kind keys.ErrUnsupported or
 // keys.ErrWeak.
 func (a Agreement) Key() (keys.Key, error) {
 	if point, ok := keys.PointOf(a.PublicKey); ok {

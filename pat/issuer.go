@@ -31,8 +31,8 @@ type IssuerConfig struct {
 	Forms []Form
 }
 
-// An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload makes
-// another. It is safe for concurrent use.
+// An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload makes another. It is safe
+// for concurrent use.
 type Issuer struct {
 	rules    Rules
 	terms    Terms
@@ -74,15 +74,15 @@ type IssueRequest struct {
 	AgentID      string // in the form of ParseAgentID
 	SignedPolicy string
 	PublicKey    any // in the form of ParsePublicKeyValue
-	// Evidence is an agreement in a form of another protocol, in place of AgentID, SignedPolicy and PublicKey. nil: there is none.
+	// Evidence is an agreement in a form of another protocol, instead of AgentID, SignedPolicy and PublicKey. nil: there is none.
 	Evidence Evidence
-	Scope    []string // nil: what the agreement names, or else all that the policy permits
-	// Admit is asked once the agreement was verified, and before anything is kept; an error of it ends the request. nil: admitted.
+	Scope    []string // nil: what the agreement names, or otherwise all that the policy permits
+	// Admit is called once the agreement was verified, and before anything is stored; its error ends the request. nil: admitted.
 	Admit func() error
 }
 
-// IssueRequestOf reads who signed a fresh agreement that comes alone: the agent id out of its payload, the key out of its
-// header. Issue verifies both. The error is of kind ErrBadSignature.
+// IssueRequestOf reads the signer of a fresh agreement that comes alone: the agent id from its payload, the key from its header. Issue
+// verifies both. The error is of kind ErrBadSignature.
 func IssueRequestOf(agreement string) (IssueRequest, error) {
 	j, err := keys.ParseJWS(strings.TrimSpace(agreement), maxFresh)
 	if err != nil || j.Typ != TypeAgreement {
@@ -97,8 +97,7 @@ func IssueRequestOf(agreement string) (IssueRequest, error) {
 	return IssueRequest{AgentID: agentID, SignedPolicy: agreement, PublicKey: jwk}, nil
 }
 
-// Issuance is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator has to approve
-// first.
+// Issuance is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator must first approve.
 type Issuance struct {
 	State       AgreementState // active, or pending: then there is no PAT yet
 	AgreementID AgreementID
@@ -107,9 +106,9 @@ type Issuance struct {
 	Omitted     []OmittedEntry
 }
 
-// Issue verifies an agreement, keeps it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported,
-// keys.ErrWeak, those of VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted,
-// ErrAgentIDTaken, ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
+// Issue verifies an agreement, stores it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported, keys.ErrWeak, those of
+// VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
+// ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {
@@ -138,7 +137,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	return i.keep(ctx, v, requested, r.Admit)
 }
 
-// A verifiedAgreement is an agreement whose signature is good, under the policy offered; its time is not yet held.
+// A verifiedAgreement is an agreement with a valid signature, under the offered policy; its time is not yet checked.
 type verifiedAgreement struct {
 	Signer
 
@@ -146,7 +145,7 @@ type verifiedAgreement struct {
 	offer    Offer
 }
 
-// keep admits the agent of a verified agreement, keeps the agreement, and issues the PAT for it.
+// keep admits the agent of a verified agreement, stores the agreement, and issues the PAT for it.
 func (i *Issuer) keep(ctx context.Context, v verifiedAgreement, requested []string, admit func() error) (Issuance, error) {
 	agentID, key, accepted, offer := v.ID, v.Key, v.accepted, v.offer
 	if accepted.Assurance == Static && i.rules.Freshness == FreshnessRequired {
@@ -226,8 +225,8 @@ func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Acceptance, now time
 	}
 }
 
-// agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent
-// which waits for approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
+// agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent which waits for
+// approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
 func agreementID(service string, key keys.ID, a Acceptance, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
 		if id, err := uuid.NewV7(); err == nil {
@@ -256,8 +255,8 @@ func agreementID(service string, key keys.ID, a Acceptance, now time.Time) Agree
 	return AgreementID(id.String())
 }
 
-// wasPending reports whether an agreement that is too old now was made in time and has been pending since. It does not
-// check whether a PAT was issued for it already: the store does.
+// wasPending reports whether an agreement that is too old now was made in time and has been pending since. It does not check whether a
+// PAT was already issued for it: the store does.
 func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 	previous, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
 	return err == nil && previous.AgentID == a.AgentID && previous.KeyID == a.KeyID && previous.Nonce == a.Nonce &&
@@ -268,7 +267,7 @@ func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
-	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // not even that the id is somebody's
+	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // not even that the id is taken
 		return false, false, ErrNotAdmitted
 	case err != nil:
 		return false, false, err
@@ -284,8 +283,7 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 	return err == nil && agent.Approved, false, nil
 }
 
-// scope returns what the terms grant to the agent. Entries that the agreement itself leaves out are among the omitted
-// ones.
+// scope returns what the terms grant to the agent. Entries that the agreement itself leaves out are among the omitted ones.
 func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
@@ -334,7 +332,7 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	if errors.Is(err, ErrEnded) && t.Assurance == Consent {
 		return "", nil, ErrRevoked
 	}
-	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not read
+	if errors.Is(err, ErrEnded) && i.view.Refresh(ctx) == nil { // a revocation that the view had not yet read
 		first := i.view.firstIssue(t.Service, claims, i.now())
 		t.IssuedAt, t.ExpiresAt = first, first.Add(t.ExpiresAt.Sub(t.IssuedAt))
 		if text, claims, err = i.sign(ctx, &t); err != nil {
@@ -354,8 +352,8 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	return text, claims, nil
 }
 
-// soleTokenID is the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two
-// concurrent requests cannot get two PATs. It is base32, as all jtis made here: "-" in front would be a flag on a command line.
+// soleTokenID is the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two concurrent requests
+// cannot get two PATs. It is base32, like all jtis made here, because a leading "-" would be a flag on a command line.
 func soleTokenID(agreement AgreementID) TokenID {
 	sum := sha256.Sum256([]byte("jti of the one PAT under " + string(agreement)))
 	return TokenID(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))

@@ -19,18 +19,18 @@ const (
 	MaxProof = 8 << 10
 )
 
-// A ProofBinding is what a proof of key must have been made for.
+// A ProofBinding is what a proof of key must be bound to.
 type ProofBinding struct {
 	Audience string  // the service's issuer
 	TokenID  TokenID // jti of the PAT the proof is sent with
 	Digest   string  // ExecuteDigest or RenewDigest
 }
 
-// A Proof is a proof of key that was verified. Whether its nonce was used before is checked by the store.
+// A Proof is a verified proof of key. The store checks whether its nonce was used before.
 type Proof struct {
 	Nonce string    // jti
-	Until time.Time // at least until then the nonce must be kept
-	Key   keys.Key  // that has signed
+	Until time.Time // the nonce must be kept at least until then
+	Key   keys.Key  // the key that signed
 }
 
 // VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs no store. The error

@@ -12,15 +12,15 @@ import (
 // A RenewRequest requests a successor of a PAT, which expires later. UIM core 4.4.
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
-	Proof string // proof of key over RenewDigest of its jti; may be empty where none is required
-	// Proved is a proof in place of Proof: the message with the request is signed. Anyone who intercepts it can send it again, so it is
-	// accepted once, also for the same successor. nil: it is not signed.
+	Proof string // proof of key over RenewDigest of its jti; may be empty if none is required
+	// Proved is a proof instead of Proof: the message with the request is signed. Anyone who intercepts it can send it again, so it is
+	// accepted once, even for the same successor. nil: it is not signed.
 	Proved *Proof
-	// Sender is the agent that sent the request, and SenderKey its key, where the transport proves them. A PAT of another agent, or of
+	// Sender is the agent that sent the request, and SenderKey its key, if the transport proves them. A PAT of another agent, or of
 	// another key, is refused with ErrInvalid. Empty: the transport does not prove it.
 	Sender    AgentID
 	SenderKey keys.ID
-	// Admit is asked once the PAT was verified, and before the store is; an error of it ends the renewal. nil: admitted.
+	// Admit is called once the PAT was verified, and before the store is used; its error ends the renewal. nil: admitted.
 	Admit func() error
 }
 
@@ -44,7 +44,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
 		return Issuance{}, err
 	}
-	if claims.Assurance == Consent { // its successors come of ConsentedToken
+	if claims.Assurance == Consent { // ConsentedToken makes its successors
 		return Issuance{}, ErrProofRequired
 	}
 	if err := admitted(r.Admit); err != nil {
@@ -74,7 +74,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 			return Issuance{}, err
 		}
 	}
-	if _, _, err := i.sign(ctx, &next); err != nil { // what cannot be signed must not be recorded
+	if _, _, err := i.sign(ctx, &next); err != nil { // a token that cannot be signed must not be recorded
 		return Issuance{}, err
 	}
 	if next, err = i.succeed(ctx, old, next, proof, r.Proved != nil, claims); err != nil {
@@ -88,8 +88,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	return Issuance{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
 }
 
-// renewable returns the records of a PAT that may have a successor. A PAT that was renewed more than a minute ago may
-// not.
+// renewable returns the records of a PAT that may have a successor. A PAT that was renewed more than a minute ago may not.
 func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token, Agreement, error) {
 	old, err := i.store.Token(ctx, i.rules.Service, c.ID)
 	if errors.Is(err, ErrNotFound) { // the signature is ours, but the store was restored to an earlier state
@@ -150,7 +149,7 @@ func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	return nil
 }
 
-// succeed records next as the successor of old, and returns it; if old has a successor already, it returns that one. once: see
+// succeed records next as the successor of old, and returns it; if old already has a successor, it returns that one. once: see
 // Renewal.Once.
 func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, once bool, c *Claims) (Token, error) {
 	ends := next.IssuedAt.Add(lastMinute)
@@ -187,5 +186,5 @@ func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, onc
 	return successor, nil
 }
 
-// forgetAt returns when a PAT that expires at exp cannot be used any more, not even for a renewal.
+// forgetAt returns when a PAT that expires at exp can no longer be used, not even for a renewal.
 func (i *Issuer) forgetAt(exp time.Time) time.Time { return exp.Add(i.rules.Grace + i.rules.Leeway) }

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// RevokeToken ends the PAT that is sent and all its renewals, or the consent that it was issued for: possession is enough. A text that is
-// not a PAT of this service, or has ended, is not an error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// RevokeToken ends the given PAT and all its renewals, or its consent: possession is enough. A text that is not a PAT of this service, or
+// has ended, is not an error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
@@ -23,9 +23,9 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator: r names a jti (whose renewals, or consent, end with it), an agreement, an agent (which is blocked
-// too) or a policy's digest, and the reason; the Issuer sets the rest of r. What was never issued can be revoked as well.
-// Once it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
+// Revoke ends PATs for the operator: r names a jti (whose renewals, or consent, end with it), an agreement, an agent (which is also
+// blocked) or a policy's digest, and the reason; the Issuer sets the rest of r. Something that was never issued can be revoked, too. Once
+// it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:
@@ -53,8 +53,8 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	if err := i.store.Revoke(ctx, r); err != nil {
 		return fmt.Errorf("revoking: %w", err)
 	}
-	// The revocation is durable, so it has succeeded. In this process it holds at once; if the Refresh fails, the View
-	// reads the rest later, or becomes too old and then accepts nothing.
+	// The revocation is durable, so it has succeeded. In this process it is effective at once; if the Refresh fails, the View reads the
+	// rest later, or becomes too old and then accepts nothing.
 	i.view.applyOwn(r)
 	_ = i.view.Refresh(ctx)
 	return nil
@@ -69,8 +69,8 @@ func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
 	return i.change(ctx, record, func(c *AgentChange) { c.Approved = true })
 }
 
-// ToApprove returns the record that an approval of an agent concerns: that of the agent, or of its principal under static
-// agreements where only those wait or exist. The error is ErrNotFound where the agent never agreed.
+// ToApprove returns the record that an approval of an agent concerns: that of the agent, or of its principal under static agreements if
+// only those wait or exist. The error is ErrNotFound if the agent never agreed.
 func (i *Issuer) ToApprove(ctx context.Context, id AgentID) (AgentID, error) {
 	var found AgentID
 	for _, record := range []AgentID{id, PrincipalOf(id, Static).Record()} {
@@ -96,12 +96,12 @@ func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }
 
-// AddKey gives an agent one more key.
+// AddKey adds a key to an agent.
 func (i *Issuer) AddKey(ctx context.Context, id AgentID, key keys.ID) error {
 	if _, err := keys.ParseID(string(key)); err != nil {
 		return err
 	}
-	if _, err := ParseAgentID(string(id)); err != nil { // of static agreements: each is of one key
+	if _, err := ParseAgentID(string(id)); err != nil { // of static agreements: each has one key
 		return err
 	}
 	return i.change(ctx, id, func(c *AgentChange) { c.AddKey = key })

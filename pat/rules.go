@@ -25,7 +25,7 @@ const (
 // Freshness is whether static agreements are accepted.
 type Freshness string
 
-// The freshness of agreements: with FreshnessOptional static ones are accepted, within bounds.
+// The freshness of agreements: FreshnessOptional accepts static ones, within bounds.
 const (
 	FreshnessOptional Freshness = "optional"
 	FreshnessRequired Freshness = "required"
@@ -34,21 +34,21 @@ const (
 // Admission is who may agree.
 type Admission string
 
-// The kinds of admission: every agent, listed agents only, or (beside them) agents the operator approved.
+// The kinds of admission: every agent, only listed agents, or also agents that the operator approved.
 const (
 	AdmitOpen      Admission = "open"
 	AdmitAllowlist Admission = "allowlist"
 	AdmitApproval  Admission = "approval"
 )
 
-// A Known agent is listed in the configuration: a key, which may be bound to an agent id. The id is then
-// reserved for such keys, and such a key for its ids.
+// A Known agent is listed in the configuration: a key, which may be bound to an agent id. The id is then reserved for such keys, and such
+// a key for its ids.
 type Known struct {
 	AgentID AgentID // empty: any id that is not reserved
 	KeyID   keys.ID
 }
 
-// wellFormed reports whether both ids follow their grammar. The agent id may be left out.
+// wellFormed reports whether both ids follow their grammar. The agent id is optional.
 func (k Known) wellFormed() bool {
 	_, badID := ParseAgentID(string(k.AgentID))
 	_, badKey := keys.ParseID(string(k.KeyID))
@@ -108,8 +108,8 @@ func (r *Rules) check() error {
 	return errors.Join(errs...)
 }
 
-// lists reports whether the configuration lists this key for this id. An id reserved for other keys is an
-// *AgentIDTakenError, a key bound to other ids ErrKeyTaken.
+// lists reports whether the configuration lists this key for this id. For an id that is reserved for other keys the error is an
+// *AgentIDTakenError, for a key bound to other ids ErrKeyTaken.
 func (r *Rules) lists(agentID AgentID, keyID keys.ID) (bool, error) {
 	listed, idReserved, keyBound := false, false, false
 	for _, list := range [][]Known{r.Allow, r.Parties} {
@@ -135,7 +135,7 @@ func (r *Rules) lists(agentID AgentID, keyID keys.ID) (bool, error) {
 	return listed, nil
 }
 
-// Reserved returns the agent ids that the configuration reserves, with the keys it reserves each for.
+// Reserved returns the agent ids that the configuration reserves, with the keys of each.
 func (r *Rules) Reserved() map[AgentID][]keys.ID {
 	out := map[AgentID][]keys.ID{}
 	for _, list := range [][]Known{r.Allow, r.Parties} {
@@ -178,8 +178,8 @@ func (r Recipient) at(sent string) bool {
 
 const maxURL = 2048
 
-// targetOf normalizes a URL without query and fragment, so that equal ones are spelt alike. RFC 3986 6.2.2 and 6.2.3: scheme and host are
-// in lower case, a default port is left out, an empty path is "/", and each path has one escaping.
+// targetOf normalizes a URL without query and fragment, so that equal URLs have equal texts. RFC 3986 6.2.2 and 6.2.3: scheme and host
+// are in lowercase, a default port is left out, an empty path is "/", and each path has one escaping.
 func targetOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || u.Host == "" || u.Opaque != "" {

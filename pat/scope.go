@@ -24,11 +24,11 @@ const (
 // WholeScope is the entry of a scope for every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
 func WholeScope(namespace string) string { return namespace + wildcard }
 
-// Terms are what one service offers. Implementations are immutable and safe for concurrent use.
+// Terms are the terms of one service. Implementations are immutable and safe for concurrent use.
 type Terms interface {
 	// Offer returns the policy offered now.
 	Offer() Offer
-	// Past returns up to MaxPast policies offered before, newest first.
+	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
 	// Scope returns the entries an agent may have.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
@@ -40,16 +40,16 @@ type ScopeRequest struct {
 	KeyID     keys.ID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
-	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none requests all there are.
+	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none requests all.
 	Requested []string
 }
 
-// A Scope is what an agent may have.
+// A Scope is the scope that an agent may have.
 type Scope struct {
 	Entries []string // granted: <intent_uid>:execute (or <namespace>:*:*:execute), without duplicates
 	Omitted []OmittedEntry
 	Limit   limit.Rate // the claim lmt
-	Charges bool       // the policy charges for something; then renewal needs a proof of key
+	Charges bool       // the policy has a charge; a renewal then needs a proof of key
 }
 
 // An OmittedEntry is an entry of a scope that was requested (or offered) but not granted, for the Reason.
@@ -58,8 +58,8 @@ type OmittedEntry struct {
 	Reason reason.Reason `json:"reason"`
 }
 
-// normalScope bounds a list of entries, adds the operation to those that only name an intent, and drops duplicates. It refuses a list
-// without entries, which would mean everything; nil means that there is no list.
+// normalScope bounds a list of entries, adds the operation to those that only name an intent, and drops duplicates. It rejects an empty
+// list, which would mean everything; nil means that there is no list.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
 		return nil, &ScopeFormError{fmt.Sprintf("a scope has at most %d entries", maxRequested)}
@@ -89,8 +89,8 @@ func normalScope(entries []string) ([]string, error) {
 	return out, nil
 }
 
-// scopeClaim returns the scope as a PAT contains it: every entry, or whole namespaces where the entries would be more than
-// maxListed and nothing narrower was requested.
+// scopeClaim returns the scope in the form of a PAT: every entry, or whole namespaces if there are more than maxListed entries and no
+// narrower scope was requested.
 func scopeClaim(granted, requested []string) []string {
 	narrower := slices.ContainsFunc(requested, func(e string) bool { return !strings.HasSuffix(e, wildcard) })
 	if len(granted) <= maxListed || narrower {
@@ -125,8 +125,8 @@ func narrowScope(signed, requested []string) (covered []string, omitted []Omitte
 	return covered, omitted
 }
 
-// permits reports whether a scope holds an intent: as <uid>:execute or by its namespace. Only these two
-// forms count; uid is one intent, never a pattern.
+// permits reports whether a scope holds an intent: as <uid>:execute or by its namespace. Only these two forms count; uid is one intent,
+// never a pattern.
 func permits(scope []string, uid string) bool {
 	namespace, rest, ok := strings.Cut(uid, ":")
 	name, version, ok2 := strings.Cut(rest, ":")

@@ -25,24 +25,23 @@ type VerifierConfig struct {
 	Service string        // id of the service
 	Issuer  string        // iss and aud of its PATs
 	Leeway  time.Duration // between our clock and the issuer's, at most maxLeeway (5 minutes)
-	Grace   time.Duration // after exp, the time in which a PAT may still be renewed
+	Grace   time.Duration // how long after exp a PAT may still be renewed
 	Keys    *keys.Keyring
 	View    *View
-	// Reserved are the agent ids that some keys alone may have, with these keys. A PAT of such an id and another key is refused
-	// like one that was revoked; a renewal, by the Issuer.
+	// Reserved are the agent ids that only some keys may have, with these keys. A PAT of such an id and another key is refused like a
+	// revoked one; a renewal, by the Issuer.
 	Reserved map[AgentID][]keys.ID
 	Cached   int // how many verified PATs are cached; 0: 10,000
 }
 
-// A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is
-// safe for concurrent use.
+// A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is safe for concurrent
+// use.
 type Verifier struct {
 	c     VerifierConfig
 	cache *cache.Cache[[sha256.Size]byte, *cachedPAT]
 }
 
-// A cachedPAT is a PAT whose signature, form and issuer were verified. Times and revocations are checked whenever it is
-// sent again.
+// A cachedPAT is a PAT whose signature, form and issuer were verified. Times and revocations are checked whenever it is sent again.
 type cachedPAT struct {
 	claims *Claims
 	keys   uint64    // version of the set of keys
@@ -63,9 +62,8 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	return &Verifier{c, cache.New(cache.Options[[sha256.Size]byte, *cachedPAT]{Max: c.Cached})}, nil
 }
 
-// Verify returns the claims of a PAT that is valid at now. Whether the policy is still the one offered is checked by
-// Claims.Agreed. The error is of kind ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or
-// ErrUnavailable. UIM core 4.3.
+// Verify returns the claims of a PAT that is valid at now. Claims.Agreed checks whether its policy is still offered. The error is of kind
+// ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or ErrUnavailable. UIM core 4.3.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
@@ -83,8 +81,8 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Cl
 	return c, nil
 }
 
-// StillGood returns nil if a PAT that Verify accepted is valid at now. It reads nothing but memory, so that it can be
-// asked right before something is done; the error is as that of Verify.
+// StillGood returns nil if a PAT that Verify accepted is valid at now. It reads only memory, so that it can be called right before an
+// action; errors are those of Verify.
 func (v *Verifier) StillGood(c *Claims, now time.Time) error {
 	if c.Issuer != v.c.Issuer {
 		return ErrInvalid
@@ -95,8 +93,7 @@ func (v *Verifier) StillGood(c *Claims, now time.Time) error {
 	return v.checkView(c, now, false)
 }
 
-// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed within the last
-// minute.
+// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed within the last minute.
 func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
@@ -133,7 +130,7 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	return c, nil
 }
 
-// buffers let digestToken, which every call runs, avoid a copy of the token on the heap.
+// buffers let digestToken, which every call uses, avoid a copy of the token on the heap.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func digestToken(token string) [sha256.Size]byte {
@@ -185,8 +182,7 @@ func (v *Verifier) checkView(c *Claims, now time.Time, renewal bool) error {
 	return v.c.View.check(v.c.Service, c, now, renewal)
 }
 
-// Introspection is the answer of RFC 7662 section 2.2 about a PAT. For one that is not active, all other members are
-// empty.
+// Introspection is the response of RFC 7662 section 2.2 about a PAT. For one that is not active, all other members are empty.
 type Introspection struct {
 	Active       bool          `json:"active"`
 	TokenType    string        `json:"token_type,omitempty"` // Bearer
@@ -207,13 +203,12 @@ type Introspection struct {
 	Assurance    Assurance     `json:"assurance,omitempty"`
 }
 
-// Confirmation names the key a PAT belongs to. RFC 7800 3.1.
+// Confirmation names the key of a PAT. RFC 7800 3.1.
 type Confirmation struct {
 	KeyID keys.ID `json:"jkt"`
 }
 
-// Introspect returns the state of a text as a PAT; offered is the digest of the policy offered. The only error is of
-// kind ErrUnavailable.
+// Introspect returns the state of a text as a PAT; offered is the digest of the offered policy. The only error is of kind ErrUnavailable.
 func (v *Verifier) Introspect(ctx context.Context, token, offered string, now time.Time) (Introspection, error) {
 	c, err := v.Verify(ctx, token, now)
 	if errors.Is(err, ErrUnavailable) {

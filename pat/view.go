@@ -25,15 +25,15 @@ const (
 	pollTimeout = 5 * time.Second
 )
 
-// A View holds the revocations, blocked agents and signing keys as this process has read them: everything the store
-// committed up to at most MaxAge ago while Fresh is true. It is safe for concurrent use.
+// A View holds the revocations, blocked agents and signing keys as this process has read them: everything the store committed up to at
+// most MaxAge ago while Fresh is true. It is safe for concurrent use.
 type View struct {
 	store ViewStore
 	keys  *keys.Keyring
 	now   func() time.Time
 
 	refreshing chan struct{} // held by the one Refresh that reads the store
-	started    atomic.Uint64 // number of Refreshes that have begun to read the store
+	started    atomic.Uint64 // number of Refreshes that have started to read the store
 	succeeded  atomic.Uint64 // the number of the last one that succeeded
 	asOf       atomic.Pointer[time.Time]
 	swept      time.Time // guarded by turn
@@ -49,7 +49,7 @@ type subject struct{ service, id string }
 
 type cutoff struct{ at, until time.Time }
 
-// NewView makes an empty View; Fresh is false until it was refreshed. Signing keys that it reads are applied to keys.
+// NewView makes an empty View; Fresh is false until it was refreshed. It applies signing keys that it reads to keys.
 func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	return &View{
 		store: s, keys: k, now: now, refreshing: make(chan struct{}, 1),
@@ -57,9 +57,8 @@ func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	}
 }
 
-// Run refreshes the View every PollEvery until ctx ends, then returns nil; sooner where the store has a method
-// Changed() <-chan struct{} whose channel is closed. While the store fails, the View grows old, which Fresh reports;
-// failed, which may be nil, is called with the error.
+// Run refreshes the View every PollEvery until ctx ends, then returns nil; earlier if the store has a method Changed() <-chan struct{}
+// whose channel is closed. While the store fails, the View ages, which Fresh reports; failed, which may be nil, is called with the error.
 func (v *View) Run(ctx context.Context, failed func(error)) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
@@ -79,7 +78,7 @@ func (v *View) Run(ctx context.Context, failed func(error)) error {
 			continue
 		case <-notified:
 		}
-		select { // changes of the same moment are read together
+		select { // simultaneous changes are read together
 		case <-ctx.Done():
 			return nil
 		case <-time.After(rereadAfter):
@@ -93,8 +92,8 @@ func (v *View) poll(ctx context.Context) error {
 	return v.Refresh(ctx)
 }
 
-// Refresh applies everything that was committed before it was called, such as this process's own writes. An error may
-// also report a signing key that cannot be read; the View is fresh nevertheless.
+// Refresh applies everything that was committed before it was called, including this process's own writes. An error may also report an
+// unreadable signing key; the View is fresh nevertheless.
 func (v *View) Refresh(ctx context.Context) error {
 	before := v.started.Load()
 	select {
@@ -113,7 +112,7 @@ func (v *View) Refresh(ctx context.Context) error {
 		return fmt.Errorf("reading the changes: %w", err)
 	}
 	unreadable := v.apply(changes)
-	v.seq = seq // less than before where the database was restored
+	v.seq = seq // lower than before if the database was restored
 	if readAt.Sub(v.swept) >= sweepEvery {
 		v.sweep(readAt)
 		v.swept = readAt
@@ -123,8 +122,8 @@ func (v *View) Refresh(ctx context.Context) error {
 	return unreadable
 }
 
-// apply applies all changes in commit order, even where one is unreadable: a signing key that
-// cannot be read verifies nothing, which is safe. It returns what could not be read.
+// apply applies all changes in commit order, even if one is unreadable: an unreadable signing key verifies nothing, which is safe. It
+// returns an error for the unreadable ones.
 func (v *View) apply(changes []Change) error {
 	var errs []error
 	v.mu.Lock()
@@ -148,8 +147,8 @@ func (v *View) apply(changes []Change) error {
 	return errors.Join(errs...)
 }
 
-// recordEnd records a revocation. Of two of one subject the stricter bounds count: a later At ends more PATs, but the end of
-// a renewed token only moves to an earlier time.
+// recordEnd records a revocation. Of two with one subject the stricter bounds count: a later At ends more PATs, but the end of a renewed
+// token only moves to an earlier time.
 func (v *View) recordEnd(r Revocation) {
 	of := v.cutoffs[r.Kind]
 	if of == nil {
@@ -183,15 +182,13 @@ func (v *View) sweep(now time.Time) {
 	}
 }
 
-// Fresh reports whether the View is at most MaxAge old. Where it is not, or the clock was set back since, no PAT may be
-// accepted.
+// Fresh reports whether the View is at most MaxAge old. If it is not, or the clock was set back since, no PAT may be accepted.
 func (v *View) Fresh(now time.Time) bool {
 	asOf := v.asOf.Load()
 	return asOf != nil && now.Sub(*asOf).Abs() <= MaxAge
 }
 
-// AgentChanges grows with every change of an agent that the View has applied: what was read of agents before may be
-// outdated by then.
+// AgentChanges grows with every change of an agent that the View has applied: agents that were read before may then be outdated.
 func (v *View) AgentChanges() uint64 { return v.agents.Load() }
 
 // Blocked reports whether an agent is blocked.
@@ -202,8 +199,8 @@ func (v *View) Blocked(service string, id AgentID) bool {
 	return blocked
 }
 
-// check returns ErrBlocked or ErrRevoked if the PAT was ended by now. A renewal ends it too, unless the PAT is sent for
-// another renewal: whether that is still permitted is decided by the Store.
+// check returns ErrBlocked or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another renewal:
+// the Store decides whether that is still permitted.
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

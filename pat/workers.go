@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// workers bound how much work is done at once.
+// workers bound concurrent work.
 type workers struct{ free *semaphore.Weighted }
 
 func newWorkers(n int) workers { return workers{semaphore.NewWeighted(int64(n))} }
 
-// verifying bounds how many signatures of strangers are verified at once, in all services of the process: half of the
-// processors stay free for those who have a PAT.
+// verifying bounds how many unauthenticated signatures are verified concurrently, in all services of the process: half of the processors
+// stay free for agents with a PAT.
 var verifying = newWorkers(max(1, runtime.GOMAXPROCS(0)/2))
 
-// maxVerifyWait bounds how long a signature waits for its turn.
+// maxVerifyWait bounds how long a signature waits for a worker.
 const maxVerifyWait = time.Second
 
-// inTurn does work when it is its turn. The error is ErrBusy, or what do returns.
+// inTurn calls a function when a worker is free. The error is ErrBusy, or that of the function.
 func (w workers) inTurn(ctx context.Context, do func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, maxVerifyWait)
 	defer cancel()

@@ -9,8 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Reservation is a request for one unit of one limit. An empty Principal names a counter that all agents of the
-// service share.
+// A Reservation requests one unit of one limit. An empty Principal names a counter that all agents of the service share.
 type Reservation struct {
 	Principal pat.Principal
 	limit.Limit
@@ -27,29 +26,29 @@ type Candidate struct {
 type Nonce struct {
 	KeyID keys.ID
 	ID    string
-	Until time.Time // when it may be deleted at the earliest
+	Until time.Time // the earliest time when it may be deleted
 }
 
 // Billing bounds how much an agent may owe.
 type Billing struct {
-	// Prepaid means that the agent owes nothing, and spends what the operator topped up.
+	// Prepaid means that the agent may owe nothing, and spends the top-ups of the operator.
 	Prepaid bool
 	// Credit is the most that an agent may owe in its currency.
 	Credit money.Amount
-	// Unapproved means that the agent may owe Newcomers at most, and that what it owes also counts towards one account that
-	// all unapproved agents share, with the same Credit. That account fades: by Credit within PoolFades.
+	// Unapproved means that the agent may owe at most Newcomers, and that what it owes also counts towards one account that all
+	// unapproved agents share, with the same Credit. That account fades: by Credit within PoolFades.
 	Unapproved bool
 	// Newcomers is the most that one unapproved agent may owe, and no more than Credit. Without a currency it is Credit.
 	Newcomers money.Amount
 }
 
-// PoolFades is how long after the last charge nothing counts any more of what unapproved agents owe together.
+// PoolFades is how long after the last charge what unapproved agents owe together counts.
 const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.
 type BeginRequest struct {
-	// Execution is the call: ID (a UUIDv7; it may be empty where nothing is recorded), Service, AgentID, Intent and the
-	// ids of its agreement, token and policy. The store sets Rule, Charge, State and the times.
+	// Execution is the call: ID (a UUIDv7; it may be empty if nothing is recorded), Service, AgentID, Intent and the ids of its
+	// agreement, token and policy. The store sets Rule, Charge, State and the times.
 	Execution  Execution
 	Nonce      *Nonce
 	Limits     []Reservation // taken for every candidate: the token's own limit, the service's ceiling
@@ -65,7 +64,7 @@ type BeginRequest struct {
 type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
-	Taken     []CounterSlot // one unit in each, to be given back if nothing was sent
+	Taken     []CounterSlot // one unit in each, to release if nothing was sent
 	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
 	Expires time.Duration
 	// Standing has the state of the limit of each in Taken, in the same order; with Replay, the present state of the limits that the call
@@ -75,8 +74,7 @@ type Admission struct {
 	Replay *Execution
 }
 
-// Admit returns the Admission of a call at a moment under one of its candidates, without its limits: an engine adds
-// what it took.
+// Admit returns the Admission of a call at a moment under one of its candidates, without its limits: an engine adds what it took.
 func (r *BeginRequest) Admit(candidate int, at time.Time) Admission {
 	c, e := &r.Candidates[candidate], r.Execution
 	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, Held, "", nil
@@ -90,7 +88,7 @@ type CounterSlot struct {
 	LimitID   string
 	Period    limit.Period
 	Slot      int64
-	// Restored is when the state had last been set back to an earlier one; the zero time: never. Units that were counted before another
-	// time are not given back: the state may not know them.
+	// Restored is when the state was last set back to an earlier one; the zero time: never. Units that were counted before another such
+	// time are not released, because the state may not include them.
 	Restored time.Time
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Consent is what follows from a person's consent on the gateway's own page: one agreement, one code, and one chain of
-// refresh tokens. Of secrets it holds digests.
+// A Consent is the result of a person's consent on the gateway's own page: one agreement, one code, and one chain of refresh tokens. It
+// holds digests of the secrets.
 type Consent struct {
 	Service string
 	Handle  string // in its codes
-	// RefreshHandle is in its refresh tokens. It cannot be computed from Handle: a code that leaked finds the refresh tokens of no
-	// consent. Empty in records of earlier releases, where Handle is in both.
+	// RefreshHandle is in its refresh tokens. It cannot be computed from Handle: a leaked code does not identify the refresh tokens.
+	// Empty in records of earlier releases, whose codes and refresh tokens both have Handle.
 	RefreshHandle string
 	AgreementID   pat.AgreementID
 	ClientID      string
@@ -24,28 +24,28 @@ type Consent struct {
 	Browser       string // digest of the cookie that identifies the browser that agreed
 	CreatedAt     time.Time
 	Until         time.Time // from then on there are no further tokens
-	// Code is the digest of the code that was handed out last; empty: none yet. It is good until CodeUntil.
+	// Code is the digest of the last issued code; empty: none yet. It is valid until CodeUntil.
 	Code      string
 	CodeUntil time.Time
 	CodeUsed  bool
-	Refresh   string // digest of the only refresh token that is good; empty: none yet
+	Refresh   string // digest of the only valid refresh token; empty: none yet
 }
 
-// A Client is one that registered itself. RFC 7591.
+// A Client is a client that registered itself. RFC 7591.
 type Client struct {
 	Service   string
 	ID        string
 	Name      string
 	Redirects []string
 	CreatedAt time.Time
-	Until     time.Time // when it is deleted; each consent moves it
+	Until     time.Time // when it is deleted; each consent extends it
 }
 
 // An Invitation lets one person consent where the operator decides who may.
 type Invitation struct {
 	Service   string
 	Code      string // digest
-	Name      string // what the operator calls the invited person
+	Name      string // the operator's name for the invited person
 	CreatedAt time.Time
 	Until     time.Time
 }

@@ -11,9 +11,9 @@ import (
 
 // Errors of engines.
 var (
-	// ErrUnavailable means that the store did not answer, or not in time, and that the caller has to deny.
+	// ErrUnavailable means that the store did not respond, or not in time, and that the caller must deny.
 	ErrUnavailable = errors.New("the store is not available")
-	// ErrQueueFull means that too many writes wait already. It comes with ErrUnavailable.
+	// ErrQueueFull means that too many writes are waiting. It comes with ErrUnavailable.
 	ErrQueueFull = errors.New("too many writes are waiting")
 	// ErrNonceUsed means that the proof was used before.
 	ErrNonceUsed = errors.New("the nonce was used before")
@@ -29,13 +29,13 @@ var (
 	ErrSettled = errors.New("the execution is settled already")
 	// ErrReferenceUsed means that the reference of a top-up belongs to another top-up.
 	ErrReferenceUsed = errors.New("the reference belongs to another top-up")
-	// ErrUsed means that a code or a refresh token is not, or no longer, the one that is good.
+	// ErrUsed means that a code or a refresh token is not, or no longer, the valid one.
 	ErrUsed = errors.New("it was used before")
-	// ErrFull means that there are as many records as may be.
+	// ErrFull means that there are too many records.
 	ErrFull = errors.New("there are as many as may be")
-	// ErrShare means that a party has as many records as one may have.
+	// ErrShare means that a party has too many records.
 	ErrShare = errors.New("the party has as many as one may have")
-	// ErrOlder means that a newer record is there.
+	// ErrOlder means that there is a newer record.
 	ErrOlder = errors.New("a newer one is there")
 	// ErrNotFound means that there is no such record.
 	ErrNotFound = errors.New("no such record")
@@ -47,7 +47,7 @@ var (
 	ErrUnbalanced = errors.New("an account is not the sum over its ledger")
 )
 
-// A LimitError rejects a call because a limit is used up.
+// A LimitError rejects a call because a limit is exhausted.
 type LimitError struct {
 	limit.Status
 	Principal  pat.Principal // empty: a counter that all agents share

@@ -25,8 +25,8 @@ type Outcome string
 // The outcomes.
 const (
 	NotSent Outcome = "not_sent" // not connected, or no byte written
-	Failed  Outcome = "failed"   // a complete answer that is not 2xx
-	Done    Outcome = "done"     // a complete 2xx answer
+	Failed  Outcome = "failed"   // a complete response that is not 2xx
+	Done    Outcome = "done"     // a complete 2xx response
 	Unknown Outcome = "unknown"  // anything between
 )
 
@@ -45,16 +45,16 @@ type Execution struct {
 	Charge         money.Amount // zero: free
 	State          State
 	Outcome        Outcome // empty while held
-	Answer         *Answer // nil until settled, without an idempotency key, or beyond a bound of answers
+	Answer         *Answer // nil until settled, without an idempotency key, or beyond a bound of stored responses
 	BeganAt        time.Time
 	Deadline       time.Time // from then on the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
 	UnresolvedAt   time.Time // when it became unresolved; zero: it never was
-	ContextID      string    // of the conversation that the call is a part of, where its protocol has such; see CallFilter
+	ContextID      string    // of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
 }
 
-// A CallScope restricts reads of calls to those of one agent that the scope of its PAT permits: calls of Intents and of every
-// intent of Namespaces. Where both are empty nothing is read.
+// A CallScope restricts reads of calls to those of one agent that the scope of its PAT permits: calls of Intents and of every intent of
+// Namespaces. If both are empty, nothing is read.
 type CallScope struct {
 	Service    string
 	AgentID    pat.AgentID
@@ -73,8 +73,8 @@ type CallFilter struct {
 	Limit      int // as in AgentFilter
 }
 
-// A CallStatus is the state of a call for its agent: once it is another than CallRunning it does not change any more,
-// whatever is decided about the charge.
+// A CallStatus is the state of a call for its agent: once it is not CallRunning it does not change any more, whatever is decided about
+// the charge.
 type CallStatus string
 
 // The states of a call.
@@ -98,28 +98,28 @@ func (e *Execution) Status() (CallStatus, time.Time) {
 	}
 }
 
-// A CallCursor is a position in a listing of calls: behind the one with this ID, in its state since Since. The zero
-// CallCursor is the beginning.
+// A CallCursor is a position in a listing of calls: after the one with this ID, in its state since Since. The zero CallCursor is the
+// beginning.
 type CallCursor struct {
 	Since time.Time
 	ID    string
 }
 
-// Bounds of stored answers, in bytes; see Answer.Size. An answer beyond one of them is not stored: the call is not made
-// again under its key, but what it returned is not known any more.
+// Bounds of stored responses, in bytes; see Answer.Size. A response beyond one of them is not stored: the call is not made again under
+// its key, but its response is no longer available.
 const (
 	MaxAnswer         = 1 << 20
-	MaxAnswersOfAgent = 64 << 20 // of all answers of an agent that are kept
-	MaxAnswers        = 1 << 30  // of all answers that are kept
+	MaxAnswersOfAgent = 64 << 20 // of all stored responses of an agent
+	MaxAnswers        = 1 << 30  // of all stored responses
 )
 
-// An Answer is the result of a call, stored to be returned again under its idempotency key: an output, or a refusal.
+// An Answer is the response to a call, stored to be returned again under its idempotency key: an output, or a refusal.
 type Answer struct {
-	Output  []byte        // JSON: the output parameters; empty where the call was refused
+	Output  []byte        // JSON: the output parameters; empty if the call was refused
 	Reason  reason.Reason // of the refusal; empty: the call succeeded
 	Code    reason.Code   // of the refusal
 	Message string        // of the refusal
-	Details []byte        // of the refusal, or of what was passed on: a JSON object; empty: none
+	Details []byte        // of the refusal, or of a passed-on response: a JSON object; empty: none
 }
 
 // Size returns how many bytes of MaxAnswer an answer uses.

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// owed words a duty: who must do what, by when, and on what condition. who owes it if it names no party.
+// owed describes a duty: who must do what, by when, and on what condition. who owes it if it names no party.
 func (r phraser) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
@@ -38,7 +38,7 @@ func (r phraser) owed(node *model.Rule, who string) string {
 	return s
 }
 
-// deadline words the deadline of a duty.
+// deadline describes the deadline of a duty.
 func (r phraser) deadline(when []*model.Constraint) string {
 	var parts []string
 	var rest []*model.Constraint
@@ -65,10 +65,10 @@ func (r phraser) deadline(when []*model.Constraint) string {
 	return strings.Join(parts, " and") + r.soThat(rest)
 }
 
-// dutyAct words one action of a duty; a payment with its amount, and what is done to a party with it.
+// dutyAct describes one action of a duty; a payment with its amount, and what is done to a party with it.
 func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
-	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // what is signed or paid, no asset
+	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // the signed or paid thing, not an asset
 		what = ""
 	}
 	if a.Name == "signPayload" {
@@ -111,19 +111,19 @@ func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	return s + r.soThat(slices.DeleteFunc(slices.Clone(a.Refinements), isPrice))
 }
 
-// perCall reports whether the price of a duty to pay is asked for each call. UIM core 6.2; ODRL itself leaves that open.
+// perCall reports whether each call owes the price of a duty to pay. UIM core 6.2; ODRL itself leaves that open.
 func (r phraser) perCall(node *model.Rule) bool {
 	return (r.UIM || len(node.Amounts) > 0) && (node.Kind == model.DutyOfPermission || node.Kind == model.Obligation)
 }
 
 func isPrice(c *model.Constraint) bool { return c.Logic == "" && c.Operand == "payAmount" }
 
-// isKey recognises the key that a duty to sign names. UIM core 6.2.
+// isKey recognizes the key that a duty to sign names. UIM core 6.2.
 func isKey(c *model.Constraint) bool {
 	return c.Logic == "" && c.Operand == "publicKey" && slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator)
 }
 
-// signing words a duty to sign, and the key.
+// signing describes a duty to sign, and the key.
 func (r phraser) signing(node *model.Rule, a model.Action, what string) string {
 	s := "sign each call"
 	if what != "" {
@@ -141,7 +141,7 @@ func (r phraser) signing(node *model.Rule, a model.Action, what string) string {
 	return s + r.soThat(slices.DeleteFunc(slices.Clone(a.Refinements), isKey))
 }
 
-// price words an amount to pay: 5.00 EUR, or at most 5.00 EUR.
+// price describes an amount to pay: 5.00 EUR, or at most 5.00 EUR.
 func (s speech) price(c *model.Constraint) string {
 	list := values(c)
 	switch amount := s.listing(list, "or"); c.Operator {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Topic is what a Sentence is about.
+// A Topic is the topic of a Sentence.
 type Topic string
 
 // The topics, in the order of Plain.
@@ -20,9 +20,9 @@ const (
 	Nature    Topic = "nature"    // what kind of policy it is
 	Permitted Topic = "permitted" // who may do what
 	Forbidden Topic = "forbidden" // what no party, or one party, may not do
-	Owed      Topic = "owed"      // what every call owes, under each permission
-	Generally Topic = "generally" // how the rules work together, and what else was agreed
-	Noted     Topic = "noted"     // what is doubtful about the document
+	Owed      Topic = "owed"      // the duties of every call, under each permission
+	Generally Topic = "generally" // how the rules work together, and further agreements
+	Noted     Topic = "noted"     // problems of the document
 )
 
 // A Sentence is one rule of a policy in plain words.
@@ -30,13 +30,13 @@ type Sentence struct {
 	Topic Topic  `json:"topic"`
 	Rule  string `json:"rule,omitempty"` // the rule's uid, or its JSON pointer; empty if it belongs to no single rule
 	Text  string `json:"text"`
-	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them hold.
+	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them apply.
 	Terms []string `json:"terms,omitempty"`
 }
 
-// Explain puts into plain words what the policy means: each rule as written once, with all its targets and parties. It words a policy of
-// Publish as it is enforced, and one of Load as it is written. The order is that of the topics, then of the document. The words are for
-// people and may change between versions; programs use Decide, Evaluate and Terms.
+// Explain puts the meaning of a policy into plain words: each rule as written once, with all its targets and parties. It describes a
+// policy of Publish as it is enforced, and one of Load as it is written. The order is that of the topics, then of the document. The words
+// are for people and may change between versions; programs use Decide, Evaluate and Terms.
 func Explain(p *odrl.Policy) []Sentence {
 	form, compiled := p.Model()
 	if compiled == nil {
@@ -54,8 +54,7 @@ func Explain(p *odrl.Policy) []Sentence {
 	return append(out, w.general()...)
 }
 
-// A group is a rule as written: the parts that normalisation split it into differ only in target and
-// assignee.
+// A group is a rule as written: the parts that normalization split it into differ only in target and assignee.
 type group struct {
 	*rules.Rule
 	targets   []*rules.Target
@@ -63,13 +62,13 @@ type group struct {
 	counters  []string // ids of its limits
 }
 
-// An explainer words one policy.
+// An explainer describes one policy.
 type explainer struct {
 	program  *rules.Program
 	warnings problem.List
 	groups   []*group
 	counting map[string][]*group // permissions by the ids of their limits
-	asks     bool                // some obligation asks a price of calls
+	asks     bool                // some obligation charges calls
 }
 
 func newWording(p *rules.Program, warnings problem.List) *explainer {
@@ -97,7 +96,7 @@ func newWording(p *rules.Program, warnings problem.List) *explainer {
 	return w
 }
 
-// add takes in one part of the rule. Parts come by target, and within a target by assignee.
+// add adds one part of the rule. Parts are ordered by target, and within a target by assignee.
 func (g *group) add(r *rules.Rule) {
 	if n := len(g.targets); n == 0 || g.targets[n-1].Name != r.Target.Name {
 		g.targets = append(g.targets, r.Target)
@@ -132,7 +131,7 @@ func (w *explainer) sentence(g *group) Sentence {
 	case g.Kind == model.Obligation:
 		s.Topic = Owed
 		s.Text = wordDuty(g.Duties[0], g.calls()) + "."
-		if conditions != "" { // first, or it would seem to belong to the last part alone
+		if conditions != "" { // first, or it would seem to belong only to the last part
 			s.Text = conditions[1:] + ", " + s.Text
 		}
 		s.Text = capital(s.Text)
@@ -150,7 +149,7 @@ func (w *explainer) sentence(g *group) Sentence {
 	return s
 }
 
-// who words the parties of a rule; everyone is the word where it names none.
+// who describes the parties of a rule; everyone is the word if it names none.
 func (g *group) who(everyone string) string {
 	if slices.Contains(g.assignees, "") {
 		return everyone
@@ -172,7 +171,7 @@ func (g *group) whoNot() string {
 	return g.who("") + " may not"
 }
 
-// what words the targets of a rule.
+// what describes the targets of a rule.
 func (g *group) what(quantifier, conjunction string) string {
 	names := make([]string, 0, len(g.targets))
 	for _, t := range g.targets {
@@ -181,7 +180,7 @@ func (g *group) what(quantifier, conjunction string) string {
 	return ofCalls.listing(names, conjunction)
 }
 
-// calls is what an obligation is about.
+// calls is the subject of an obligation.
 func (g *group) calls() string {
 	s := "each call"
 	if len(g.targets) > 1 || g.targets[0].Name != rules.EveryIntent {
@@ -193,7 +192,7 @@ func (g *group) calls() string {
 	return s
 }
 
-// targetWords is the name of a target for people.
+// targetWords returns the name of a target for people.
 func targetWords(t *rules.Target, quantifier string) string {
 	name, several := strings.CutSuffix(t.Name, ":*")
 	title, titled := strings.CutPrefix(t.Name, "execute/")
@@ -216,7 +215,7 @@ func collection(t *rules.Target) bool {
 	return strings.HasSuffix(t.Name, rules.EveryIntent) || strings.HasPrefix(t.Name, "execute/")
 }
 
-// capital makes the start of a sentence; the words are ours and in ASCII.
+// capital capitalizes the start of a sentence, which is in ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // listing joins names.
@@ -234,7 +233,7 @@ func (s speech) listing(names []string, conjunction string) string {
 	}
 }
 
-// only words the conditions of a permission.
+// only describes the conditions of a permission.
 func (g *group) only() []string {
 	list := make([]string, 0, len(g.Conditions)+1)
 	for _, c := range g.Conditions {

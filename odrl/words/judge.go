@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Shift is which way decisions go from one policy to another.
+// A Shift is the direction in which decisions change from one policy to another.
 type Shift string
 
-// The shifts. Only Wider, Narrower, Both and None are known for all requests tried; where not all were, there is Changed,
-// or Unchecked where none of those that were tried is decided otherwise.
+// The shifts. Only Wider, Narrower, Both and None are certain, because all requests were tried; otherwise the shift is Changed, or
+// Unchecked if no tried request is decided differently.
 const (
 	None      Shift = "none"
 	Wider     Shift = "wider"
@@ -21,13 +21,13 @@ const (
 	Unchecked Shift = "unchecked"
 )
 
-// Decisions are what two policies decide about the same requests: those at the bounds of the constraints of both.
+// Decisions are the decisions of two policies about the same requests: those at the bounds of the constraints of both.
 type Decisions struct {
 	Shift    Shift `json:"shift"`
-	Requests int   `json:"requests"` // how many were put to both policies
-	// Bound names the bound that was reached first, where not all requests were tried for one. Empty: there was none.
+	Requests int   `json:"requests"` // number of requests evaluated by both policies
+	// Bound names the bound that was reached first, if it left requests untried. Empty: none.
 	Bound string `json:"bound,omitempty"`
-	// Wider and Narrower are a request each that is decided that way; nil where there is none.
+	// Wider and Narrower are one request each that is decided that way; nil if there is none.
 	Wider    *Example `json:"wider,omitempty"`
 	Narrower *Example `json:"narrower,omitempty"`
 }
@@ -37,15 +37,15 @@ type Example struct {
 	Party   string         `json:"party,omitempty"` // empty: one that neither policy names
 	Action  string         `json:"action"`
 	Target  string         `json:"target,omitempty"` // empty: one that neither policy names
-	Time    string         `json:"time,omitempty"`   // RFC 3339; empty where no rule about it asks for the time
+	Time    string         `json:"time,omitempty"`   // RFC 3339; empty if no rule about it depends on the time
 	Signed  bool           `json:"signed,omitempty"`
 	Context map[string]any `json:"context,omitempty"`
-	Text    string         `json:"text"` // what is different about it
+	Text    string         `json:"text"` // the difference
 }
 
 // Judge evaluates both policies for the same requests and sets the results: Decided, the Verdict if it is certain, and the effect of a
-// single change that cannot be judged by itself. It skips policies without changes. The number of requests is bounded, and depends on
-// nothing but the policies. The error is that of an evaluation that ctx ended.
+// single change that cannot be judged by itself. It skips policies without changes. The number of requests is bounded, and depends only
+// on the policies. The error is that of an evaluation that ctx ended.
 func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the words for it
 	if len(c.Changes) == 0 {
 		return nil
@@ -71,13 +71,13 @@ func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { /
 	return nil
 }
 
-// A judge puts requests to two policies and notes which way they are decided.
+// A judge evaluates requests under two policies and records how the decisions change.
 type judge struct {
 	old, new *odrl.Policy
 	asker
 	burdens
 	found Decisions
-	steps int // that evaluations may still take
+	steps int // that evaluations may still use
 }
 
 // maxSteps bounds the expressions that are evaluated for one comparison: some seconds.
@@ -89,7 +89,7 @@ func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the words for i
 	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to), steps: maxSteps}
 }
 
-// all puts every request, until there is an example of each way or the bound is reached.
+// all evaluates every request, until there is an example of each direction or the bound is reached.
 func (j *judge) all(ctx context.Context) error {
 	for r := range j.requests() {
 		if !j.put(ctx, r) {
@@ -123,7 +123,7 @@ func (j *judge) all(ctx context.Context) error {
 	return nil
 }
 
-// put asks both policies; false where one of them takes too much to answer.
+// put evaluates both policies; false if one of them exceeds the steps.
 func (j *judge) put(ctx context.Context, r request) bool {
 	before, after, ok := j.ask(ctx, r, r.world)
 	if !ok {
@@ -136,7 +136,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 		j.note(r, false, "It was permitted, and is denied.")
 	case before.Permit:
 		j.weigh(r, before, after)
-	case j.remedies: // what a party that does it all the same owes
+	case j.remedies: // what a party that acts anyway owes
 		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
 			return false
 		}
@@ -155,7 +155,7 @@ func (j *judge) ask(ctx context.Context, r request, in func(toSign []string) odr
 	return before, after, err == nil
 }
 
-// weigh compares what a request meets that both policies decide alike.
+// weigh compares the burdens of a request that both policies decide alike.
 func (j *judge) weigh(r request, before, after odrl.Evaluation) {
 	for _, d := range j.compare(before, after) {
 		if d.effect != Worse {
@@ -167,7 +167,7 @@ func (j *judge) weigh(r request, before, after odrl.Evaluation) {
 	}
 }
 
-// note keeps the first example of each way.
+// note keeps the first example of each direction.
 func (j *judge) note(r request, wider bool, text string) {
 	at := &j.found.Narrower
 	if wider {

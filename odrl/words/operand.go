@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// subject words the left operand of a constraint. One that no vocabulary has a name for is named as it is written.
+// subject describes the left operand of a constraint. One without a name in any vocabulary is named as written.
 func subject(c *model.Constraint) string {
 	if left := c.Left(); left.Known() && (left.Words != "" || !model.Absolute(c.Operand)) {
 		return cmp.Or(left.Words, c.Operand)
@@ -17,7 +17,7 @@ func subject(c *model.Constraint) string {
 	return "value of " + model.Quote(c.Operand)
 }
 
-// values words the right operands of a constraint, in the order of their texts.
+// values describes the right operands of a constraint, in the order of their texts.
 func values(c *model.Constraint) []string {
 	list := make([]string, 0, len(c.Right))
 	for _, s := range c.Texts() {
@@ -63,7 +63,7 @@ func worded(c *model.Constraint, s string) string {
 	}
 }
 
-// unitWord is the unit of a value: a currency by its code, any other as it is written.
+// unitWord returns the unit of a value: a currency by its code, any other as written.
 func unitWord(c *model.Constraint) string {
 	iri := c.Unit.IRI
 	if iri == "" || c.Left().Unit == model.Period {
@@ -75,7 +75,7 @@ func unitWord(c *model.Constraint) string {
 	return " (unit " + model.Quote(iri) + ")"
 }
 
-// currencyCode is the ISO 4217 code that a unit names: by itself, or at the end of an IRI.
+// currencyCode returns the ISO 4217 code that a unit names: by itself, or at the end of an IRI.
 func currencyCode(unit string) (string, bool) {
 	name := model.LastName(unit)
 	if code, ok := model.CurrencyNames[name]; ok {
@@ -84,7 +84,7 @@ func currencyCode(unit string) (string, bool) {
 	return name, model.IsCurrency(name)
 }
 
-// spellDuration words a duration such as P1DT12H: 1 day and 12 hours.
+// spellDuration describes a duration such as P1DT12H: 1 day and 12 hours.
 func spellDuration(s string) (string, bool) {
 	m := model.DurationForm().FindStringSubmatch(s)
 	if m == nil || m[1] != "" || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {

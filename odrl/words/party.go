@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// who words the parties of a rule, each by itself.
+// who describes the parties of a rule, each by itself.
 func (r phraser) who(list []model.Reference) string {
 	names := make([]string, 0, len(list))
 	plainly := len(list) > 1
@@ -42,7 +42,7 @@ func (r phraser) party(p *model.Reference) string {
 	}
 }
 
-// assets words the assets of a rule.
+// assets describes the assets of a rule.
 func (r phraser) assets(node *model.Rule, conjunction string) string {
 	list := node.Targets
 	names := make([]string, 0, len(list))
@@ -74,7 +74,7 @@ func (r phraser) oneAsset(a *model.Reference) string {
 	}
 }
 
-// all words conditions that must all be met.
+// all describes conditions that must all be met.
 func (s speech) all(list []*model.Constraint) string {
 	if len(list) == 1 {
 		return s.clause(list[0])
@@ -82,7 +82,7 @@ func (s speech) all(list []*model.Constraint) string {
 	return s.logic(&model.Constraint{Logic: "and", Operands: list}, "")
 }
 
-// roleWords word the party functions of ODRL V 2.2 beyond the assignee.
+// roleWords describe the party functions of ODRL V 2.2 other than the assignee.
 var roleWords = []struct{ function, words string }{
 	{"attributedParty", "is named as the source"},
 	{"attributingParty", "names the source"},
@@ -98,7 +98,7 @@ var roleWords = []struct{ function, words string }{
 	{"trackingParty", "tracks"},
 }
 
-// roles words the parties of a rule beyond its assignees, and the output of the action.
+// roles describes the parties of a rule other than its assignees, and the output of the action.
 func (r phraser) roles(node *model.Rule) []string {
 	var list []string
 	if by := node.Parties["assigner"]; len(by) > 0 {
@@ -126,7 +126,7 @@ func (r phraser) roles(node *model.Rule) []string {
 	return list
 }
 
-// namesParty reports whether the words of an obligation name the party of a function already.
+// namesParty reports whether the words of an obligation already name the party of a function.
 func namesParty(node *model.Rule, function string) bool {
 	return slices.ContainsFunc(node.Actions, func(a model.Action) bool {
 		return a.Name == "compensate" && function == "compensatedParty" || toward[a.Name].function == function

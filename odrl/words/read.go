@@ -8,13 +8,13 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A phraser words a policy as it is written: of any action, with the names that it uses.
+// A phraser describes a policy as it is written: with any action, and the names that it uses.
 type phraser struct {
 	*model.NormalForm
 	speech
 }
 
-// sentencesOf words the whole policy, in the order of the topics.
+// sentencesOf describes the whole policy, in the order of the topics.
 func sentencesOf(f *model.NormalForm) []Sentence {
 	r := phraser{f, ofActs}
 	out := r.nature()
@@ -29,7 +29,7 @@ func sentencesOf(f *model.NormalForm) []Sentence {
 	return append(out, r.together()...)
 }
 
-// ruleNodes are the rules as they are written, with what the policy shares, in document order.
+// ruleNodes returns the rules as written, with what the policy shares, in document order.
 func ruleNodes(f *model.NormalForm) []*model.Rule {
 	var list []*model.Rule
 	seen := map[*model.Rule]bool{}
@@ -45,7 +45,7 @@ func ruleNodes(f *model.NormalForm) []*model.Rule {
 // topics are those of the kinds of rules.
 var topics = map[model.RuleKind]Topic{model.Permission: Permitted, model.Prohibition: Forbidden, model.Obligation: Owed}
 
-// rule words a permission, a prohibition or an obligation.
+// rule describes a permission, a prohibition or an obligation.
 func (r phraser) rule(node *model.Rule) Sentence {
 	s := Sentence{Topic: topics[node.Kind], Rule: node.Name(), Text: r.text(node)}
 	who := r.doer(node.Parties["assignee"])
@@ -78,7 +78,7 @@ func (r phraser) rule(node *model.Rule) Sentence {
 	return s
 }
 
-// text is the first sentence of a rule: who may, may not or must do what.
+// text returns the first sentence of a rule: who may, may not or must do what.
 func (r phraser) text(node *model.Rule) string {
 	who := node.Parties["assignee"]
 	var text string
@@ -101,7 +101,7 @@ func (r phraser) text(node *model.Rule) string {
 	return capital(r.stance() + text + ".")
 }
 
-// doer is the party that owes a duty which names none.
+// doer returns the party that owes a duty which names none.
 func (r phraser) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)
@@ -109,7 +109,7 @@ func (r phraser) doer(who []model.Reference) string {
 	return "the party that does it"
 }
 
-// failing words what follows where a duty is not met, as a sentence behind it.
+// failing describes the consequence of a duty that is not met, as a sentence after it.
 func (r phraser) failing(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
@@ -140,7 +140,7 @@ func counts(c *model.Constraint) bool {
 	return c.Logic == "" && c.Left().Kind == model.Count && slices.Contains([]string{"eq", "lt", "lteq", "gt", "gteq"}, c.Operator)
 }
 
-// acts words the actions of a rule with its assets.
+// acts describes the actions of a rule with its assets.
 func (r phraser) acts(node *model.Rule, conjunction string) string {
 	what := r.assets(node, conjunction)
 	list := make([]string, 0, len(node.Actions))
@@ -157,19 +157,19 @@ func (r phraser) acts(node *model.Rule, conjunction string) string {
 	}
 }
 
-// act words one action with its refinements.
+// act describes one action with its refinements.
 func (r phraser) act(node *model.Rule, a model.Action, what string) string {
 	s := r.verb(a.Name, what)
 	if strings.Contains(what, " for which ") && slices.ContainsFunc(a.Refinements, counts) {
-		s += "," // or the number would seem to belong to the asset
+		s += "," // otherwise the number would seem to belong to the asset
 	}
 	return s + r.manner(node, a.Refinements)
 }
 
-// soThat words refinements of an action of a duty.
+// soThat describes refinements of an action of a duty.
 func (r phraser) soThat(refinements []*model.Constraint) string { return r.manner(nil, refinements) }
 
-// manner words refinements of an action; node is the permission or prohibition whose limits they may be.
+// manner describes refinements of an action; node is the permission or prohibition whose limits they may be.
 func (r phraser) manner(node *model.Rule, refinements []*model.Constraint) string {
 	var often, list []string
 	for _, c := range refinements {

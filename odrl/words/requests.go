@@ -17,8 +17,8 @@ const (
 	maxMatches = 5_000_000
 	// maxHeld bounds how often a fact is tested against a condition.
 	maxHeld = 200_000
-	// fewRules is how many rules and constraints a policy has whose requests cost no more than most. Those of larger ones
-	// cost by the square of it.
+	// fewRules is how many rules and constraints a policy may have for its requests to have the usual cost. The cost for larger ones
+	// grows with the square of it.
 	fewRules = 20
 )
 
@@ -46,7 +46,7 @@ func (r request) world(toSign []string) odrl.WorldState {
 
 // worldDone returns the facts after the action was performed regardless of the decision.
 func (r request) worldDone(toSign []string) odrl.WorldState {
-	if r.now.IsZero() { // an action at an unknown time may still lie ahead
+	if r.now.IsZero() { // an action at an unknown time may still be in the future
 		r.now = someDay
 	}
 	w := r.world(toSign)
@@ -116,7 +116,7 @@ func (a *asker) requests() iter.Seq[request] {
 	}
 }
 
-// tooMany records that there are more requests than the most that are put to policies of this size.
+// tooMany records that there are more requests than are evaluated for policies of this size.
 func (a *asker) tooMany(most int) {
 	if most == maxRequests {
 		a.bounded("at most %d requests are put to both policies", most)
@@ -125,8 +125,7 @@ func (a *asker) tooMany(most int) {
 	a.bounded("at most %d of %d requests are put to policies with so many rules and conditions", most, maxRequests)
 }
 
-// matters are who, what and to what, one of each kind about which the policies do not have the same rules, with those
-// rules.
+// matters are combinations of party, action and target, one of each kind about which the policies have different rules, with those rules.
 func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
 	return func(yield func(matter, []*model.Atom) bool) {
 		names := [2]*coverage{newCoverage(a.forms[0]), newCoverage(a.forms[1])}
@@ -164,8 +163,8 @@ func (a *asker) alike() bool {
 		sameFacts(from.Facts, to.Facts)
 }
 
-// named are the parties, actions and targets that either policy names, and of each one that neither does: its name is
-// empty, for an action another that is a use.
+// named are the parties, actions and targets that either policy names, and one of each that neither does: its name is empty, for an
+// action another that is a use.
 func (a *asker) named() (parties, actions, targets []string) {
 	put := func(list *[]string, names ...string) {
 		for _, name := range names {
@@ -208,15 +207,15 @@ func (a *asker) named() (parties, actions, targets []string) {
 // A coverage has the rules of a policy about each matter.
 type coverage struct {
 	form    *model.NormalForm
-	actions map[string][]string // what each goes by
-	things  map[string][]string // what each party or target goes by
+	actions map[string][]string // the names of each
+	things  map[string][]string // the names of each party or target
 }
 
 func newCoverage(f *model.NormalForm) *coverage {
 	return &coverage{f, map[string][]string{}, map[string][]string{}}
 }
 
-// rules are those that may be about a matter. What belongs to classes beyond the document may be about anything.
+// rules are those that may concern a matter. A rule about classes that the document does not define may concern any.
 func (c *coverage) rules(m matter) []*model.Atom {
 	acts, ok := c.actions[m.action]
 	if !ok {

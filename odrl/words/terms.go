@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// limits words how often a permission may be used.
+// limits describes how often a permission may be used.
 func (w *explainer) limits(g *group) []string {
 	var list []string
 	for _, l := range g.Limits {
@@ -33,7 +33,7 @@ func (w *explainer) limits(g *group) []string {
 	return list
 }
 
-// counted words which calls a limit counts together. A limit belongs to each target that is written.
+// counted describes which calls a limit counts together. A limit belongs to each written target.
 func (g *group) counted() []string {
 	collections := slices.ContainsFunc(g.targets, collection)
 	switch {
@@ -48,7 +48,7 @@ func (g *group) counted() []string {
 	}
 }
 
-// sharing names another permission whose limits count the same calls; empty where there is none.
+// sharing names another permission whose limits count the same calls; empty if there is none.
 func (w *explainer) sharing(g *group) string {
 	for _, id := range g.counters {
 		for _, o := range w.counting[id] {
@@ -78,7 +78,7 @@ func inPeriod(p limit.Period) string {
 	}
 }
 
-// duties words what a permission costs and asks for.
+// duties describes the price and the duties of a permission.
 func (w *explainer) duties(g *group) []string {
 	var price money.Amount
 	var rest []string
@@ -91,7 +91,7 @@ func (w *explainer) duties(g *group) []string {
 		switch {
 		case d.Charge.IsZero():
 		case d.Unconditional():
-			price, _ = rules.Sum(price, d.Charge) // Publish made sure that they add up
+			price, _ = rules.Sum(price, d.Charge) // Publish has checked that they add up
 		default:
 			rest = append(rest, "A call costs "+d.Charge.String()+ofCalls.ifAll(d.Conditions)+", beside any other price.")
 			rest = append(rest, ofCalls.binding(d.Conditions, "this is owed all the same")...)
@@ -107,7 +107,7 @@ func (w *explainer) duties(g *group) []string {
 	}
 }
 
-// wordDuty words one duty of the calls that subject names, without its conditions.
+// wordDuty describes one duty of the calls that subject names, without its conditions.
 func wordDuty(d *rules.Duty, subject string) string {
 	s := subject
 	switch d.Action {
@@ -133,7 +133,7 @@ func wordDuty(d *rules.Duty, subject string) string {
 	return s
 }
 
-// signerOf words whose key signs.
+// signerOf describes whose key signs.
 func signerOf(d *rules.Duty) string {
 	if d.Elided || len(d.Keys) == 0 {
 		return "the key of the agent's agreement"
@@ -142,7 +142,7 @@ func signerOf(d *rules.Duty) string {
 	for _, k := range d.Keys {
 		der, err := base64.StdEncoding.DecodeString(k)
 		if err != nil {
-			continue // keys are our own encoding
+			continue // keys are in our own encoding
 		}
 		sum := sha256.Sum256(der)
 		list = append(list, "SHA256:"+base64.RawStdEncoding.EncodeToString(sum[:]))
@@ -153,7 +153,7 @@ func signerOf(d *rules.Duty) string {
 	return "one of the keys " + ofCalls.listing(list, "and")
 }
 
-// general words how the rules work together and what else was agreed.
+// general describes how the rules work together and what else was agreed.
 func (w *explainer) general() []Sentence {
 	var texts []string
 	if w.several() {
@@ -200,7 +200,7 @@ func remarks(warnings problem.List) []Sentence {
 	return out
 }
 
-// forbids reports whether the policy forbids calls beyond limiting them, and permits any.
+// forbids reports whether the policy prohibits calls beyond limiting them, and permits any.
 func (w *explainer) forbids() bool {
 	permits, forbids := false, false
 	for _, g := range w.groups {

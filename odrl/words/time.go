@@ -8,10 +8,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A span is a time as a document writes it: an instant, where from and to are the same, or a whole day.
+// A span is a time in a document: an instant, where from and to are equal, or a whole day.
 type span struct{ from, to time.Time }
 
-// parseSpan reads xsd:date and xsd:dateTime as parseInstant does, for every year that they can hold.
+// parseSpan parses xsd:date and xsd:dateTime like parseInstant, for every year that they can hold.
 func parseSpan(s string) (span, bool) {
 	if _, ok := model.ParseInstant(s); !ok {
 		return span{}, false
@@ -31,8 +31,8 @@ func parseSpan(s string) (span, bool) {
 
 func (s span) day() bool { return s.to.After(s.from) }
 
-// time words a condition on the time, to follow "it is done": a date is its whole day, a window holds its start and not its end. It
-// returns false if the constraint is about something else or cannot be worded so.
+// time describes a condition on the time, to follow "it is done": a date is its whole day, a window includes its start and not its end.
+// It returns false if the constraint is about something else or cannot be described that way.
 func (s speech) time(c *model.Constraint) (string, bool) {
 	if c.Operand != "dateTime" && c.Operand != "timeWindow" || len(c.Right) != 1 {
 		return "", false
@@ -65,8 +65,7 @@ func (s speech) time(c *model.Constraint) (string, bool) {
 	}
 }
 
-// wordTime words a comparison with an instant, which at names; edge names it where something begins or
-// ends with it, if that is another name.
+// wordTime describes a comparison with an instant, which at names; edge is its name if something begins or ends with it.
 func wordTime(operator, at, edge string) (string, bool) {
 	if edge == "" {
 		edge = at
@@ -87,7 +86,7 @@ func wordDay(operator string, d span) (string, bool) {
 	return words, ok
 }
 
-// windowClause words a window of the day or of dates.
+// windowClause describes a window of the day or of dates.
 func windowClause(operand, start, end string, within bool) (string, bool) {
 	from, _, ok := model.ParseClock(start)
 	to, _, ok2 := model.ParseClock(end)
@@ -102,7 +101,7 @@ func windowClause(operand, start, end string, within bool) (string, bool) {
 	return inOrOut(a.from, b.to, within), true
 }
 
-// clockClause words a window of the day; being outside of one is being within the rest of the day.
+// clockClause describes a window of the day; being outside of one is being within the rest of the day.
 func clockClause(from, to int64, within bool) string {
 	if !within {
 		from, to = to%int64(model.Day), from
@@ -132,10 +131,10 @@ func inOrOut(from, to time.Time, within bool) string {
 
 func midnight(t time.Time) bool { return t.Equal(t.Truncate(model.Day)) }
 
-// moment is an instant.
+// moment describes an instant.
 func moment(t time.Time) string { return t.Format("2 January 2006, 15:04:05.999999999 UTC") }
 
-// edge is an instant at which something begins or ends; midnight is the day that begins with it.
+// edge describes an instant at which something begins or ends; midnight is the day that begins with it.
 func edge(t time.Time) string {
 	if midnight(t) {
 		return t.Format("2 January 2006 (UTC)")
@@ -143,7 +142,7 @@ func edge(t time.Time) string {
 	return moment(t)
 }
 
-// clockTime is a time of day: 09:00, 09:00:30.
+// clockTime describes a time of day: 09:00, 09:00:30.
 func clockTime(nano int64) string {
 	if nano == int64(model.Day) {
 		return "24:00"

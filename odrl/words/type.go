@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// natures word the policy types. ODRL IM 2.1.1, ODRL V 2.2 3.2.
+// natures describe the policy types. ODRL IM 2.1.1, ODRL V 2.2 3.2.
 var natures = map[string]string{
 	"Set":       "This is a set of rules: they hold as written, for the parties that they name.",
 	"Policy":    "This is a set of rules: they hold as written, for the parties that they name.",
@@ -19,10 +19,10 @@ var natures = map[string]string{
 	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
 }
 
-// nature words the kind of the policy, and what replaces or follows it.
+// nature describes the kind of the policy, and what replaces or follows it.
 func (r phraser) nature() []Sentence {
 	types := slices.Clone(r.Types)
-	if len(types) > 1 { // each other type is a Set as well
+	if len(types) > 1 { // each other type is also a Set
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
 	}
 	if len(types) == 0 {
@@ -46,7 +46,7 @@ func (r phraser) nature() []Sentence {
 	return out
 }
 
-// stance is how the rules of a policy that grants nothing are spoken of.
+// stance describes the rules of a policy that grants nothing.
 func (r phraser) stance() string {
 	for _, of := range []struct{ class, words string }{
 		{"Offer", "it is offered that "},
@@ -74,7 +74,7 @@ func (r phraser) noOne() string {
 	return "no one"
 }
 
-// together words how the rules work together.
+// together describes how the rules work together.
 func (r phraser) together() []Sentence {
 	has := map[model.RuleKind]bool{}
 	duties := false
@@ -102,7 +102,7 @@ func (r phraser) together() []Sentence {
 	return out
 }
 
-// clashes reports whether some prohibition is of what some permission permits, going by the actions alone.
+// clashes reports whether some prohibition prohibits what some permission permits, by the actions alone.
 func (r phraser) clashes() bool {
 	permitted, forbidden := map[string]bool{}, map[string]bool{}
 	for _, n := range ruleNodes(r.NormalForm) {
@@ -127,12 +127,12 @@ func (r phraser) clashes() bool {
 	return false
 }
 
-// exceeds recognises the condition of a prohibition that only bounds how often: more than so many times.
+// exceeds recognizes the condition of a prohibition that only bounds how often: more than this many times.
 func exceeds(c *model.Constraint) bool {
 	return counts(c) && (c.Operator == "gt" || c.Operator == "gteq")
 }
 
-// settling words the conflict strategy. ODRL IM 2.10.
+// settling describes the conflict strategy. ODRL IM 2.10.
 func (r phraser) settling() string {
 	strategies := slices.Clone(r.Strategies)
 	slices.Sort(strategies)
@@ -148,7 +148,7 @@ func (r phraser) settling() string {
 	}
 }
 
-// Notes are problems of a document, such as Validate finds, as sentences on it.
+// Notes are problems of a document, such as Validate finds, as sentences.
 func Notes(warnings problem.List) []Sentence {
 	out := make([]Sentence, 0, len(warnings))
 	for _, p := range warnings {

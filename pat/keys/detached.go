@@ -54,7 +54,7 @@ type DetachedSignature struct {
 	opened    rsaSignature // where the key is one of RSA
 }
 
-// NewDetached returns the signature with a key that it may be of.
+// NewDetached returns the signature with a key that may have made it.
 func NewDetached(k Key, signature []byte) DetachedSignature {
 	d := DetachedSignature{key: k, signature: signature}
 	if public, ok := k.public.(*rsa.PublicKey); ok {

@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// privateMembers are those that only a private or symmetric key has. RFC 7518 6.
+// privateMembers are members that only a private or symmetric key has. RFC 7518 6.
 var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
-// FromJWK reads a JWK from a tree of package strictjson. Unknown members are ignored, x5c and x5u among them: nothing
-// is ever fetched. RFC 7517 4.
+// FromJWK converts a JWK from a tree of package strictjson. It ignores unknown members, including x5c and x5u: nothing is ever fetched.
+// RFC 7517 4.
 func FromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
@@ -154,8 +154,8 @@ func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	return out, nil
 }
 
-// PublicKey returns the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo of the
-// lowest kid that signs at now (or, if none signs any more, of the lowest that verifies).
+// PublicKey returns the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo of the lowest kid that
+// signs at now (or, if none signs any more, of the lowest that verifies).
 func (k *Keyring) PublicKey(now time.Time) string {
 	keys := slices.DeleteFunc(k.Keys(now), func(s SigningKey) bool { return s.Purpose != k.purpose })
 	if len(keys) == 0 {

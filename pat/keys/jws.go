@@ -30,8 +30,8 @@ var errMalformedJWS = errors.New("not a compact JWS")
 type JWS struct {
 	Alg, KeyID string
 	SentTyp    string
-	Typ        string // lower case, without application/
-	JWK        []byte // as it is in the header; nil: it is not
+	Typ        string // lowercase, without application/
+	JWK        []byte // as in the header; nil: absent
 	Payload    []byte
 	signature  []byte
 	input      string // what the signature covers
@@ -139,13 +139,13 @@ func SignJWS(signer crypto.Signer, header map[string]any, payload any) (string, 
 	return input + "." + base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-// A DetachedJWS is a signature whose payload is sent apart from it. RFC 7515 appendix F.
+// A DetachedJWS is a signature whose payload is sent separately. RFC 7515 appendix F.
 type DetachedJWS struct {
 	Protected string // the header, in base64url
 	Signature string // in base64url
 }
 
-// Signer returns the id of the key that signs next. A key that was retired is replaced first.
+// Signer returns the id of the key that signs next. It first replaces a retired key.
 func (k *Keyring) Signer(ctx context.Context) (ID, error) {
 	signer, err := k.PrivateKey(ctx)
 	if err != nil {
@@ -154,8 +154,8 @@ func (k *Keyring) Signer(ctx context.Context) (ID, error) {
 	return signer.ID, nil
 }
 
-// SignDetached signs a payload with the key of this process. header may hold more than alg and kid, which are set. A key
-// that was retired is replaced first.
+// SignDetached signs a payload with the key of this process. header may hold more than alg and kid, which are set. It first replaces a
+// retired key.
 func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, payload []byte) (DetachedJWS, error) {
 	signer, err := k.PrivateKey(ctx)
 	if err != nil {

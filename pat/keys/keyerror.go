@@ -7,7 +7,7 @@ import (
 
 // The errors about keys. Each names the reason of the refusal that agents get.
 var (
-	// ErrUnsupported means that the key is not of a kind, form or use that is accepted. UNSUPPORTED_KEY.
+	// ErrUnsupported means that the kind, form or use of the key is not accepted. UNSUPPORTED_KEY.
 	ErrUnsupported = errors.New("the key is not an Ed25519, ECDSA P-256 or RSA public key in a form that is accepted")
 	// ErrWeak means that the key gives too little security to be evidence. WEAK_KEY.
 	ErrWeak = errors.New("the key is too weak")
@@ -15,7 +15,7 @@ var (
 	ErrNoKey = errors.New("no signing key has that id")
 )
 
-// An Error describes what is wrong with a key that was sent. It holds no part of the key.
+// An Error describes what is wrong with a received key. It holds no part of the key.
 type Error struct {
 	Reason  string
 	Private bool  // it is a private key

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys/internal/secp256k1"
 )
 
-// An ID names a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseID and Key.Thumbprint.
+// An ID identifies a public key: the base64url of its SHA-256 thumbprint, 43 characters. RFC 7638. See ParseID and Key.Thumbprint.
 type ID string
 
 // ParseID returns s as an ID, whether or not there is such a key. The error is of kind ErrUnsupported.
@@ -20,7 +20,7 @@ func ParseID(s string) (ID, error) {
 
 const thumbprintSize = 32 // SHA-256
 
-// AddressKey returns the key of an agent whose id is an address of another protocol: a point on secp256k1, of 65 bytes, not compressed. It
+// AddressKey returns the key of an agent whose id is an address of another protocol: an uncompressed point on secp256k1, of 65 bytes. It
 // verifies no JWS and no detached signature: only Evidence proves it.
 func AddressKey(address string, point []byte) Key {
 	spki, members := secp256k1.Info(point)

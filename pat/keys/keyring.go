@@ -14,8 +14,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Files keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the
-// key that signs first.
+// Files keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the current key first.
 type Files interface {
 	// Load returns what Save wrote last, or nil if nothing was saved yet.
 	Load() ([]byte, error)
@@ -28,14 +27,14 @@ type Config struct {
 	Store     Store
 	Files     Files
 	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key of another algorithm verifies until it ends
-	// Overlap is how long a key verifies after it signed last: at least a minute, and at least as long as a PAT of any
-	// Issuer that uses this Keyring is accepted.
+	// Overlap is how long a key verifies after its last signature: at least a minute, and at least as long as a PAT of any Issuer that
+	// uses this Keyring is accepted.
 	Overlap time.Duration
 	Now     func() time.Time
 }
 
-// A Keyring holds the key this process signs PATs with, and the public keys of all processes, with which
-// PATs are verified. It is safe for concurrent use.
+// A Keyring holds the key this process signs PATs with, and the public keys of all processes, which verify PATs. It is safe for
+// concurrent use.
 type Keyring struct {
 	store   Store
 	files   Files
@@ -44,7 +43,7 @@ type Keyring struct {
 	overlap atomic.Int64 // nanoseconds
 	now     func() time.Time
 
-	mu          sync.Mutex // serialises Rotate, Retire and changes of the set
+	mu          sync.Mutex // serializes Rotate, Retire and changes of the set
 	signing     atomic.Pointer[PrivateKey]
 	set         *atomic.Pointer[keySet] // one for all purposes
 	rereadLimit *rate.Limiter
@@ -73,8 +72,8 @@ const (
 	maxKeyID    = 64
 )
 
-// Open reads the public keys of all processes and loads the private key of this one. Where there is no such key
-// of the algorithm that is still in use in the store, it makes and registers a new one.
+// Open reads the public keys of all processes and loads the private key of this one. If there is no such key of the algorithm that is
+// still in use in the store, it makes and registers a new one.
 func Open(ctx context.Context, c Config) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
@@ -97,8 +96,8 @@ func Open(ctx context.Context, c Config) (*Keyring, error) {
 	return k, nil
 }
 
-// For returns a Keyring of another purpose and one algorithm, with a key of its own in files. k publishes its public keys too, and must
-// be notified of changes.
+// For returns a Keyring of another purpose and one algorithm, with a separate key in files. k publishes its public keys too, and must be
+// notified of changes.
 func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, files Files) (*Keyring, error) {
 	if _, ok := methods[algorithm]; !ok {
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupported)
@@ -111,8 +110,8 @@ func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, fi
 	return other, other.open(ctx)
 }
 
-// open makes the key in the files the one that signs, if it may still sign, and retires those that an interrupted
-// rotation did not retire.
+// open makes the first key in the files the signing one, if it may still sign, and retires those that an interrupted rotation did not
+// retire.
 func (k *Keyring) open(ctx context.Context) error {
 	text, err := k.files.Load()
 	if err != nil {
@@ -163,7 +162,7 @@ func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
 	return k.rotateFrom(ctx, nil)
 }
 
-// rotateFrom is Rotate. It does nothing where another call has replaced the key from already.
+// rotateFrom is Rotate. It does nothing if another call has already replaced the key from.
 func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -175,8 +174,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 		return SigningKey{}, err
 	}
 	before := k.signing.Load()
-	// The file is durable before any other process can see the key. It contains the previous key as well, so that open can
-	// retire it if this process stops before the end of the rotation.
+	// The file is durable before any other process can see the key. It also contains the previous key, so that open can retire it if this
+	// process stops before the end of the rotation.
 	text, err := writeSigningKeys(next, before)
 	if err != nil {
 		return SigningKey{}, err
@@ -199,8 +198,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 	return next.SigningKey, nil
 }
 
-// Retire ends a key at a time: its PATs do not verify from then on. If this process signs with it, it is replaced by
-// another key first. The error is ErrNoKey if there is no such key.
+// Retire ends a key at a time: its PATs do not verify from then on. If this process signs with it, Retire first replaces it by another
+// key. The error is ErrNoKey if there is no such key.
 func (k *Keyring) Retire(ctx context.Context, id ID, at time.Time) error {
 	if s := k.signing.Load(); s != nil && s.ID == id {
 		if _, err := k.Rotate(ctx); err != nil {
@@ -286,8 +285,8 @@ func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingK
 	return v, true
 }
 
-// PrivateKey returns the key to sign with. A key that was retired, by this or another process, is replaced first: what it
-// signed would not verify for long.
+// PrivateKey returns the key to sign with. It first replaces a key that this or another process retired, because its signatures would
+// soon not verify.
 func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	s := k.signing.Load()
 	if registered, ok := k.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {

@@ -83,13 +83,13 @@ func (k Key) IsZero() bool { return k.public == nil }
 // Public returns the key for package crypto.
 func (k Key) Public() crypto.PublicKey { return k.public }
 
-// Algorithm returns the one JOSE algorithm the key is used with: EdDSA, ES256 or RS256.
+// Algorithm returns the one JOSE algorithm of the key: EdDSA, ES256 or RS256.
 func (k Key) Algorithm() string { return k.algorithm }
 
 // Thumbprint returns the id of the key: base64url of the SHA-256 thumbprint of RFC 7638.
 func (k Key) Thumbprint() ID { return k.thumbprint }
 
-// SPKI returns the DER SubjectPublicKeyInfo of RFC 5280. The caller must not change it.
+// SPKI returns the DER SubjectPublicKeyInfo of RFC 5280, which is read-only.
 func (k Key) SPKI() []byte { return k.spki }
 
 // signatureSize is the length of a signature in bytes; for ECDSA that of the raw form (the length of DER varies).
@@ -123,7 +123,7 @@ func checkRSA(public *rsa.PublicKey) error {
 	return nil
 }
 
-// checkEd25519 rejects keys that one signature fits many messages under, and encodings that are not canonical.
+// checkEd25519 rejects keys for which one signature fits many messages, and encodings that are not canonical.
 func checkEd25519(public ed25519.PublicKey) error {
 	err := edkey.Check(public)
 	switch {
@@ -163,7 +163,7 @@ func newSigningKey(algorithm string) (PrivateKey, error) {
 	return signingKeyOf(private)
 }
 
-// writeSigningKeys writes the key that signs and, if there is one, the key before it.
+// writeSigningKeys encodes the signing key and, if there is one, the previous key.
 func writeSigningKeys(first PrivateKey, before *PrivateKey) ([]byte, error) {
 	keys := []PrivateKey{first}
 	if before != nil {
@@ -185,7 +185,7 @@ func writeSigningKeys(first PrivateKey, before *PrivateKey) ([]byte, error) {
 var errKeyFile = errors.New("the signing keys are not PEM blocks \"PRIVATE KEY\" (PKCS#8) of Ed25519, P-256 or RSA keys; restore the " +
 	"file, or remove it to start with a new key")
 
-// parseSigningKeys reads the output of writeSigningKeys. The error never quotes the file.
+// parseSigningKeys parses the output of writeSigningKeys. The error never quotes the file.
 func parseSigningKeys(text []byte) ([]PrivateKey, error) {
 	if len(text) > maxKeyFile {
 		return nil, errKeyFile

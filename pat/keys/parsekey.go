@@ -14,9 +14,9 @@ import (
 // maxKeyText bounds a public key as sent, in bytes; RSA of 4096 bits as base64 of PEM needs 1.1 KiB.
 const maxKeyText = 16 << 10
 
-// Parse reads a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA),
-// base64 or base64url of such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw
-// Ed25519 key. Certificates and private keys are rejected. The error is of kind ErrWeak or ErrUnsupported.
+// Parse parses a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), base64 or base64url of such
+// PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw Ed25519 key. It rejects certificates and
+// private keys. The error is of kind ErrWeak or ErrUnsupported.
 func Parse(text string) (Key, error) {
 	if len(text) > maxKeyText {
 		return Key{}, keyErrorf(ErrUnsupported, "a public key is at most %d bytes", maxKeyText)
@@ -81,14 +81,14 @@ func ParseSPKI(der []byte) (Key, error) {
 	return New(public)
 }
 
-// privateKey is the error of a key that only its owner may have.
+// privateKey is the error for a private key.
 func privateKey(what string) error {
 	return &Error{
 		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupported,
 	}
 }
 
-// isPrivate recognises a private key in DER: PKCS#8, PKCS#1 and SEC 1.
+// isPrivate recognizes a private key in DER: PKCS#8, PKCS#1 and SEC 1.
 func isPrivate(der []byte) bool {
 	if _, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return true

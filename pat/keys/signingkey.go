@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Purpose is what a key signs. No key verifies what another purpose signed.
+// A Purpose is what a key signs. A key never verifies signatures of another purpose.
 type Purpose string
 
 // The purposes of keys.
@@ -21,12 +21,12 @@ type SigningKey struct {
 	Algorithm string // EdDSA, ES256, RS256
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
-	NotAfter  time.Time // when the last PAT it signed has expired; zero while it still signs
+	NotAfter  time.Time // when the last PAT it signed expires; zero while it still signs
 }
 
 // A Store holds the state of a Keyring that outlives the process: the public keys of all processes.
 type Store interface {
-	// AddSigningKey registers a public key; the same id again updates NotAfter.
+	// AddSigningKey registers a public key; a repeated id updates NotAfter.
 	AddSigningKey(ctx context.Context, k SigningKey) error
 	// SigningKeys returns those whose NotAfter is zero or after now.
 	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)

@@ -2,8 +2,8 @@ package lease
 
 import "time"
 
-// An instant is one moment on two clocks: one that only moves forward but may stand still while the machine sleeps, and the wall clock,
-// which may be set. A deadline has passed if it has passed on either.
+// An instant is one moment on two clocks: one that only moves forward but may stop while the machine sleeps, and the wall clock, which
+// may be set. A deadline has passed if it has passed on either.
 type instant struct {
 	elapsed time.Duration
 	wall    int64 // nanoseconds since 1970

@@ -21,7 +21,7 @@ type entry struct {
 
 	// How much is used, to determine how much to lease.
 	turn      time.Duration // its beginning, on the clock that only moves forward
-	use, last int64         // calls admitted in this turn and in the one before
+	use, last int64         // calls admitted in this turn and in the previous one
 	unserved  int64         // calls that waited for the last fetch and got no unit
 	touched   time.Duration // when it was last used
 }
@@ -31,16 +31,16 @@ type lease struct {
 	max     int64 // of the limit; 0: no lease is held
 	slot    int64
 	units   int64
-	left    int64   // in the store beside them, when they were taken
+	left    int64   // remaining in the store when they were leased
 	ends    instant // no call is admitted on it any more
 	expires instant // no call that was admitted on it is sent any more
 	resets  instant // the oldest counted slot ends
 	by      *fetch
 
-	restored time.Time // when the state had last been set back
+	restored time.Time // when the state was last set back
 }
 
-// A refusal is the store's answer that a limit is used up.
+// A refusal is the store's response that a limit is exhausted.
 type refusal struct {
 	store.LimitError
 	until         instant // from then on the store decides again
@@ -54,14 +54,14 @@ const maxRefusals = 4
 type availability int
 
 const (
-	missing availability = iota // the store has to decide
+	missing availability = iota // the store must decide
 	leased
 	refused
 )
 
-// availability returns whether a call under this limit may be admitted. A lease taken under a smaller Max is valid for
-// a larger one, not the other way round. A call that waited for the fetch that brought the lease was admitted by the
-// store, and may use it until the call could no longer be sent.
+// availability returns whether a call under this limit may be admitted. A lease made under a smaller Max is valid for a larger one, not
+// the reverse. A call that waited for the fetch of the lease was admitted by the store, and may use it until the call could no longer be
+// sent.
 func (w *reservation) availability(now instant) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0 && e.valid()
@@ -122,14 +122,14 @@ func (e *entry) spend(now instant) {
 	e.touched = now.elapsed
 }
 
-// close ends the lease, and returns the units to give back.
+// close ends the lease, and returns the units to release.
 func (e *entry) close() (back store.LeaseReturn, ok bool) {
 	back = store.LeaseReturn{CounterSlot: e.counted(), Units: e.units}
 	e.lease = lease{}
 	return back, back.Units > 0
 }
 
-// roll begins a turn where the one before is over.
+// roll begins a turn if the previous one is over.
 func (e *entry) roll(now instant, longest time.Duration) {
 	length := min(e.key.period.SlotLength(), longest)
 	switch passed := now.elapsed - e.turn; {
@@ -143,5 +143,5 @@ func (e *entry) roll(now instant, longest time.Duration) {
 	e.turn, e.use = now.elapsed, 0
 }
 
-// demand returns how many units may be used before the turn ends: twice as many as in the turn before, or in this one.
+// demand returns how many units may be used before the turn ends: twice as many as in the previous turn, or in this one.
 func (e *entry) demand() int64 { return 2 * max(e.last, e.use) }

@@ -12,7 +12,7 @@ import (
 // A fetch is one request to the store, for leases or for a return, which any number of calls may wait for.
 type fetch struct {
 	request store.LeaseRequest
-	entries []*entry // of its demands, in their order, or else of its returns
+	entries []*entry // of its demands, in their order, or otherwise of its returns
 	waiting atomic.Int64
 
 	late chan struct{} // closed when the time of the store is over, or the fetch is done
@@ -39,8 +39,8 @@ func (f *fetch) wait(ctx context.Context) error {
 
 func newFetch() *fetch { return &fetch{late: make(chan struct{}), done: make(chan struct{})} }
 
-// prepare makes a fetch for all limits of a call that are missing; their entries are locked. It is nil when the Holder
-// is closed. The fetch returns what remains of their leases.
+// prepare makes a fetch for all missing limits of a call; their entries are locked. It is nil if the Holder is closed. The fetch returns
+// what remains of their leases.
 func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	if !h.enter() {
 		return nil
@@ -77,9 +77,8 @@ func (h *Holder) enter() bool {
 	return true
 }
 
-// run sends the request to the store, and releases the calls that wait. It does not end with the call that started it.
-// Units that the store may have leased without an answer stay counted as used, and so do those that were sent back:
-// they may have arrived.
+// run sends the request to the store, and releases the waiting calls. It does not end with the call that started it. Units that the store
+// may have leased without a response stay counted as used, and so do returned ones, because they may have arrived.
 func (h *Holder) run(ctx context.Context, f *fetch) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.patience)
 	defer cancel()
@@ -102,8 +101,8 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 	close(f.done)
 }
 
-// refusalTime returns how long the refusals among the answers are kept: to the end of the first of their slots. All end
-// together, so that the next call compares them again to find the longest.
+// refusalTime returns how long the refusals in the results are kept: to the end of the first of their slots. All end together, so that
+// the next call compares them again to find the longest.
 func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	d := h.turn
 	for i := range got {
@@ -114,7 +113,7 @@ func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	return d
 }
 
-// receive applies the answer of the store.
+// receive applies the results of the store.
 func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, refusalTime time.Duration) {
 	at := func(d time.Duration) instant {
 		if d == 0 {

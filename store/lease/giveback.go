@@ -11,8 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// refund returns units of a call that was not sent to their leases, and returns those that have to go back to the
-// store.
+// refund returns units of an unsent call to their leases, and returns those that must go back to the store.
 func (h *Holder) refund(service string, took []store.CounterSlot) []store.CounterSlot {
 	now := h.clock()
 	return slices.DeleteFunc(slices.Clone(took), func(s store.CounterSlot) bool {
@@ -40,8 +39,7 @@ func (h *Holder) clearRefusals(k key) {
 	}
 }
 
-// observe records the standing of limits after a call that went through the store, and adds the units on leases here to
-// what is left.
+// observe records the state of limits after a call that went through the store, and adds the units on leases here to what is left.
 func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
 	for i := range b.Standing {
 		t := &b.Standing[i]
@@ -72,8 +70,8 @@ func principal(r *store.BeginRequest, l *limit.Limit) pat.Principal {
 	return ""
 }
 
-// giveBack adds the rest of the lease of an entry, which is locked, to the returns of a fetch. Calls that find nothing
-// on lease meanwhile wait for it.
+// giveBack adds the rest of the lease of an entry, which is locked, to the returns of a fetch. Calls that find nothing leased meanwhile
+// wait for it.
 func (f *fetch) giveBack(e *entry) {
 	back, ok := e.close()
 	if !ok {
@@ -106,7 +104,7 @@ func (h *Holder) recall(ctx context.Context, k key) bool {
 // returnsAtOnce bounds how many leases are given back in one transaction.
 const returnsAtOnce = 128
 
-// giveBack returns the rest of all leases that over is true for, and deletes the entries of limits that are no longer used.
+// giveBack returns the rest of all leases for which over returns true, and deletes the entries of unused limits.
 func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) error {
 	now := h.clock()
 	filling := map[string]*fetch{} // by service
@@ -133,8 +131,8 @@ func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) 
 	return errors.Join(errs...)
 }
 
-// Tidy returns the rest of leases that have ended, and deletes entries that were not used lately. Returns that fail to
-// reach the store count as used from now on.
+// Tidy returns the rest of ended leases, and deletes entries that were not used recently. Returns that fail to reach the store count as
+// used from now on.
 func (h *Holder) Tidy(ctx context.Context) error {
 	if !h.enter() {
 		return nil
@@ -143,7 +141,7 @@ func (h *Holder) Tidy(ctx context.Context) error {
 	return h.giveBack(ctx, func(e *entry, now instant) bool { return e.ends.reached(now) })
 }
 
-// tidyEvery is how long the rest of a lease may lie unused, where no call uses the limit.
+// tidyEvery is how long the rest of a lease may stay unused if no call uses the limit.
 const tidyEvery = time.Second
 
 // Run calls Tidy until ctx ends. Failures are reported; they cost units, never a limit.
@@ -162,7 +160,7 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	}
 }
 
-// Close returns all leases. Calls begun from now on go through the store, which stays open.
+// Close returns all leases. Later calls go through the store, which stays open.
 func (h *Holder) Close() error {
 	h.fetching.Lock()
 	h.closed = true

@@ -1,21 +1,20 @@
-// Package lease takes units of limits from the store in advance, so that a call that is only counted is admitted from
-// memory, without a write.
+// Package lease takes units of limits from the store in advance, so that a call that is only counted is admitted from memory, without a
+// write.
 //
 //	leases := lease.New(engine, lease.Options{Now: time.Now})
 //	go leases.Run(ctx, report)
-//	admission, err := leases.Begin(ctx, request) // as the engine's own Begin
+//	admission, err := leases.Begin(ctx, request) // like the engine's own Begin
 //	defer leases.Close()
 //
-// A lease is some units of one limit in one slot, which the store has counted as used before the holder gets them. So
-// no window ever contains more than the limit, even if the holder is killed; what a crash leaves behind counts as used.
-// Where the state is set back to an earlier one, which may not know them, all leases end.
-// The store's clock determines the slot. The holder counts the time to its end from the start of its request, on the
-// monotonic and on the wall clock, and uses the one that ends sooner: after a process was stopped, or a machine was
-// suspended, its leases have expired. The rest of a lease is returned once, after the holder has stopped admitting
-// calls on it.
+// A lease is some units of one limit in one slot, which the store has counted as used before the holder gets them. So no window ever
+// contains more than the limit, even if the holder is killed; units lost in a crash count as used. When the state is set back to an
+// earlier one, which may not include them, all leases end. The store's clock determines the slot. The holder counts the time to its end
+// from the start of its request, on the monotonic and on the wall clock, and uses the earlier end: after a process was stopped, or a
+// machine was suspended, its leases have expired. The rest of a lease is returned once, after the holder has stopped admitting calls on
+// it.
 //
-// Only rolling limits of a certain size are leased, and only for calls without a record. All others go through the
-// store's own Begin as a whole, where leased units count as used.
+// Only rolling limits of a certain size are leased, and only for calls without a record. All other calls go through the store's own
+// Begin, where leased units count as used.
 package lease
 
 import (
@@ -38,35 +37,34 @@ type Store interface {
 	// Lease is one transaction. After ErrUnavailable it is unknown whether it was committed.
 	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
 	// RestoredAt returns when the state was last set back to an earlier one, as far as this process knows; the zero time: never. It is
-	// quick.
+	// fast.
 	RestoredAt() time.Time
-	// Used reports whether a call under the agreement is on record, as far as this process can determine it without the
-	// database.
+	// Used reports whether there is a record of a call under the agreement, as far as this process can determine it without the database.
 	Used(service string, id pat.AgreementID) bool
 }
 
-// Options of New. The zero value of each but Now is a useful default.
+// Options of New. The zero value of each except Now is a useful default.
 type Options struct {
 	// Now is the clock of this process. Required.
 	Now func() time.Time
 	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic
 	// readings.
 	Elapsed func() time.Duration
-	// Sole means that no other process takes units from the store: what the store had left stays known for longer.
+	// Sole means that no other process takes units from the store: the remainder in the store stays known for longer.
 	Sole bool
 }
 
 // bounds are the bounds of a Holder.
 type bounds struct {
 	from     int64         // the least Max of a limit that is leased
-	turn     time.Duration // how long units and refusals are kept at most, where slots are longer
-	keys     int           // entries at once; calls under further limits go through the store
+	turn     time.Duration // how long units and refusals are kept at most, if slots are longer
+	keys     int           // entries in total; calls under further limits go through the store
 	patience time.Duration // the longest wait for the store
 }
 
 var defaults = bounds{from: limit.LeaseFrom, turn: 10 * time.Second, keys: 32 << 10, patience: 5 * time.Second}
 
-// sharedTurn is the length of a turn if other processes use the store, too: the maximum age of what is reported about their calls.
+// sharedTurn is the length of a turn if other processes use the store, too: the maximum age of information about their calls.
 const sharedTurn = 2 * time.Second
 
 // A Holder admits calls on leases. It is safe for concurrent use.
@@ -94,12 +92,11 @@ func New(s Store, o Options) *Holder {
 	return h
 }
 
-// errDirect means that this call has to go through the store.
+// errDirect means that this call must go through the store.
 var errDirect = errors.New("not on a lease")
 
-// Begin is the Begin of the store, with the same answers. A call that is only counted, under limits that are leased, is
-// admitted without the store while there are units. Refusals come from the store, and are kept to the end of the slot
-// or for a turn.
+// Begin is the Begin of the store, with the same results. A call that is only counted, under leased limits, is admitted without the store
+// while there are units. Refusals come from the store, and are kept to the end of the slot or for a turn.
 func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	if !h.countsOnly(&r) {
 		return h.direct(ctx, r)
@@ -150,8 +147,7 @@ func valid(list []store.Reservation) bool {
 	return true
 }
 
-// direct goes through the store. Before a limit refuses a call, its unused units on a lease of this process are
-// returned.
+// direct goes through the store. Before a limit refuses a call, the unused units of its lease in this process are returned.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	for range maxReservations {
 		admission, err := h.store.Begin(ctx, r)
@@ -167,8 +163,7 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admiss
 	return h.store.Begin(ctx, r)
 }
 
-// Settle is the Settle of the store. Units of a call that was not sent go back to their lease, if it is still held, and to the store
-// otherwise.
+// Settle is the Settle of the store. Units of an unsent call go back to their lease, if it is still held, and to the store otherwise.
 func (h *Holder) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Taken) == 0 {
 		return h.store.Settle(ctx, b, to)

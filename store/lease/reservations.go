@@ -13,19 +13,18 @@ type reservation struct {
 	key   key
 	limit limit.Limit
 	entry *entry
-	// waited is the fetch of the limit that the call waited for, or waits for.
+	// waited is the fetch of the limit that the call waits or waited for.
 	waited *fetch
 }
 
-// reservations are all limits of a call under one of its candidates, in the order of the answer.
+// reservations are all limits of a call under one of its candidates, in the order of the result.
 type reservations struct {
 	n     int
 	list  [maxReservations]reservation
-	order [maxReservations]uint8 // by key: the order to lock entries in
+	order [maxReservations]uint8 // by key: the order for locking entries
 }
 
-// fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can
-// be leased.
+// fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can be leased.
 func (ws *reservations) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
 	service := r.Execution.Service
 	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
@@ -95,7 +94,7 @@ func (ws *reservations) release(n int) {
 	}
 }
 
-// refusal returns the refusal of the limit that stays used up longest, as far as it is known here.
+// refusal returns the refusal of the limit that stays exhausted longest, as far as it is known here.
 func (ws *reservations) refusal(now instant) *store.LimitError {
 	var longest *refusal
 	for i := range ws.n {

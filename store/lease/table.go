@@ -57,7 +57,7 @@ func (h *Holder) entry(k *key) *entry {
 	if h.entries.Load() >= int64(h.keys) {
 		return nil
 	}
-	// copies, which keep no request alive
+	// copies, which retain no request
 	own := key{strings.Clone(k.service), pat.Principal(strings.Clone(string(k.principal))), strings.Clone(k.limitID), k.period}
 	s := h.shard(k)
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (h *Holder) entry(k *key) *entry {
 	return e
 }
 
-// each calls f with every entry, its lock held. It deletes an entry if f returns true.
+// each calls f with every locked entry. It deletes an entry if f returns true.
 func (h *Holder) each(f func(*entry) bool) {
 	for i := range h.shards {
 		s := &h.shards[i]

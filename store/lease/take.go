@@ -11,8 +11,8 @@ import (
 // rounds bounds how often one call requests a lease from the store, before it goes through the store itself.
 const rounds = 8
 
-// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next candidate
-// is tried; errDirect sends the call through the store.
+// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next candidate is tried;
+// errDirect sends the call through the store.
 func (h *Holder) take(
 	ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *reservations,
 ) (store.Admission, *store.LimitError, error) {
@@ -57,8 +57,8 @@ func (h *Holder) take(
 	return store.Admission{}, nil, errDirect
 }
 
-// look returns the state of the limits of a call: all of them ready, one refused, or missing. Where a missing one is
-// being fetched, it returns that fetch to wait for.
+// look returns the state of the limits of a call: all of them ready, one refused, or missing. If a missing one is being fetched, it
+// returns that fetch to wait for.
 func (ws *reservations) look(now instant) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
@@ -90,7 +90,7 @@ func (ws *reservations) join(f *fetch) {
 	}
 }
 
-// admit takes a unit of each limit. It fails only where a clock was set back meanwhile.
+// admit takes a unit of each limit. It fails only if a clock was set back meanwhile.
 func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *reservations) (store.Admission, bool) {
 	var expires time.Duration
 	for i := range ws.n {
@@ -117,7 +117,7 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 	return admission, true
 }
 
-// A pair of lists is what most calls take, in one piece of memory.
+// A pair of lists is what most calls need, in one allocation.
 type pair struct {
 	taken    [2]store.CounterSlot
 	standing [2]limit.Status
@@ -132,8 +132,8 @@ func lists(n int) ([]store.CounterSlot, []limit.Status) {
 	return p.taken[:n:n], p.standing[:n:n]
 }
 
-// left returns how many more calls can be admitted: what the store had left when it was last asked, less the calls
-// admitted here since. What other processes took since then is known with the next lease.
+// left returns how many more calls can be admitted: what the store had left at the last request, minus the calls admitted here since.
+// What other processes took since then is known with the next lease.
 func (w *reservation) left() int64 {
 	e := w.entry
 	return e.units + e.left + w.limit.Max - e.max

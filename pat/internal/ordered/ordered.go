@@ -1,5 +1,5 @@
-// Package ordered writes a JSON document in the forms that other languages write it in, so that a signature over one of these forms can
-// be verified. The members keep their order, which trees of strictjson do not.
+// Package ordered encodes a JSON document in the forms of other languages, so that a signature over one of these forms can be verified.
+// The members keep their order, unlike in trees of strictjson.
 package ordered
 
 import (
@@ -17,13 +17,13 @@ import (
 
 // A Node is one JSON value with its members in their written order.
 type Node struct {
-	kind  jsontext.Kind // as the decoder names it: { [ " 0 t f n
+	kind  jsontext.Kind // by the decoder's name: { [ " 0 t f n
 	text  string        // of a string its value, of a number its written form
 	names []string
 	items []Node
 }
 
-// Parse reads a document that strictjson has accepted before, so that its depth is bounded. The error is that of other bytes.
+// Parse parses a document that strictjson has already accepted, so that its depth is bounded. The error is that of other bytes.
 func Parse(raw []byte) (Node, error) {
 	return readNode(jsontext.NewDecoder(bytes.NewReader(raw)))
 }
@@ -177,8 +177,8 @@ func pythonQuote(b []byte, s string) []byte {
 	return strictjson.AppendASCII(b, ecmascriptQuote(nil, s))
 }
 
-// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: the shortest digits, with an
-// exponent below 1e-4 and from 1e16 on, and always with a point or an exponent.
+// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: the shortest digits, with an exponent below 1e-4
+// and from 1e16 on, and always with a point or an exponent.
 func pythonNumber(text string) (string, error) {
 	if !strings.ContainsAny(text, ".eE") {
 		if text == "-0" {

@@ -1,5 +1,5 @@
-// Package secp256k1 writes keys on the curve secp256k1 as package pat keeps keys. Those of agents of other protocols are on
-// it; crypto/x509 does not know it.
+// Package secp256k1 encodes keys on the curve secp256k1 in the form of package pat. Agents of other protocols have such keys; crypto/x509
+// does not support the curve.
 package secp256k1
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Algorithm is what JOSE calls signatures by these keys. RFC 8812 3.2. None of them is on a JWS here.
+	// Algorithm is the JOSE name of signatures by these keys. RFC 8812 3.2. No JWS here has one.
 	Algorithm = "ES256K"
 	// infoPrefix precedes the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve 1.3.132.0.10, and a bit string
 	// of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
@@ -17,8 +17,8 @@ const (
 	pointSize  = 65
 )
 
-// Info returns the key at a point of 65 bytes, which is not compressed, as DER SubjectPublicKeyInfo, and as the members of a JWK that its
-// thumbprint covers, in their order (RFC 8812 3.1, RFC 7638 3.2).
+// Info returns the key at an uncompressed point of 65 bytes as DER SubjectPublicKeyInfo, and as the members of a JWK that its thumbprint
+// covers, in their order (RFC 8812 3.1, RFC 7638 3.2).
 func Info(point []byte) (spki, members []byte) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	members = fmt.Appendf(nil, `{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
