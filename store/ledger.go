@@ -11,7 +11,7 @@ import (
 type Account struct {
 	AgentID  pat.AgentID
 	Currency string
-	ToppedUp money.Amount // less what was reversed
+	ToppedUp money.Amount // minus reversed amounts
 	Held     money.Amount // held and unresolved
 	Captured money.Amount
 }
@@ -25,14 +25,14 @@ type Entry struct {
 	ExecutionID string
 	Intent      string
 	Rule        string
-	Amount      money.Amount // below zero only where a top-up is reversed
+	Amount      money.Amount // below zero only if a top-up is reversed
 	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
 	By          string       // agent, sweeper, service or operator
 	Reference   string       // of a top-up; empty: none
 }
 
-// A TopUp changes what an agent has paid in. With Reverse set the amount is subtracted: the entry's amount is below
-// zero, and the agent may owe afterwards what it had spent of it.
+// A TopUp changes what an agent has paid in. With Reverse set the amount is subtracted: the entry's amount is below zero, and the agent
+// may then owe what it had spent of it.
 type TopUp struct {
 	Service string
 	AgentID pat.AgentID

@@ -8,18 +8,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An AgentFilter restricts a listing of agents; zero fields restrict nothing. Limit is 100 if not set, and at most
-// 1000.
+// An AgentFilter restricts a listing of agents; zero fields restrict nothing. Limit is 100 if not set, and at most 1000.
 type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
-	Waiting  bool        // only those that wait for approval: of the first MostCounted agreements that do
+	Waiting  bool        // only those that wait for approval, among the first MostCounted waiting agreements
 	After    pat.AgentID // of the last agent returned
 	Limit    int
 }
 
-// A Backlog is what waits for the operator at one service. Each number is MostCounted at most.
+// A Backlog is what waits for the operator at one service. Each number is at most MostCounted.
 type Backlog struct {
 	Waiting    int64 // agents that wait for approval
 	Unresolved int64 // charges of calls of unknown outcome
@@ -50,13 +49,13 @@ type TokenFilter struct {
 	Limit   int
 }
 
-// A Cursor is a position in a listing by time: behind the record made at At with this ID. The zero Cursor is the beginning.
+// A Cursor is a position in a listing by time: after the record made at At with this ID. The zero Cursor is the beginning.
 type Cursor struct {
 	At time.Time
 	ID string
 }
 
-// String returns the form that ParseCursor reads; empty for the beginning.
+// String returns the form that ParseCursor parses; empty for the beginning.
 func (c Cursor) String() string {
 	if c.ID == "" {
 		return ""
@@ -64,7 +63,7 @@ func (c Cursor) String() string {
 	return strconv.FormatInt(c.At.UnixNano(), 10) + "." + c.ID
 }
 
-// ParseCursor reads the result of Cursor.String. ok is false where s is not such a text.
+// ParseCursor parses the result of Cursor.String. ok is false for any other text.
 func ParseCursor(s string) (_ Cursor, ok bool) {
 	if s == "" {
 		return Cursor{}, true
@@ -77,14 +76,14 @@ func ParseCursor(s string) (_ Cursor, ok bool) {
 	return Cursor{time.Unix(0, nanos).UTC(), id}, true
 }
 
-// AgreementCursor returns the position behind an agreement.
+// AgreementCursor returns the position after an agreement.
 func AgreementCursor(a pat.Agreement) Cursor { return Cursor{a.CreatedAt, string(a.ID)} }
 
-// A ListedToken is the record of a PAT. Revoked is set where a revocation names the PAT, its agreement, its agent or its policy.
+// A ListedToken is the record of a PAT. Revoked is set if a revocation names the PAT, its agreement, its agent or its policy.
 type ListedToken struct {
 	pat.Token
 	Revoked bool
 }
 
-// Cursor returns the position behind the token.
+// Cursor returns the position after the token.
 func (t ListedToken) Cursor() Cursor { return Cursor{t.IssuedAt, string(t.ID)} }

@@ -8,14 +8,14 @@ type Service struct {
 	Issuer string // of its PATs
 	// IssuerSet: the configuration names the issuer, so that a change of it is intended.
 	IssuerSet bool
-	// Formerly is the id that the state of the service was kept under before; empty: none.
+	// Formerly is the id that the state of the service was stored under before; empty: none.
 	Formerly string
 }
 
 // Services are all services that a configuration names.
 type Services struct {
 	Served []Service
-	// Unserved are the ids of services whose state stays in the store, and which the process does not serve.
+	// Unserved are the ids of services whose state stays in the store, but which the process does not serve.
 	Unserved []string
 }
 

@@ -1,4 +1,3 @@
-// Package mail has what a relay of messages keeps, as records: agents by their key, messages on their way, who may send to whom,
-// blobs, webhooks, and signatures that have been used. store/sqlmail keeps them in an SQL database; what a caller needs of it, the
-// caller declares.
+// Package mail has the records of a message relay: agents by their key, messages, who may send to whom, blobs, webhooks, and used
+// signatures. store/sqlmail stores them in an SQL database; callers declare the methods that they need.
 package mail

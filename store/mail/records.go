@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The errors of a store of messages. Any other is store.ErrUnavailable.
+// The errors of a message store. Any other is store.ErrUnavailable.
 var (
 	ErrReplayed   = errors.New("the signature was used before")
 	ErrSuspended  = errors.New("the agent is suspended")
@@ -24,10 +24,10 @@ var (
 const (
 	Sent      = "sent"
 	Delivered = "delivered" // its recipient has it
-	Expired   = "expired"   // its time passed before its recipient had it
+	Expired   = "expired"   // it expired before its recipient had it
 )
 
-// What an agent may be and choose.
+// The values of an agent's settings.
 const (
 	Active    = "active" // statuses
 	Suspended = "suspended"
@@ -35,27 +35,27 @@ const (
 	Private   = "private"
 	Open      = "open"      // policies of an inbox: all may send,
 	Closed    = "closed"    // none,
-	Allowlist = "allowlist" // those that an entry of its access list allows,
-	Blocklist = "blocklist" // all but those that an entry blocks
+	Allowlist = "allowlist" // agents with an entry of its access list that allows them,
+	Blocklist = "blocklist" // all agents without an entry that blocks them
 	Allow     = "allow"     // entries of an access list
 	Block     = "block"
 )
 
-// MaxEntries is how many entries an access list has at most.
+// MaxEntries bounds the entries of an access list.
 const MaxEntries = 10_000
 
 // A Key is the Ed25519 public key of an agent.
 type Key = [32]byte
 
-// A Guard is the signature of one request, which is taken once.
+// A Guard is the signature of one request, which can be used once.
 type Guard struct {
 	Key       Key
 	Signature [64]byte
-	Signed    time.Time // when the request was signed by its own account; zero: it has no time
-	Until     time.Time // until when the request would be in time
+	Signed    time.Time // when the request was signed by its own statement; zero: it has no time
+	Until     time.Time // how long the request would be in time
 }
 
-// An Agent is the record that a relay has of an agent. The texts are those of the protocol.
+// An Agent is a relay's record of an agent. The strings are those of the protocol.
 type Agent struct {
 	Key          Key
 	Name         string // "": none
@@ -68,7 +68,7 @@ type Agent struct {
 	LastActiveAt time.Time
 }
 
-// A Profile is what an agent changes of its record; what is nil stays.
+// A Profile has an agent's changes to its record; nil fields stay unchanged.
 type Profile struct {
 	Name         *string
 	Visibility   *string
@@ -79,18 +79,18 @@ type Profile struct {
 	Words        *string  // words that searches match: name and capabilities; they change with Name or Capabilities
 }
 
-// A Search is for public, active agents. What is empty does not narrow it.
+// A Search selects public, active agents. Empty fields restrict nothing.
 type Search struct {
 	Tags        []string // all of them
 	Prefixes    []string // of tags, all of them
-	Words       []string // each is somewhere in what the agent is found by, in whatever case
-	Name        string   // somewhere in the name, in whatever case
+	Words       []string // each occurs in the agent's searchable text, in any case
+	Name        string   // occurs in the name, in any case
 	ActiveSince time.Time
 	After       *AgentPlace
 	Limit       int
 }
 
-// An AgentPlace is where a page of agents ends: they come most recently active first, then by key.
+// An AgentPlace is the end of a page of agents: they are ordered by last activity, newest first, then by key.
 type AgentPlace struct {
 	ActiveAt time.Time
 	Key      Key
@@ -102,13 +102,13 @@ type TagCount struct {
 	Count int64
 }
 
-// A Message is one that was taken.
+// A Message is an accepted message.
 type Message struct {
 	ID          string
 	Sender      Key
 	Recipient   Key
 	ContentType string
-	Body        []byte // JSON as it was sent; nil: none
+	Body        []byte // JSON as sent; nil: none
 	Attachments []byte // JSON, a list; nil: none
 	Metadata    []byte // JSON; nil: none
 	ThreadID    string
@@ -117,7 +117,7 @@ type Message struct {
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	DeliveredAt time.Time
-	Signed      []byte // the request that brought it, as its sender signed it; nil: not kept
+	Signed      []byte // the request that brought it, as its sender signed it; nil: not stored
 }
 
 // A NewMessage is a message to accept, with the bounds to accept it under. The store sets its status and times.
@@ -127,12 +127,12 @@ type NewMessage struct {
 	Blobs          []string      // that are attached: one for each object of Attachments
 	IdempotencyKey string        // "": none
 	Digest         [32]byte      // of what is sent under that key
-	// Waiting bounds the messages that wait for one recipient; Unknown those for a key that never signed a request; All those of
-	// the relay, delivered or not, and Bytes what is kept of them.
+	// Waiting bounds the messages that wait for one recipient; Unknown those for a key that never signed a request; All those of the
+	// relay, delivered or not, and Bytes their stored size.
 	Waiting, Unknown, All, Bytes int64
 }
 
-// A Query is for the messages of a recipient in one state, oldest first. What is empty does not narrow it.
+// A Query selects the messages of a recipient in one state, oldest first. Empty fields restrict nothing.
 type Query struct {
 	Recipient Key
 	Status    string
@@ -143,7 +143,7 @@ type Query struct {
 	Limit     int
 }
 
-// A Place is where a page of messages ends.
+// A Place is the end of a page of messages.
 type Place struct {
 	CreatedAt time.Time
 	ID        string
@@ -152,11 +152,11 @@ type Place struct {
 // A Claim requests messages to post.
 type Claim struct {
 	Now   time.Time
-	Lease time.Duration // how long no other process gets them
+	Lease time.Duration // how long other processes do not get them
 	Limit int           // how many; fewer than 256
-	Each  int           // how many of one owner, with those that are under way
-	Busy  map[Key]int   // how many of each owner are under way
-	// Most lowers Each for one owner, to 1 at least; nil: for none.
+	Each  int           // of one owner, including those in progress
+	Busy  map[Key]int   // messages of each owner in progress
+	// Most lowers Each for one owner, to at least 1; nil: for none.
 	Most func(Key) int
 	// Hold returns until when no message of a webhook is posted; the zero time, or nil: it is not held.
 	Hold func(Webhook) time.Time
@@ -165,10 +165,10 @@ type Claim struct {
 // A WaitingMessage is a message that waits for its recipient, without its content.
 type WaitingMessage struct {
 	Place
-	Size int64 // of what is kept of it, in bytes
+	Size int64 // of the stored data, in bytes
 }
 
-// An Entry is one of an agent's access list.
+// An Entry is an entry of an agent's access list.
 type Entry struct {
 	ID        int64
 	Owner     Key
@@ -177,7 +177,7 @@ type Entry struct {
 	CreatedAt time.Time
 }
 
-// A Blob is what is known of the bytes of a blob; the bytes are elsewhere.
+// A Blob is the record of a blob; its bytes are stored elsewhere.
 type Blob struct {
 	ID          string
 	Owner       Key
@@ -188,18 +188,18 @@ type Blob struct {
 	ExpiresAt   time.Time
 }
 
-// A BlobBounds is how much one agent, and all together, may have.
+// A BlobBounds bounds the blobs of one agent, and of all together.
 type BlobBounds struct {
 	Count, Bytes, All int64
 }
 
-// A Webhook is where the messages of an agent are posted.
+// A Webhook is the URL that the messages of an agent are posted to.
 type Webhook struct {
 	Owner     Key
 	URL       string
 	Secret    [32]byte
 	Enabled   bool
-	Failures  int       // one after another
+	Failures  int       // consecutive
 	CreatedAt time.Time // when it was last set
 }
 
@@ -211,7 +211,7 @@ type WebhookPost struct {
 	Attempt    int    // from 1
 }
 
-// Totals is how much a relay has.
+// Totals has the amounts of a relay's data.
 type Totals struct {
 	Agents, Waiting, Messages, Bytes, Blobs, BlobBytes, Webhooks int64
 }

@@ -10,10 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Admit takes a signature once, and returns the agent whose it is; isNew where the agent had none before and is made, with the
-// defaults of the protocol. When it was last active is kept to within touch. mail.ErrReplayed where the signature was taken before, here
-// or by another process, or was made before the state was restored from a backup; mail.ErrSuspended; mail.ErrFull where the relay has
-// as many agents as it may.
+// Admit records a signature as used, and returns its agent; isNew if the agent is new and was created, with the defaults of the protocol.
+// The time of its last activity is stored to within touch. mail.ErrReplayed if the signature was used before, here or by another process,
+// or was made before the state was restored from a backup; mail.ErrSuspended; mail.ErrFull if the relay has too many agents.
 func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error) {
 	if s.beforeRestore(g) {
 		return mail.Agent{}, false, mail.ErrReplayed
@@ -25,19 +24,19 @@ func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a
 	return t.agent, t.isNew, nil
 }
 
-// beforeRestore reports whether a signature may have been taken by what a backup does not have: of what was used before it, the last
-// is not known any more.
+// beforeRestore reports whether a signature may have been used according to data that a backup does not have: the last signatures used
+// before it are unknown.
 func (s *Store) beforeRestore(g mail.Guard) bool {
 	return !g.Signed.IsZero() && !g.Signed.After(s.db.RestoredAt())
 }
 
-// A signature is one of a key.
+// A signature is a signature of a key.
 type signature struct {
 	key   mail.Key
 	bytes [64]byte
 }
 
-// admit takes the signatures of a round. A turn whose signature is not taken, or not by an agent that may do something, is refused.
+// admit records the signatures of a round. A turn whose signature was used, or whose agent is suspended, is refused.
 func (r *round) admit(ctx context.Context) error {
 	var guards []*turn
 	for _, t := range r.callers {
@@ -82,7 +81,7 @@ func (r *round) admit(ctx context.Context) error {
 			})
 			continue
 		case a.Status == mail.Suspended:
-			t.err = mail.ErrSuspended // the signature is used nevertheless
+			t.err = mail.ErrSuspended // the signature still counts as used
 			continue
 		}
 		if r.x.Now().Sub(a.LastActiveAt) > t.touch {
@@ -140,7 +139,7 @@ func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
 	return list
 }
 
-// begin makes agents, unless another process has just made them, and returns which. Agents without room stay unknown.
+// begin creates agents, unless another process has just created them, and returns which. Agents for which there is no space stay unknown.
 func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]*mail.Agent) (made map[mail.Key]bool, err error) {
 	made = map[mail.Key]bool{}
 	if len(keys) == 0 {
@@ -176,7 +175,7 @@ func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]
 	return made, err
 }
 
-// touched notes that agents are active.
+// touched records that agents are active.
 func (r *round) touched(active map[mail.Key]bool) {
 	keys := make([]mail.Key, 0, len(active))
 	for key := range active {

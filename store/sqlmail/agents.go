@@ -40,7 +40,7 @@ func (s *Store) Agent(ctx context.Context, key mail.Key) (a mail.Agent, err erro
 	return list[0], nil
 }
 
-// Agents lists agents in the order of their keys, from after on; nil is the beginning.
+// Agents lists agents in the order of their keys, after the given key; nil is the beginning.
 func (s *Store) Agents(ctx context.Context, after *mail.Key, limit int) (list []mail.Agent, more bool, err error) {
 	query, args := "SELECT "+agentColumns+" FROM relay_agents a", []any(nil)
 	if after != nil {
@@ -68,7 +68,7 @@ func cut[T any](list []T, limit int) ([]T, bool) {
 	return list, false
 }
 
-// Update changes the profile of an agent, and returns all of it. mail.ErrNotFound where there is no such agent.
+// Update changes the profile of an agent, and returns the whole of it. mail.ErrNotFound if there is no such agent.
 func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mail.Agent, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var found bool
@@ -114,10 +114,10 @@ func adopt(a *mail.Agent, p mail.Profile) {
 	}
 }
 
-// shown reports whether others find an agent.
+// shown reports whether others can find an agent.
 func shown(a mail.Agent) bool { return a.Status == mail.Active && a.Visibility == mail.Public }
 
-// Suspend suspends an agent, or ends that. mail.ErrNotFound where there is no such agent.
+// Suspend suspends an agent, or ends its suspension. mail.ErrNotFound if there is no such agent.
 func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		a, found, err := agentOf(ctx, x, key, forUpdate)

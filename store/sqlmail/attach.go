@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A reader is one who attaches another's blob.
+// A reader is an agent that attaches another's blob.
 type reader struct {
 	blob string
 	key  mail.Key
 }
 
-// attachable locks the blobs that messages of a round attach, and finds out who may.
+// attachable locks the blobs that messages of a round attach, and determines which agents may attach them.
 func (r *round) attachable(ctx context.Context) error {
 	var ids []string
 	for _, d := range r.sends {

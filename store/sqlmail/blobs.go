@@ -17,8 +17,8 @@ func scanBlob(scan scan) (b mail.Blob, err error) {
 	return b, err
 }
 
-// AddBlob records a blob whose bytes are stored, and returns how many bytes the blobs of its owner have with it. Errors: mail.ErrNotFound
-// if the owner is not an agent; mail.ErrOverQuota if the owner is at its quota, with its bytes; mail.ErrFull if all owners together are.
+// AddBlob records a blob whose bytes are stored, and returns how many bytes its owner's blobs have with it. Errors: mail.ErrNotFound if
+// the owner is not an agent; mail.ErrOverQuota if the owner is at its quota, with its bytes; mail.ErrFull if all owners together are.
 func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var count, all int64
@@ -48,7 +48,7 @@ func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) 
 	return used, err
 }
 
-// disown takes blobs from what an agent has.
+// disown subtracts blobs from the totals of an agent.
 func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) error {
 	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ?, blank = 0 WHERE agent = ?",
 		blobs, size, owner[:]); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
 	return b, nil
 }
 
-// readers are the rows that let an agent read a blob which is not its own: messages to it that have not expired.
+// readers are the rows that let an agent read another's blob: messages to it that have not expired.
 const readers = "SELECT 1 FROM relay_attachments WHERE blob = ? AND recipient = ? AND expires_at > ? LIMIT 1"
 
 // ReadableBlob is Blob for an agent: its owner, and the recipients of messages that attach it and have not expired. mail.ErrForbidden
@@ -107,8 +107,8 @@ func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64
 	return count, bytes, err
 }
 
-// DeleteBlob removes the record of a blob; its bytes are then up to the caller. mail.ErrNotFound; mail.ErrForbidden where it is
-// another's; mail.ErrReferenced where a message that has not expired attaches it.
+// DeleteBlob removes the record of a blob; the caller then deletes its bytes. mail.ErrNotFound; mail.ErrForbidden if it is another's;
+// mail.ErrReferenced if a message that has not expired attaches it.
 func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error {
 	if !plain(id) {
 		return mail.ErrNotFound

@@ -9,11 +9,11 @@ import (
 // A box holds what a round has read about the messages for one recipient. Its row is locked.
 type box struct {
 	waiting int64 // messages, with what the round has changed
-	last    int64 // when the last was taken
+	last    int64 // when the last was accepted
 	changed bool
 }
 
-// prepare locks the boxes of all turns that are not refused, and reads what their messages are held against.
+// prepare locks the boxes of all turns that are not refused, and reads the data for checking their messages.
 func (r *round) prepare(ctx context.Context) error {
 	var keys []mail.Key
 	for _, t := range r.callers {
@@ -66,7 +66,7 @@ func (r *round) lock(keys []mail.Key) (list []command) {
 	return list
 }
 
-// firstMessages makes and locks the boxes of recipients that have none.
+// firstMessages creates and locks the boxes of recipients that have none.
 func (r *round) firstMessages(ctx context.Context) error {
 	for {
 		var missing []mail.Key
@@ -91,7 +91,7 @@ func (r *round) firstMessages(ctx context.Context) error {
 	}
 }
 
-// changedBoxes writes what waits for whom.
+// changedBoxes writes the changed boxes.
 func (r *round) changedBoxes() (list []command) {
 	var keys []mail.Key
 	for key, b := range r.boxes {
@@ -112,14 +112,14 @@ func (r *round) changedBoxes() (list []command) {
 	return list
 }
 
-// lockBox locks what waits for a recipient.
+// lockBox locks the box of a recipient.
 func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
 	var waiting int64
 	_, err := x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)
 	return err
 }
 
-// ensureBox is lockBox for a recipient that may have no box yet.
+// ensureBox is lockBox for a recipient that may not have a box yet.
 func ensureBox(ctx context.Context, x tx, recipient mail.Key) error {
 	for {
 		var one int

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Delivered notes that a recipient has messages; of ids that are not those of messages which wait for it nothing is noted.
+// Delivered records that a recipient has messages; it ignores ids of other messages than those that wait for it.
 func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) })
 	if len(ids) == 0 {
@@ -16,13 +16,13 @@ func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string)
 	return s.take(ctx, &turn{recipient: recipient, delivered: ids})
 }
 
-// deliver notes what the recipients of a round have.
+// deliver records the deliveries of a round.
 func (r *round) deliver(ctx context.Context) error {
 	var list []command
 	for _, t := range r.callers {
 		b := r.boxes[t.recipient]
 		if t.delivered == nil || b == nil {
-			continue // nothing waits where there is no box
+			continue // without a box nothing is waiting
 		}
 		list = append(list, deliveries(t.recipient, t.delivered, r.now, func(id string) {
 			r.rows.delivered = append(r.rows.delivered, id)
@@ -36,7 +36,7 @@ func (r *round) deliver(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// deliveries are the statements that note what a recipient has; each is called for every message that waited.
+// deliveries are the statements that record deliveries; each is called for every message that waited.
 func deliveries(recipient mail.Key, ids []string, now int64, each func(id string)) (list []command) {
 	sought(anys(ids), func(marks string, args []any) {
 		list = append(list, command{
@@ -53,7 +53,7 @@ func deliveries(recipient mail.Key, ids []string, now int64, each func(id string
 	return list
 }
 
-// deliver is Delivered of one message in a transaction that has locked the box.
+// deliver is Delivered for one message in a transaction that has locked the box.
 func deliver(ctx context.Context, x tx, recipient mail.Key, id string) error {
 	now := nanos(x.Now())
 	var done []string

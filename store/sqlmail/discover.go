@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// fewTagged is how many agents may have a tag so that a search begins with all of them, and not with those that were active last.
+	// fewTagged is how many agents may have a tag for a search to begin with all of them, and not with the most recently active ones.
 	fewTagged = 1000
-	// longestWord bounds, in bytes, what is looked for in texts: no capability has a longer word, and a pattern of SQLite no more room.
+	// longestWord bounds, in bytes, what is searched for in texts: no capability has a longer word, and a pattern of SQLite cannot be
+	// longer.
 	longestWord = 8 << 10
 )
 
-// Discover lists public, active agents, those that were active last first, then by their keys. Searches for words, a name or
-// a prefix take their turn, until ctx ends: with 100,000 agents one takes a tenth of a second.
+// Discover lists public, active agents, the most recently active first, then by their keys. Searches for words, a name or a prefix run
+// one at a time, waiting until ctx ends: with 100,000 agents one takes a tenth of a second.
 func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent, more bool, err error) {
 	for _, word := range append([]string{q.Name}, q.Words...) {
 		if len(fold(word)) > longestWord {
@@ -36,7 +37,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	}
 	w.search(q)
 	if len(q.Words)+len(q.Prefixes) > 0 || q.Name != "" {
-		// There is no index of words: such searches look at one agent after the other. One search at a time leaves connections to others.
+		// There is no index of words: such searches read one agent after the other. One search at a time leaves connections to others.
 		select {
 		case s.searching <- struct{}{}:
 			defer func() { <-s.searching }()
@@ -50,7 +51,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	return list, more, err
 }
 
-// rarest returns the tag that the fewest agents are shown with, and how many.
+// rarest returns the tag that the fewest public agents have, and their number.
 func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agents int64, err error) {
 	for i, tag := range tags {
 		var n int64
@@ -64,9 +65,9 @@ func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agent
 	return rarest, agents, nil
 }
 
-// A where is conditions of a statement with their arguments. Only the arguments hold input of callers.
+// A where is the conditions of a statement with their arguments. Only the arguments hold input of callers.
 type where struct {
-	text string // each condition behind an AND
+	text string // each condition after an AND
 	args []any
 }
 
@@ -102,7 +103,7 @@ func (w *where) search(q mail.Search) {
 	}
 }
 
-// behind returns the first value behind all that begin with a prefix; nil: there is none.
+// behind returns the first value after all those with a prefix; nil: there is none.
 func behind(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -113,13 +114,12 @@ func behind(prefix []byte) []byte {
 	return nil
 }
 
-// fold brings texts that differ only in case to one, in a form that a text of a database can have: NUL and what is not UTF-8 become
-// U+FFFD.
+// fold converts texts that differ only in case to one text that a database can hold: NUL and invalid UTF-8 become U+FFFD.
 func fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\ufffd")), "\x00", "\ufffd")
 }
 
 var literally = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// within is the pattern of texts that have a word somewhere.
+// within returns the pattern of texts that contain a word.
 func within(word string) string { return "%" + literally.Replace(fold(word)) + "%" }

@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// dueAtOnce is how many rows are read at a time to find what is due.
+// dueAtOnce is how many rows are read at a time to find due messages.
 const dueAtOnce = 256
 
-// due finds messages to post. Owners with few deliveries under way come first: those with the fewest, then those with one more, and so on
-// up to Claim.Each.
+// due finds messages to post. Owners with few deliveries in progress come first: those with the fewest, then those with one more, and so
+// on up to Claim.Each.
 func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error) {
 	t := &turnsOf{Claim: c, has: maps.Clone(c.Busy), found: map[string]bool{}}
 	if t.has == nil {
@@ -23,7 +23,7 @@ func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error
 				return nil, err
 			}
 		}
-		if len(t.list) == c.Limit || t.most >= c.Each || len(t.has) == 0 { // or nothing at all is due
+		if len(t.list) == c.Limit || t.most >= c.Each || len(t.has) == 0 { // or none is due
 			return t.list, nil
 		}
 	}
@@ -32,13 +32,13 @@ func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error
 // turnsOf is what was found so far.
 type turnsOf struct {
 	mail.Claim
-	most  int // so many of one owner
+	most  int // number of one owner
 	has   map[mail.Key]int
 	list  []string
 	found map[string]bool
 }
 
-// mostOf is how many of one owner may be under way.
+// mostOf returns how many of one owner may be in progress.
 func (t *turnsOf) mostOf(owner mail.Key) int {
 	if t.Most == nil {
 		return t.most
@@ -46,7 +46,7 @@ func (t *turnsOf) mostOf(owner mail.Key) int {
 	return min(t.most, max(1, t.Most(owner)))
 }
 
-// dueTo reads some rows of owners that have fewer than they may, and reports whether there may be further ones.
+// dueTo reads some rows of owners below their bound, and reports whether there may be further ones.
 func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error) {
 	query, args := "SELECT message, owner FROM relay_postings WHERE due_at <= ?", []any{nanos(t.Now)}
 	var full [][]byte

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An inbox is what a message is held against.
+// An inbox is the data for checking a message.
 type inbox struct {
 	policy  *string // nil: the recipient is not an agent
 	entry   *string // of its access list, for the sender
@@ -55,7 +55,7 @@ func (in *inbox) takes() bool {
 	}
 }
 
-// fits compares the message with the recipient's policy and with the quotas of the recipient and the relay. err is one of the database.
+// fits checks the message against the recipient's policy and the quotas of the recipient and the relay. err is one of the database.
 func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	if !d.inbox.takes() {
@@ -80,7 +80,7 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	return nil, nil
 }
 
-// expire notes of some messages of the recipient that they have expired.
+// expire marks some messages of the recipient as expired.
 func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
 	var ids []string

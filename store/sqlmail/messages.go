@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// pageBytes bounds what one page of messages holds: it ends with the message that goes beyond.
+// pageBytes bounds one page of messages: it ends with the message that exceeds it.
 const pageBytes = 8 << 20
 
 const (
@@ -18,7 +18,7 @@ const (
 	messageColumns  = envelopeColumns + ", metadata, signed, body"
 )
 
-// scanMessage reads a message as it is at a time; whole is with its body.
+// scanMessage reads a message in its state at a time; whole is with its body.
 func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64, err error) {
 	var sender, recipient, thread, reply, kind []byte
 	var created, expires, delivered int64
@@ -66,16 +66,16 @@ func (s *Store) Message(ctx context.Context, id string) (m mail.Message, err err
 	return m, nil
 }
 
-// Messages lists messages of a recipient, oldest first, then by id. A page may have less than the limit and yet not be the last: it
-// ends as well where it has 8 MiB.
+// Messages lists messages of a recipient, oldest first, then by id. A page may have less than the limit without being the last: it also
+// ends at 8 MiB.
 func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, bool, error) {
 	now := nanos(s.Now())
 	var arms []where
 	arm := func(state string, expiry string, args ...any) {
 		w := where{}
 		w.and("recipient = ?", q.Recipient[:])
-		// The index of replies serves all states: there are few replies to one message. That of threads serves messages that do not
-		// wait: of those that do there are never many.
+		// The index of replies serves all states, because one message has few replies. That of threads serves messages that do not wait,
+		// because there are never many that do.
 		if q.InReplyTo != "" || q.ThreadID != "" && state != mail.Sent {
 			w.and("state || '' = ?", state)
 		} else {
@@ -111,8 +111,8 @@ func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, boo
 	return s.page(ctx, now, arms, q.After, q.Limit)
 }
 
-// Thread lists the messages of a thread that an agent sent or received, and the one that has the id of the thread, oldest first, then
-// by id. Pages are those of Messages.
+// Thread lists the messages of a thread that an agent sent or received, and the one that has the id of the thread, oldest first, then by
+// id. Pages are as in Messages.
 func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) ([]mail.Message, bool, error) {
 	received, sent, first := where{}, where{}, where{}
 	received.and("recipient = ?", agent[:])
@@ -131,11 +131,11 @@ func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after
 // errEnough ends reading.
 var errEnough = errors.New("the page is full")
 
-// page joins the rows of several queries to one page, in the order of their times and ids.
+// page merges the rows of several queries into one page, ordered by time and id.
 func (s *Store) page(ctx context.Context, now int64, arms []where, after *mail.Place, limit int) (
 	list []mail.Message, more bool, err error,
 ) {
-	var end *mail.Message // nothing is known of what comes after it
+	var end *mail.Message // later rows are unknown
 	for _, w := range arms {
 		if after != nil {
 			w.and("(created_at, id) > (?, ?)", nanos(after.CreatedAt), strings.ToValidUTF8(strings.ReplaceAll(after.ID, "\x00", ""), ""))
@@ -184,8 +184,8 @@ func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list [
 	return list, more, err
 }
 
-// List lists messages without their bodies, newest first: all, or those that an agent sent or received. after is where the page before
-// ended.
+// List lists messages without their bodies, newest first: all, or those that an agent sent or received. after is the end of the previous
+// page.
 func (s *Store) List(ctx context.Context, agent *mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error) {
 	now := nanos(s.Now())
 	arms := []where{{}}

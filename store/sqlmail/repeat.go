@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An idempotency is an idempotency key, and whose it is.
+// An idempotency is an idempotency key with its owner.
 type idempotency struct {
 	sender mail.Key
 	key    string
@@ -38,7 +38,7 @@ func (d *dispatch) used() command {
 	}
 }
 
-// again reports whether something was sent under the idempotency key before, also in this round, and answers with it.
+// again reports whether something was sent under the idempotency key before, also in this round, and returns that.
 func (d *dispatch) again() bool {
 	if d.m.IdempotencyKey == "" {
 		return false
@@ -57,7 +57,7 @@ func (d *dispatch) again() bool {
 	return true
 }
 
-// repeat reads the messages that were sent before, those that are still kept.
+// repeat reads the previously sent messages that are still stored.
 func (r *round) repeat(ctx context.Context) error {
 	var list []command
 	for _, d := range r.sends {

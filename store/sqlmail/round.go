@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A turn is what one caller has the store do of what relays do most, and what came of it.
+// A turn is one caller's request for the most frequent operations of relays, and its result.
 type turn struct {
-	guard *mail.Guard // a signature to take; nil: none
+	guard *mail.Guard // a signature to record; nil: none
 	touch time.Duration
-	send  *mail.NewMessage // a message to take; nil: none
+	send  *mail.NewMessage // a message to accept; nil: none
 
-	recipient mail.Key // that has the messages delivered
+	recipient mail.Key // that has received the messages
 	delivered []string
 
 	outcome
@@ -26,10 +26,10 @@ type outcome struct {
 	isNew    bool
 	taken    mail.Message
 	repeated bool
-	err      error // why nothing of the message was taken, or of the guard
+	err      error // why nothing of the message, or of the guard, was accepted
 }
 
-// take does what a turn asks for, in a transaction with all others that wait.
+// take carries out a turn, in a transaction with all others that wait.
 func (s *Store) take(ctx context.Context, t *turn) error {
 	bytes := 0
 	if t.send != nil {
@@ -55,11 +55,11 @@ type round struct {
 	boxes map[mail.Key]*box
 	sends []*dispatch
 	sum   change // of the totals
-	// What the relay has, with what this round has taken.
+	// The relay's totals, including what this round has accepted.
 	messages, bytes int64
 	keys            map[idempotency]*dispatch // used in this round
-	blobs           map[string]mail.Blob      // that messages attach, and are there
-	readers         map[reader]bool           // who may attach another's
+	blobs           map[string]mail.Blob      // that messages attach, and that exist
+	readers         map[reader]bool           // the agents that may attach another's
 	rows            rows
 }
 
@@ -77,13 +77,13 @@ func (s *Store) round(ctx context.Context, x tx, turns []*turn) error {
 	return nil
 }
 
-// sortedKeys orders keys, and removes what is there twice.
+// sortedKeys sorts keys and removes duplicates.
 func sortedKeys(keys []mail.Key) []mail.Key {
 	slices.SortFunc(keys, func(a, b mail.Key) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(keys)
 }
 
-// blobsOf makes arguments of keys.
+// blobsOf converts keys to arguments.
 func blobsOf(keys []mail.Key) []any {
 	args := make([]any, len(keys))
 	for i := range keys {
@@ -105,7 +105,7 @@ func sought(values []any, each func(marks string, args []any)) {
 	}
 }
 
-// lengthFor is how many values a statement has that is to have n.
+// lengthFor returns how many values a statement for n has.
 func lengthFor(n int) int {
 	for _, length := range []int{1, 4, 16} {
 		if n <= length {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// rows are what a round writes in the end: the arguments of one row each.
+// rows are what a round writes at its end: the arguments of one row each.
 type rows struct {
 	messages, attachments, postings [][]any
 	keys                            []*dispatch
@@ -15,7 +15,7 @@ type rows struct {
 	delivered                       []string         // messages that are not posted any more
 }
 
-// add adds a message that is taken.
+// add adds an accepted message.
 func (w *rows) add(d *dispatch, bytes int64) {
 	m := &d.m.Message
 	created, expires := nanos(m.CreatedAt), nanos(m.ExpiresAt)
@@ -38,7 +38,7 @@ func (w *rows) add(d *dispatch, bytes int64) {
 	}
 }
 
-// written are the last statements of a round.
+// written returns the last statements of a round.
 func (r *round) written() []command {
 	w := &r.rows
 	list := append(r.first, insertions(`INSERT INTO relay_messages (id, sender, recipient, state, created_at, expires_at, delivered_at, 
@@ -60,8 +60,8 @@ func (r *round) written() []command {
 	return append(list, r.sum.written(r.s.part)...)
 }
 
-// usedKeys are the idempotency keys of messages. Where another process has used one meanwhile the transaction is tried again, and
-// finds what it sent.
+// usedKeys are the idempotency keys of messages. If another process has used one meanwhile the transaction is retried, and finds what it
+// sent.
 func (r *round) usedKeys() []command {
 	slices.SortFunc(r.rows.keys, func(a, b *dispatch) int {
 		return cmp.Or(bytes.Compare(a.m.Sender[:], b.m.Sender[:]), cmp.Compare(a.m.IdempotencyKey, b.m.IdempotencyKey))
@@ -84,7 +84,7 @@ func (r *round) usedKeys() []command {
 	return list
 }
 
-// insertions makes as few statements of rows as may be, each of few lengths.
+// insertions makes as few statements of rows as possible, of few different lengths.
 func insertions(into, row, after string, rows [][]any) (list []command) {
 	for _, some := range divided(rows) {
 		list = append(list, command{Query: into + marks(len(some), row) + after, Args: slices.Concat(some...)})

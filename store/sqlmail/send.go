@@ -13,8 +13,8 @@ const (
 	expiredKept = 24 * time.Hour // of a message that expired
 )
 
-// Send takes a message, and returns it as it is kept. One that was sent under the same idempotency key within 24 hours is returned
-// instead, and repeated is true; of one that is no longer kept only id, keys and times. Errors: mail.ErrKeyReused, mail.ErrDenied,
+// Send accepts a message, and returns it as stored. If a message was sent under the same idempotency key within 24 hours, Send returns
+// that one instead, and repeated is true; if it is no longer stored, only id, keys and times. Errors: mail.ErrKeyReused, mail.ErrDenied,
 // mail.ErrQueueFull, mail.ErrFull, mail.ErrNoBlob. Blobs live at least as long as the message that attaches them.
 func (s *Store) Send(ctx context.Context, m mail.NewMessage) (taken mail.Message, repeated bool, err error) {
 	t := &turn{send: &m}
@@ -22,8 +22,8 @@ func (s *Store) Send(ctx context.Context, m mail.NewMessage) (taken mail.Message
 	return t.taken, t.repeated, err
 }
 
-// SendSigned is Admit and Send in one transaction. If the message is refused, the signature counts as used nevertheless, and isNew is
-// returned with the error.
+// SendSigned is Admit and Send in one transaction. If the message is refused, the signature still counts as used, and isNew is returned
+// with the error.
 func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, m mail.NewMessage) (
 	taken mail.Message, repeated, isNew bool, err error,
 ) {
@@ -48,7 +48,7 @@ func (s *Store) dispatch(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// A dispatch is one message that is being taken in a round.
+// A dispatch is one message that is being accepted in a round.
 type dispatch struct {
 	r *round
 	t *turn
@@ -58,7 +58,7 @@ type dispatch struct {
 	earlier *earlier
 }
 
-// decide takes the messages of a round, one after another.
+// decide processes the messages of a round, one after another.
 func (r *round) decide(ctx context.Context) error {
 	for _, d := range r.sends {
 		if d.again() {
@@ -78,7 +78,7 @@ func (r *round) decide(ctx context.Context) error {
 	return nil
 }
 
-// take gives a message its times, and collects everything to write for it.
+// take sets the times of a message, and collects all writes for it.
 func (d *dispatch) take() {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	created := r.s.next(max(r.now, b.last+1))
@@ -96,7 +96,7 @@ func (d *dispatch) take() {
 	d.t.taken = *m
 }
 
-// next returns when a message is taken: not before a moment, and later than all that this process took.
+// next returns the time of a message: not before a moment, and later than all that this process accepted.
 func (s *Store) next(at int64) int64 {
 	for {
 		last := s.last.Load()
@@ -107,7 +107,7 @@ func (s *Store) next(at int64) int64 {
 	}
 }
 
-// size is how many bytes are kept of a message.
+// size returns the stored size of a message in bytes.
 func size(m *mail.Message) int64 {
 	return int64(len(m.Body) + len(m.Attachments) + len(m.Metadata) + len(m.Signed) + len(m.ThreadID) + len(m.InReplyTo) + len(m.ContentType))
 }

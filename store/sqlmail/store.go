@@ -1,4 +1,4 @@
-// Package sqlmail stores the data of a relay of messages (records of package mail) in the tables relay_* of a database of store/sqlstore,
+// Package sqlmail stores the data of a message relay (records of package mail) in the tables relay_* of a database of store/sqlstore,
 // SQLite or PostgreSQL, beside the state of the gateway: one backup has both.
 //
 //	relay := sqlmail.New(state, sqlmail.Options{MaxAgents: 100_000})
@@ -7,16 +7,16 @@
 //
 // A method that returns without an error has stored its changes durably. Times are of the store's clock. Lists have a limit, and report
 // whether there is more. Several processes may share a database: bounds of the whole relay (Options.MaxAgents, the bounds All of a
-// message and of blobs) then count committed rows, so that simultaneous transactions may each take one more; all bounds of one agent are
-// exact. An error that does not wrap one of package mail wraps store.ErrUnavailable.
+// message and of blobs) then count committed rows, so that simultaneous transactions may each exceed them by one; all bounds of one agent
+// are exact. An error that does not wrap one of package mail wraps store.ErrUnavailable.
 //
 // Every transaction that changes which messages wait for a recipient locks its row of relay_boxes, so that messages for one recipient are
-// taken one after another and their times only grow: a reader that continues at the end of a page misses no message. Transactions lock
+// accepted one after another and their times only grow: a reader that continues at the end of a page misses no message. Transactions lock
 // signatures and agents first, then boxes, messages, blobs, idempotency keys, webhooks and totals. Pending deliveries are changed by
 // holders of the recipient's box, and by claims, which wait for no row.
 //
-// The most frequent operations, Admit, Send and Delivered, run in rounds: those that arrive while a transaction is under way share the
-// next one, and its statements (round.go).
+// The most frequent operations, Admit, Send and Delivered, run in rounds: those that arrive during a transaction share the next one, and
+// its statements (round.go).
 package sqlmail
 
 import (
@@ -33,12 +33,12 @@ import (
 
 // Options of New.
 type Options struct {
-	MaxAgents int64 // how many agents the relay has at most. Required
-	// Idle is the time without a request after which an agent is deleted that never had data of its own: no profile, no entry of an
-	// access list, no blob, no webhook. Its waiting messages stay, and its next request makes it again. So keys that were made only to
-	// fill the relay do not keep others out. 0: never.
+	MaxAgents int64 // maximum number of agents of the relay. Required
+	// Idle is the time without a request after which an agent without data is deleted: without a profile, an entry of an access list, a
+	// blob or a webhook. Its waiting messages stay, and its next request creates it again. So keys that were made only to fill the relay
+	// do not keep others out. 0: never.
 	Idle time.Duration
-	// Arrived is called with the recipients of new messages, when those can be read. It must be quick. May be nil.
+	// Arrived is called with the recipients of new messages, when those can be read. It must be fast. May be nil.
 	Arrived func(recipient mail.Key)
 }
 
@@ -46,15 +46,15 @@ type Options struct {
 type Store struct {
 	db   *sqlstore.Store
 	opts Options
-	last atomic.Int64 // when this process last took a message
-	// searching has an element as long as agents are searched one after the other.
+	last atomic.Int64 // when this process last accepted a message
+	// searching holds one element while a search runs, because agents are searched one search at a time.
 	searching     chan struct{}
 	wokenMessages wokenMessages
 	rounds        *sqlstore.Group[turn]
 	part          int64 // of the totals, to which rounds add
 }
 
-// New returns the state of the relay that a database has. Closing the database is up to the caller.
+// New returns the state of the relay in a database. The caller closes the database.
 func New(db *sqlstore.Store, o Options) *Store {
 	s := &Store{db: db, opts: o, searching: make(chan struct{}, 1), part: anyPart()}
 	s.rounds = sqlstore.NewGroup(db, s.round)
@@ -85,19 +85,18 @@ func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) 
 	return found && err == nil, err
 }
 
-// plain reports whether a name can be that of a record. Those that are made here are ASCII; a text of a database cannot have all
-// that others may ask for.
+// plain reports whether a name can be that of a record. Those made here are ASCII; a database cannot hold all texts that others may send.
 func plain(id string) bool {
 	return id != "" && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
 
-// keyFrom reads a key that was kept.
+// keyFrom reads a stored key.
 func keyFrom(b []byte) (k mail.Key) {
 	copy(k[:], b)
 	return k
 }
 
-// orNull makes an empty text NULL.
+// orNull converts an empty text to NULL.
 func orNull(s string) []byte {
 	if s == "" {
 		return nil
@@ -105,7 +104,7 @@ func orNull(s string) []byte {
 	return []byte(s)
 }
 
-// flag is how a condition is kept.
+// flag returns the stored form of a boolean.
 func flag(b bool) int64 {
 	if b {
 		return 1
@@ -113,7 +112,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// chunks are how many values a statement has, so that few statements are prepared.
+// chunks are the numbers of values of statements, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
 // chunked divides a list into chunks.
@@ -128,7 +127,7 @@ func chunked[T any](list []T, each func([]T) error) error {
 	return nil
 }
 
-// divided divides a list into parts of few lengths.
+// divided divides a list into parts of few different lengths.
 func divided[T any](list []T) (parts [][]T) {
 	for _, n := range []int{16, 4, 1} {
 		for ; len(list) >= n; list = list[n:] {
@@ -147,7 +146,7 @@ func joined(n int, one, by string) string { return one + strings.Repeat(by+one, 
 // marks returns the places of n values, or rows, in a statement.
 func marks(n int, one string) string { return joined(n, one, ", ") }
 
-// anys makes arguments of a list, after others.
+// anys appends a list to arguments.
 func anys[T any](list []T, before ...any) []any {
 	args := append(make([]any, 0, len(before)+len(list)), before...)
 	for _, v := range list {

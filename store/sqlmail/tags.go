@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A tagSync brings the tags of an agent, and how many agents are shown with each, in step with its profile.
+// A tagSync updates the tags of an agent, and how many public agents have each, when its profile changes.
 type tagSync struct {
 	key      mail.Key
-	was, now bool // the agent is shown
+	was, now bool // the agent is public
 	retag    bool // it has other tags: those of tags
 	tags     []string
 }
@@ -94,8 +94,8 @@ func count(ctx context.Context, x tx, more map[string]int64) error {
 	})
 }
 
-// Tags lists the tags of public, active agents, those that most of them have first, then in the order of their bytes. after is where
-// the page before ended; nil is the beginning.
+// Tags lists the tags of public, active agents, the most frequent first, then in the order of their bytes. after is the end of the
+// previous page; nil is the beginning.
 func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error) {
 	query, args := "SELECT tag, agents FROM relay_tag_counts", []any(nil)
 	if after != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// parts is into how many rows the totals are divided: two writers seldom need the same.
+// parts is the number of rows that the totals are divided into: two writers rarely need the same.
 const parts = 16
 
-// anyPart is the part to which a process adds what its rounds change: they follow one another, and other processes seldom have the same.
+// anyPart is the part to which a process adds what its rounds change: they run one after another, and other processes rarely use the
+// same.
 func anyPart() int64 {
 	var b [1]byte
 	_, _ = rand.Read(b[:]) // it never fails
@@ -26,7 +27,7 @@ type tally map[int64]*change
 
 type change struct{ agents, waiting, messages, bytes, blobs, blobBytes, webhooks int64 }
 
-// of returns the part to which is added what changes of a key: its agent, the messages for it, its blobs and its webhook.
+// of returns the part for changes of a key: its agent, the messages for it, its blobs and its webhook.
 func (t tally) of(k mail.Key) *change {
 	part := partOf(k)
 	if t[part] == nil {
@@ -35,7 +36,7 @@ func (t tally) of(k mail.Key) *change {
 	return t[part]
 }
 
-// written is the statement that adds a change to a part; none where nothing changes.
+// written returns the statement that adds a change to a part; none if nothing changes.
 func (c change) written(part int64) []command {
 	if c == (change{}) {
 		return nil
@@ -62,12 +63,12 @@ func (t tally) write(ctx context.Context, x tx) error {
 	return nil
 }
 
-// total is the sum of a column of the totals, as a value of a statement.
+// total is the sum of a column of the totals, as an expression.
 func total(column string) string {
 	return "(SELECT CAST(COALESCE(SUM(" + column + "), 0) AS BIGINT) FROM relay_totals)"
 }
 
-// Totals returns how much the relay has.
+// Totals returns the amounts of the relay's data.
 func (s *Store) Totals(ctx context.Context) (t mail.Totals, err error) {
 	_, err = s.one(ctx, "SELECT "+total("agents")+", "+total("waiting")+", "+total("messages")+", "+total("bytes")+", "+
 		total("blobs")+", "+total("blob_bytes")+", "+total("webhooks"), nil,

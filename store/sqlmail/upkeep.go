@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// boxKept is how long it is remembered when the last message for a recipient was taken, after none waits any more.
+// boxKept is how long the time of the last message for a recipient is remembered after none waits any more.
 const boxKept = 24 * time.Hour
 
-// Sweep deletes what is no longer needed, at most limit rows of each kind, each kind in transactions of its own: signatures and
-// idempotency keys whose time has passed; agents of Options.Idle; delivered messages that have expired, and undelivered ones a day after
-// they expired; blobs that have expired, whose ids it returns so that their bytes can be deleted. more means that it should be called
-// again. Several processes may call it at once.
+// Sweep deletes expired data, at most limit rows of each kind, each kind in separate transactions: expired signatures and idempotency
+// keys; agents of Options.Idle; delivered messages that have expired, and undelivered ones a day after they expired; blobs that have
+// expired, whose ids it returns so that their bytes can be deleted. more means that it should be called again. Several processes may call
+// it concurrently.
 func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
 	now, rows := s.Now(), limited(limit)
 	for _, expiry := range []struct {
@@ -51,7 +51,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool
 	return blobs, more || further, err
 }
 
-// sweepAgents deletes agents that are blank and idle.
+// sweepAgents deletes agents that are idle and without data.
 func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err error) {
 	if s.opts.Idle <= 0 {
 		return false, nil
@@ -76,10 +76,10 @@ func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err erro
 	return more, err
 }
 
-// limited is a limit as a part of the statement: a planner that does not know it would read the whole table.
+// limited is a limit as a literal in the statement: a query planner that does not know it would read the whole table.
 func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
 
-// sweepMessages ends messages whose time has passed. They are found outside of the transactions, so that boxes are locked before them.
+// sweepMessages expires messages. It finds them outside of the transactions, so that boxes are locked before them.
 func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
 	var waiting, done []batch
 	boxes, found := map[string]mail.Key{}, 0
@@ -116,7 +116,7 @@ func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err er
 	return found >= limit, nil
 }
 
-// batched adds a message to the last of several batches, or begins another.
+// batched adds a message to the last of several batches, or starts another.
 func batched(list []batch, id string, size int64) []batch {
 	if n := len(list); n > 0 && list[n-1].add(id, size) {
 		return list
@@ -124,7 +124,7 @@ func batched(list []batch, id string, size int64) []batch {
 	return append(list, batch{ids: []string{id}, bytes: size})
 }
 
-// expire notes that messages have expired, unless they were delivered meanwhile; boxes has their recipients, by id.
+// expire marks messages as expired, unless they were delivered meanwhile; boxes has their recipients, by id.
 func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.Key) error {
 	keys := make([]mail.Key, len(ids))
 	for i, id := range ids {
@@ -168,7 +168,7 @@ func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.
 	})
 }
 
-// deleteMessages deletes messages that do not wait, whose time has passed.
+// deleteMessages deletes expired messages that do not wait.
 func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {

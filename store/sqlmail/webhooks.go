@@ -10,11 +10,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// notDue is when a message is posted whose webhook is not enabled: once the webhook is set anew.
+// notDue is the due time of a message whose webhook is disabled: it is posted once the webhook is set again.
 const notDue = math.MaxInt64
 
-// SetWebhook sets where the messages of an agent are posted, enabled and without failures, and returns it. All that wait for the agent
-// are posted, as soon as may be. mail.ErrNotFound where there is no such agent.
+// SetWebhook sets the URL that the messages of an agent are posted to, enabled and without failures, and returns the webhook. All waiting
+// messages are posted as soon as possible. mail.ErrNotFound if there is no such agent.
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
 	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int
@@ -25,7 +25,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		case !found:
 			return mail.ErrNotFound
 		}
-		if err := ensureBox(ctx, x, h.Owner); err != nil { // also a first message, on its way now, is posted
+		if err := ensureBox(ctx, x, h.Owner); err != nil { // this also posts a first message that is being sent now
 			return err
 		}
 		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
@@ -89,7 +89,7 @@ func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, erro
 	return r.webhook(), nil
 }
 
-// DeleteWebhook removes the webhook of an agent, or returns mail.ErrNotFound. What waits for the agent goes on waiting.
+// DeleteWebhook removes the webhook of an agent, or returns mail.ErrNotFound. Messages keep waiting for the agent.
 func (s *Store) DeleteWebhook(ctx context.Context, owner mail.Key) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		if err := lockBox(ctx, x, owner); err != nil {
@@ -148,7 +148,7 @@ func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Webhook
 	return list, nil
 }
 
-// claim claims one message, unless another process was faster, or it is not to be posted.
+// claim claims one message, unless another process was faster, or it must not be posted.
 func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPost, claimed bool, err error) {
 	var attempts int64
 	found, err := x.Row(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
@@ -178,7 +178,7 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPo
 	return p, p.Webhook.Enabled, err
 }
 
-// postingOf reads a message that waits, and the webhook of its recipient; open is false where one of them is gone.
+// postingOf reads a waiting message, and the webhook of its recipient; open is false if one of them no longer exists.
 func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
 	m, found, err := messageIn(ctx, x, id)
 	if err != nil || !found || m.Status != mail.Sent {
@@ -189,19 +189,19 @@ func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open b
 	return mail.WebhookPost{Message: m, Webhook: r.webhook()}, found, err
 }
 
-// deliveryID is that of all attempts to post one message.
+// deliveryID is the id of all attempts to post one message.
 func deliveryID(message string) string {
 	sum := sha256.Sum256([]byte("delivery of " + message))
 	return "dlv_" + hex.EncodeToString(sum[:6])
 }
 
-// Posted records the outcome of an attempt: ok delivers the message and ends the failures of the webhook; otherwise the next attempt is
-// at next, and after disableAt failures in a row the webhook is disabled, until it is set again. An attempt on a webhook that was set
+// Posted records the outcome of an attempt: ok delivers the message and clears the failures of the webhook; otherwise the next attempt is
+// at next, and after disableAt consecutive failures the webhook is disabled, until it is set again. An attempt on a webhook that was set
 // since, or that another attempt followed, changes neither.
 func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if err := lockBox(ctx, x, owner); err != nil { // also where none is delivered: who deletes postings has the box
+		if err := lockBox(ctx, x, owner); err != nil { // also if none is delivered: only a holder of the box may delete postings
 			return err
 		}
 		var enabled, failures, created int64

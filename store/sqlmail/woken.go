@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// settled is the time after which every transaction that took a message has ended, and the most that clocks may differ.
+	// settled is the time after which every transaction that accepted a message has ended, and the most that clocks may differ.
 	settled = 10 * time.Second
-	// wokenAtOnce times wokenSteps bounds the messages that one call of Woken looks at.
+	// wokenAtOnce times wokenSteps bounds the messages that one call of Woken reads.
 	wokenAtOnce = 1000
 	wokenSteps  = 10
 )
 
-// wokenMessages are the messages that Woken has reported in the time that it looks at again, and when they were taken.
+// wokenMessages are the messages that Woken has reported within the period that it reads again, and when they were accepted.
 type wokenMessages struct {
 	mu   sync.Mutex
 	seen map[string]int64
 }
 
-// Woken returns the recipients of messages that any process has taken since a time, and the time for the next call. It serves processes
-// that share a database, and reads only new messages. It looks ten seconds further back, when everything taken before is committed, and
-// reports each message once.
+// Woken returns the recipients of messages that any process has accepted since a time, and the time for the next call. It serves
+// processes that share a database, and reads only new messages. It reads ten seconds further back, when everything accepted before is
+// committed, and reports each message once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
 	s.wokenMessages.mu.Lock()
 	defer s.wokenMessages.mu.Unlock()

@@ -28,7 +28,7 @@ type answer struct {
 	details               []byte
 }
 
-// stored returns the answer of the row; nil where there is none.
+// stored returns the answer of the row; nil if there is none.
 func (a answer) stored() *store.Answer {
 	if a.reason == nil {
 		return nil
@@ -43,8 +43,8 @@ func (a answer) stored() *store.Answer {
 	return out
 }
 
-// readAnswerSizes reads how much is kept of the agents of a batch. Nothing is locked: processes that add at the same
-// time may exceed the room by what they add.
+// readAnswerSizes reads how much is stored for the agents of a batch. Nothing is locked: concurrent processes may exceed the bound by
+// what they add.
 func (w *work) readAnswerSizes() []engine.Command {
 	list := make([]engine.Command, 0, len(w.need.answers)+1)
 	for _, k := range w.need.answers {
@@ -61,13 +61,13 @@ func (w *work) readAnswerSizes() []engine.Command {
 	return list
 }
 
-// keeps reports whether there is room for an answer.
+// keeps reports whether there is space for an answer.
 func (w *work) keeps(k ref, a *store.Answer) bool {
 	size, most := int64(a.Size()), &w.calls.Bounds
 	return size <= store.MaxAnswer && w.answers.kept[k]+size <= most.AnswersOfAgent && w.answers.all+size <= most.Answers
 }
 
-// addAnswer counts an answer that is kept; one that is deleted has a negative size.
+// addAnswer counts a stored answer; a deleted one has a negative size.
 func (w *work) addAnswer(k ref, size int64) {
 	w.answers.kept[k] += size
 	w.answers.added[k] += size

@@ -21,14 +21,13 @@ type beginOp struct {
 	result       store.Admission
 }
 
-// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or
-// none. It writes an execution record where the call charges or has an idempotency key. Where an earlier execution
-// under the key has ended, Admission.Replay is that record, even if the proof in the request is used up, and nothing is
-// taken.
+// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or none. It writes
+// an execution record if the call charges or has an idempotency key. If an earlier execution under the key has ended, Admission.Replay is
+// that record, even if the proof in the request is used up, and nothing is taken.
 //
-// Errors, after which nothing was taken: *store.LimitError (of the last candidate refused), store.ErrCredit,
-// store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and
-// another error for an invalid request: no candidate, a negative charge, a record without id, an invalid rate.
+// Errors, after which nothing was taken: *store.LimitError (of the last refused candidate), store.ErrCredit, store.ErrNonceUsed,
+// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and another error for an invalid request: no
+// candidate, a negative charge, a record without id, an invalid rate.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()
@@ -169,8 +168,8 @@ func (b *beginOp) choose(ctx context.Context, w *work) (winner int, charge ledge
 	return 0, ledger.Charge{}, err
 }
 
-// earlier returns the effect of the execution under the same idempotency key: an error or a replay. An execution whose
-// key has expired is returned by its id.
+// earlier returns the effect of the execution under the same idempotency key: an error or a replay. It returns an execution whose key has
+// expired by its id.
 func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	e := b.Execution
 	key, known := w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
@@ -189,7 +188,7 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 		return "", store.ErrKeyReused
 	case was.State == store.Held && was.Deadline.After(w.t.Counted()):
 		return "", store.ErrInProgress
-	case !ended: // held past its deadline is unresolved, also before the sweeper has changed it
+	case !ended: // held past its deadline counts as unresolved, even before the sweeper has changed it
 		return "", store.ErrOutcomeUnknown
 	}
 	replay := *was
@@ -205,7 +204,7 @@ func (b *beginOp) showStanding(w *work) {
 	}
 }
 
-// record takes the limits of the chosen candidate, and writes the record where the call charges or has a key.
+// record takes the limits of the chosen candidate, and writes the record if the call charges or has a key.
 func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	slots := w.take(b.reservations[winner])
 	b.admit(w, winner)
@@ -223,7 +222,7 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	if e.Charge.Nano == 0 {
 		forget = engine.Nanos(keyUntil)
 	}
-	if w.executions[e.ID] != nil { // an id that another call has: the table refuses it
+	if w.executions[e.ID] != nil { // another call has the id: the table rejects it
 		w.changes.plain = false
 	}
 	w.executions[e.ID] = &e
@@ -243,8 +242,8 @@ func (b *beginOp) admit(w *work, winner int) {
 	b.result = b.Admit(winner, w.t.Now())
 	b.result.Execution.Deadline = w.t.Counted().Add(b.Hold)
 	for _, r := range b.reservations[winner] {
-		// The end is counted from the clock's own slot. Where the clock was set back the counted slot is later, and this end
-		// is the earlier of the two.
+		// The end is counted from the clock's own slot. If the clock was set back the counted slot is later, and this end is the earlier
+		// of the two.
 		p := r.key.Period
 		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
 			if d := w.t.Since(b.requestedAt, ends); b.result.Expires == 0 || d < b.result.Expires {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// New returns the calls of a database, and becomes its layer. A journal may be nil: changes are written into the tables at once.
+// New returns the calls of a database, and becomes its layer. A journal may be nil: changes are then written into the tables at once.
 func New(db *engine.DB, journal Journal) *Calls {
 	if db.Sharing() == engine.Shared {
 		journal = nil
@@ -46,9 +46,8 @@ func (c *Calls) turn(t *engine.Tx, batch []*call, attempt int) *work {
 	return w
 }
 
-// Read implements engine.Turn. Nonces are read before the idempotency keys: each statement may see what was committed since the one
-// before, and a message that another process has begun must be found under its key, as what is in progress, wherever its nonce is
-// found used.
+// Read implements engine.Turn. It reads nonces before idempotency keys, because each statement may see later commits than the previous
+// one: a message that another process has begun must be found in progress under its key wherever its nonce is found used.
 func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 	var list []engine.Command
 	if w.calls.memory.journal != nil {
@@ -67,7 +66,7 @@ func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 // Run implements engine.Turn.
 func (w *work) Run(ctx context.Context, batch []*call) error {
 	for _, e := range w.need.cached {
-		if w.executions[e.ID] == nil { // one that was read by its idempotency key stays as it was read
+		if w.executions[e.ID] == nil { // one that was read by its idempotency key stays as read
 			record := *e
 			w.executions[e.ID] = &record
 			w.mode = presuming

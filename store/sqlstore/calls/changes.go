@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Changes are what calls change in the tables, as rows become.
+// Changes are the new values of the rows that calls change.
 type Changes struct {
 	At         time.Time // of the transaction; all that happened in it has this time
 	Beginnings []Beginnings
@@ -28,13 +28,13 @@ type Beginnings struct {
 	Forget int64
 }
 
-// A Use is the first one of an agreement.
+// A Use is the first use of an agreement.
 type Use struct {
 	Service, ID string
 	At          time.Time
 }
 
-// A Counter is a row of counters, as it becomes.
+// A Counter is the new value of a row of counters.
 type Counter struct {
 	CounterKey
 
@@ -42,8 +42,8 @@ type Counter struct {
 	Counts                       []byte
 }
 
-// A CounterKey names one counter. The period is part of it, so that a limit whose period was changed under the same id
-// starts a window of its own instead of misreading the old one.
+// A CounterKey identifies one counter. The period is part of it, so that a limit whose period was changed under the same id starts a
+// separate window instead of misreading the old one.
 type CounterKey struct {
 	Service, AgentID, LimitID string
 	Period                    limit.Period

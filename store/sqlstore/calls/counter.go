@@ -35,8 +35,8 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 	return out, nil
 }
 
-// fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays used up
-// longest, because the call cannot succeed before.
+// fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays exhausted longest, because the
+// call cannot succeed before.
 func (w *work) fit(rs []reservation) error {
 	var refusal *store.LimitError
 	for _, r := range rs {
@@ -73,14 +73,14 @@ func (w *work) take(rs []reservation) []store.CounterSlot {
 	return out
 }
 
-// give gives one unit of each slot back.
+// give releases one unit of each slot.
 func (w *work) give(service string, slots []store.CounterSlot) {
 	for _, s := range slots {
 		w.giveBack(service, s, 1)
 	}
 }
 
-// giveBack gives units back, where they still count.
+// giveBack releases units, if they still count.
 func (w *work) giveBack(service string, s store.CounterSlot, units int64) {
 	if !s.Restored.Equal(w.calls.db.Floor()) {
 		return

@@ -17,11 +17,10 @@ var (
 	errReturn     = errors.New("a return needs units")
 )
 
-// Lease takes units of limits in advance and gives others back, in one transaction. Where a limit is used up its answer
-// has a Refusal, and no units are taken of any. A demand that cannot be leased (not a rolling limit, an invalid rate,
-// one counter twice) is another error, with nothing taken or given back. After store.ErrUnavailable it is unknown
-// whether the transaction was committed: units may be counted as used that no process holds, and the returns must not
-// be sent again.
+// Lease leases units of limits and releases others, in one transaction. If a limit is exhausted its result has a Refusal, and no units
+// are leased of any. A demand that cannot be leased (not a rolling limit, an invalid rate, a repeated counter) is another error, and
+// nothing is leased or released. After store.ErrUnavailable it is unknown whether the transaction was committed: units may be counted as
+// used that no process holds, and the returns must not be sent again.
 func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	l := leaseOp{service: r.Service, returns: r.Returns, requestedAt: c.db.Local()}
 	n, err := l.prepare(r.Demands)
@@ -98,7 +97,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 	refused := false
 	for i, r := range l.reservations {
 		c := w.counters[r.key]
-		clock := r.key.Period.Slot(w.t.Counted()) // where the clock was set back the counted slot is later, and this the earlier of the two
+		clock := r.key.Period.Slot(w.t.Counted()) // if the clock was set back the counted slot is later, and this the earlier of the two
 		l.result[i] = store.Lease{
 			Slot: c.Slot, Restored: w.calls.db.Floor(),
 			Ends: w.t.Since(l.requestedAt, r.key.Period.Ends(clock)), Expires: w.t.Since(l.requestedAt, r.key.Period.Ends(clock+c.own)),

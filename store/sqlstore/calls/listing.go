@@ -9,14 +9,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Execution returns a record with its answer, while that is kept; or store.ErrNotFound.
+// Execution returns a record with its answer, while that is stored; or store.ErrNotFound.
 func (c *Calls) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ? AND service = ?", id, service)
 	return c.execution(ctx, q)
 }
 
-// Call is Execution for an agent: it returns store.ErrNotFound as well where the call is outside of the scope.
+// Call is Execution for an agent: it also returns store.ErrNotFound if the call is outside of the scope.
 func (c *Calls) Call(ctx context.Context, s store.CallScope, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ?", id)
@@ -56,8 +56,8 @@ func (c *Calls) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return engine.All(ctx, c.db, query, q.Args, scanExecution)
 }
 
-// Calls returns the calls of an agent, within the scope, that are part of a conversation, those first that reached their status last,
-// without the outputs of their answers; and how many there are on all pages, store.MostCounted at most.
+// Calls returns the calls of an agent, within the scope, that are part of a conversation, those that reached their status last first,
+// without the outputs of their answers; and their number on all pages, at most store.MostCounted.
 func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
 	var q engine.Conditions
 	within(&q, f.CallScope)

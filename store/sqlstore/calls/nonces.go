@@ -21,7 +21,7 @@ const (
 		"(SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)"
 
 	selectBatches = "SELECT until, digests FROM nonce_batches WHERE id >= ?"
-	// insertBatch takes the next id of the second that begins with its end.
+	// insertBatch takes the next id of the second that its end begins with.
 	insertBatch = "INSERT INTO nonce_batches (id, until, digests) " +
 		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
 	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
@@ -32,7 +32,7 @@ const (
 // ErrManyNonces means that Bounds.Nonces are in use.
 var ErrManyNonces = errors.New("too many nonces are in use")
 
-// readNonces reads which nonces have been used where several processes share the database.
+// readNonces reads which nonces have been used if several processes share the database.
 func (w *work) readNonces() []engine.Command {
 	if w.calls.db.Sharing() == engine.Exclusive {
 		return nil
@@ -48,8 +48,8 @@ func (w *work) readNonces() []engine.Command {
 	return list
 }
 
-// checkNonce returns store.ErrNonceUsed if a nonce is used, also by an operation that comes before in the transaction, and
-// store.ErrUnavailable if there is no room for it.
+// checkNonce returns store.ErrNonceUsed if a nonce is used, also by an earlier operation of the transaction, and store.ErrUnavailable if
+// there is no space for it.
 func (w *work) checkNonce(ctx context.Context, k nonceKey) error {
 	if w.nonces[k] {
 		return store.ErrNonceUsed
@@ -92,7 +92,7 @@ func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key 
 	return true, err
 }
 
-// digest is that of a nonce. The nonces of a service that had another id before keep that in their digests.
+// digest returns the digest of a nonce. The nonces of a service that had another id before keep that in their digests.
 func (c *Calls) digest(k nonceKey) nonces.Digest {
 	service := k.service
 	if as := c.noncesAs[service]; as != "" {
@@ -117,7 +117,7 @@ func (n *usedNonces) check(ctx context.Context, t *engine.Tx, digest nonces.Dige
 	return nil
 }
 
-// readAll reads which nonces have been used where that is not known: the connection is new, or another one has written.
+// readAll reads which nonces have been used if that is not known: the connection is new, or another one has written.
 func (n *usedNonces) readAll(ctx context.Context, t *engine.Tx) error {
 	if n.read {
 		return nil
@@ -156,7 +156,7 @@ func (n *usedNonces) commit() {
 	n.taken = nil
 }
 
-// batchRow returns the statement that records nonces as one row, which ends with the last of them.
+// batchRow returns the statement that records nonces as one row, which expires with the last of them.
 func batchRow(taken []takenNonce) engine.Command {
 	row, until := make([]byte, 0, len(taken)*nonces.Size), int64(math.MinInt64)
 	for _, n := range taken {
@@ -166,10 +166,10 @@ func batchRow(taken []takenNonce) engine.Command {
 	return engine.Command{Query: insertBatch, Args: []any{from, until, row, from, from + batchSpan - 2}}
 }
 
-// NoncesHeld returns how many nonces are known in memory. It is called in a transaction.
+// NoncesHeld returns the number of nonces in memory. It is called in a transaction.
 func (c *Calls) NoncesHeld() int { return c.nonces.set.Len() }
 
-// PurgeNonces deletes some nonces that have ended, in a transaction of Aside, and returns how many.
+// PurgeNonces deletes some expired nonces, in a transaction of Aside, and returns their number.
 func (c *Calls) PurgeNonces(ctx context.Context, t *engine.Tx) (int, error) {
 	now := engine.Nanos(t.Now())
 	if c.db.Sharing() == engine.Shared {

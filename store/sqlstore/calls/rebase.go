@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// lastCounted returns a moment that the clock had reached when something was counted last. The newest slot of a rolling period may begin
-// up to one slot after the clock, because rebaseCounters rounds up: the slot before it counts.
+// lastCounted returns a time that the clock had reached when something was last counted. The newest slot of a rolling period may begin up
+// to one slot after the clock, because rebaseCounters rounds up: the slot before it counts.
 func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	err = c.db.List(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan engine.Scan) error {
 		var w window.Window
@@ -29,7 +29,7 @@ func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	return last, err
 }
 
-// rebase moves deadlines and, where the new clock is ahead, counters.
+// rebase moves deadlines and, if the new clock is ahead, counters.
 func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	by := int64(r.At.Sub(r.Before))
 	for _, query := range []string{
@@ -48,7 +48,7 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 }
 
 // rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the
-// new time; those of calendar periods only where the period that was under way is over.
+// new time; those of calendar periods only if their period is over.
 func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		length := p.SlotLength()

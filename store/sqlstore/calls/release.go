@@ -10,14 +10,13 @@ import (
 )
 
 // How often, a second apart, a release is tried. After releaseTries the sweeper resolves what was held. A commit that hung may become
-// visible after its connection was given up, so a call that is not found is looked for again, visibleTries times in all.
+// visible after its connection was given up, so a call that is not found is looked up again, visibleTries times in total.
 const (
 	releaseTries = 120
 	visibleTries = 5
 )
 
-// Release gives back what a call that was not sent may have taken. Only a call with a record can be distinguished from
-// one that was never begun.
+// Release releases what an unsent call may have taken. Only a call with a record can be distinguished from one that never began.
 func (c *Calls) Release(b store.Admission) {
 	if !b.Recorded {
 		return

@@ -9,14 +9,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was done,
-// though its answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound;
-// store.ErrSettled where it is not unresolved.
+// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was executed, although its
+// answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound; store.ErrSettled if it is not
+// unresolved.
 func (c *Calls) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	return c.resolve(ctx, service, id, to, ledger.ByOperator)
 }
 
-// Reconcile is Resolve by the word of the service behind the gateway.
+// Reconcile is Resolve as the service behind the gateway reports it.
 func (c *Calls) Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	return c.resolve(ctx, service, id, to, ledger.ByService)
 }
@@ -49,8 +49,8 @@ func (c *Calls) resolve(ctx context.Context, service, id string, to store.State,
 	return result, nil
 }
 
-// Sweep makes held records unresolved whose deadline has passed, and returns how many. It does so in steps of 100, each
-// a transaction of its own.
+// Sweep makes held records unresolved whose deadline has passed, and returns their number. It works in steps of 100, each in a separate
+// transaction.
 func (c *Calls) Sweep(ctx context.Context) (int, error) {
 	return engine.Steps(engine.StepRows, func() (n int, err error) {
 		err = c.change(ctx, func(ctx context.Context, w *work) error {

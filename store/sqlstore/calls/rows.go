@@ -41,13 +41,13 @@ func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
 	return slices.Compact(keys)
 }
 
-// A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one
-// order for all writers: so there are no deadlocks.
+// A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one order for all
+// writers, which prevents deadlocks.
 type rowSet struct {
 	agentID    string   // of the call
 	begins     []string // the ids of executions that are to begin
 	executions []ref
-	cached     []*store.Execution // changed as they are here, and read only if they turn out to be otherwise
+	cached     []*store.Execution // changed from their cached state, and read only if they turn out to differ
 	keys       []idempotencyKey
 	nonces     []nonceKey
 	counters   []CounterKey
@@ -59,7 +59,7 @@ type rowSet struct {
 // readCached makes a row set read the rows that it took from the cache before. A call settles the execution that it began. Until its
 // deadline only the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it
 // does not, because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is
-// tried again, and reads.
+// retried, and reads.
 func (n *rowSet) readCached() {
 	for _, e := range n.cached {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

@@ -11,11 +11,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Settle ends a call that Begin admitted: it moves the record, if there is one, and where the outcome is NotSent gives
-// back the units of limits that still count and deletes the idempotency key, so that the agent may try again. Where the
-// execution was settled before, the error is store.ErrSettled, with the record in its present state. Where nothing was
-// recorded, call it at most once: a second call cannot be detected. The answer is kept only where the call had an
-// idempotency key.
+// Settle ends a call that Begin admitted: it changes the record, if there is one, and if the outcome is NotSent it releases the units of
+// limits that still count and deletes the idempotency key, so that the agent may try again. If the execution was already settled, the
+// error is store.ErrSettled, with the record in its present state. If nothing was recorded, call it at most once: a second call cannot be
+// detected. The answer is stored only if the call had an idempotency key.
 func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {
@@ -160,7 +159,7 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.State, outc
 	}
 	m := ledger.Line{Execution: &e, From: from, By: by}
 	if err := w.book.Move(ctx, m); err != nil {
-		if errors.Is(err, ledger.ErrBalance) { // what it held was given back before
+		if errors.Is(err, ledger.ErrBalance) { // what it held was already released
 			return e, w.mismatch(err)
 		}
 		return e, err

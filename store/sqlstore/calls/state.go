@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Calls are those that agents make. Open and use it beside one database.
+// Calls are the calls of agents in a database. Open it with the database.
 type Calls struct {
 	// Bounds may be set before the first call.
 	Bounds Bounds
@@ -27,14 +27,13 @@ type Calls struct {
 	noncesAs map[string]string // the id in the digests of nonces, by service; others: its own
 }
 
-// Bounds are those of what is kept.
+// Bounds bound the stored data.
 type Bounds struct {
 	AnswersOfAgent, Answers int64 // bytes
-	Nonces                  int   // that may be in use at a time, where they are known in memory
+	Nonces                  int   // that may be in use at a time, if they are known in memory
 }
 
-// A call is an operation whose rows are known before it runs. It writes after every check, so that there is nothing to undo where it
-// fails.
+// A call is an operation whose rows are known before it runs. It writes after every check, so that there is nothing to undo if it fails.
 type call struct {
 	rows rowSet
 	run  func(context.Context, *work) error
@@ -58,7 +57,7 @@ type work struct {
 	need  rowSet // of all calls
 	book  *ledger.Book
 
-	// What has been read, in the state it will have when the transaction ends.
+	// What has been read, in its state at the end of the transaction.
 	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
@@ -69,7 +68,7 @@ type work struct {
 	changes pendingWrites
 }
 
-// mode is how a work comes to what it reads.
+// mode is how a work gets the rows it reads.
 type mode int
 
 const (
@@ -77,16 +76,16 @@ const (
 	single mode = iota
 	// batched works have read what their calls need before.
 	batched
-	// presuming works are batched, and take some executions to be as their calls left them.
+	// presuming works are batched, and assume some executions to be as their calls left them.
 	presuming
 )
 
-// pendingWrites is what a work has to write.
+// pendingWrites is what a work must write.
 type pendingWrites struct {
 	beginnings []Beginnings
 	moves      []ledger.Line
 	writes     []engine.Command // to be run in their order
-	plain      bool             // a Journal can hold back all changes
+	plain      bool             // a Journal can hold all changes back
 }
 
 // A keyedExecution is the execution that an idempotency key belongs to.
@@ -119,7 +118,7 @@ func (w *work) write(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// mismatch makes the failure of a change one after which the transaction is tried again, if what was cached may be out of date.
+// mismatch makes the failure of a change one after which the transaction is retried, if the cache may be out of date.
 func (w *work) mismatch(err error) error {
 	if w.mode == presuming {
 		w.t.Fail(engine.Conflict(engine.ErrUnchanged))
@@ -128,7 +127,7 @@ func (w *work) mismatch(err error) error {
 }
 
 // memory is the state that the only writer of a database keeps in memory, as its last transaction left it. So a call of an agent that
-// called lately reads nothing.
+// called recently reads nothing.
 type memory struct {
 	journal  Journal // may be nil
 	counters map[CounterKey]Counter
@@ -140,12 +139,12 @@ func (m *memory) drop() {
 	m.accounts.Forget()
 }
 
-// A Journal holds back what calls changed before it is written into the tables. The writer of an Exclusive database calls it, but for
+// A Journal holds back what calls changed before it is written into the tables. The writer of an Exclusive database calls it, except
 // Pending and Check, which may be called at any time.
 type Journal interface {
-	// Before is called when a transaction has begun. Where that reads the tables, they then have everything.
+	// Before is called when a transaction has begun. If that reads the tables, they have everything afterwards.
 	Before(ctx context.Context, t *engine.Tx, reads bool) error
-	// Find returns the statements that look whether an execution which is about to begin is there already, and calls found if so.
+	// Find returns the statements that check whether an execution which is about to begin already exists, and calls found if so.
 	Find(id string, found func()) []engine.Command
 	// Began reports whether an execution is known to be as it began.
 	Began(id string) bool
@@ -195,27 +194,26 @@ type counter struct {
 	own                    int64 // the dispatch slots of this transaction's admissions
 }
 
-// usedNonces is the set of used nonces that the only writer keeps in memory: all that the database held, and those that it has committed
-// since.
+// usedNonces is the set of used nonces that the only writer keeps in memory: all that the database had, and those committed since.
 type usedNonces struct {
 	set   nonces.Set
 	read  bool
 	taken []takenNonce // in the present transaction
 }
 
-// A takenNonce is one that an operation of the transaction uses.
+// A takenNonce is a nonce that an operation of the transaction uses.
 type takenNonce struct {
 	digest nonces.Digest
 	until  int64
 }
 
-// mostNonces bounds the memory for nonces in use: 60 MB. Further ones are refused until some have ended.
+// mostNonces bounds the memory for nonces in use: 60 MB. Further ones are refused until some have expired.
 const mostNonces = 4 << 20
 
 func (n *usedNonces) forget() { *n = usedNonces{} }
 
-// A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown
-// whether they were begun, but they were certainly not sent, so they are released as soon as the database is available.
+// A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown whether they began, but
+// they were certainly not sent, so they are released as soon as the database is available.
 type releaseQueue struct {
 	mu    sync.Mutex
 	calls []unsettledCall

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// becomes returns the row that a counter becomes.
+// becomes returns the new value of a counter's row.
 func (c *counter) becomes(k CounterKey) *Counter {
 	return &Counter{
 		CounterKey: k, Slot: c.Slot, Counts: c.Encode(), Dispatch: c.dispatch, DispatchSlot: c.dispatchSlot,
@@ -37,8 +37,7 @@ func (w *work) becomes(ctx context.Context) (*Changes, error) {
 	return c, err
 }
 
-// The SQL of Begin, Settle and Lease. What they charge is in ledger/book.go and ledger/pools.go, nonces are in nonces.go, and answers in
-// answers.go.
+// The SQL of Begin, Settle and Lease. Charges are in ledger/book.go and ledger/pools.go, nonces in nonces.go, and answers in answers.go.
 const (
 	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
@@ -110,7 +109,7 @@ func (w *work) readExecutions() []engine.Command {
 	return list
 }
 
-// readCounters reads counters, but for those that are known.
+// readCounters reads counters, except those that are known.
 func (w *work) readCounters() (list []engine.Command) {
 	for _, k := range w.need.counters {
 		c := &counter{Window: window.Window{Period: k.Period}}
@@ -136,15 +135,15 @@ func (w *work) openCounters() {
 		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
-		if limit.KindOf(k.LimitID) == limit.Policy { // what was agreed; limits of the service's own go on from what is known
+		if limit.KindOf(k.LimitID) == limit.Policy { // the agreed limits; the service's own continue from what is known
 			c.Restore(floor)
 		}
 		c.Hold(stepped, w.t.Counted())
 	}
 }
 
-// statements returns the statements that write what has changed where others write, too; the rows that all writers use come last. A row
-// that was missing is inserted: where another writer was faster that fails, and the transaction is tried again.
+// statements returns the statements that write the changes if others write, too; the rows that all writers use come last. A missing row
+// is inserted: if another writer was faster that fails, and the transaction is retried.
 func (w *work) statements() []engine.Command {
 	list := append(writeBeginnings(w.changes.beginnings), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
@@ -174,8 +173,8 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
 }
 
-// Statements returns the statements that write changes where no other process writes; between are those that come after the executions
-// which begin.
+// Statements returns the statements that write changes if no other process writes; between are those that come after the executions which
+// begin.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	list := append(writeBeginnings(c.Beginnings), engine.Together(between)...)
 	list = append(list, writeMoves(c.Changed)...)
@@ -209,7 +208,7 @@ func writeBeginnings(list []Beginnings) []engine.Command {
 	return engine.Together(rows)
 }
 
-// A transition is what changes of an execution that changes its state.
+// A transition is what changes in an execution that changes its state.
 type transition struct {
 	from, to            store.State
 	outcome             store.Outcome
@@ -220,7 +219,7 @@ func transitionOf(m ledger.Line) transition {
 	return transition{m.From, m.State, m.Outcome, engine.Nanos(m.SettledAt), engine.Nanos(m.UnresolvedAt)}
 }
 
-// writeMoves returns the statements that change executions, those alike in one. What is first made unresolved and then
+// writeMoves returns the statements that change executions, equal changes in one. An execution that is first made unresolved and then
 // settled, in one transaction, is changed in this order.
 func writeMoves(moves []ledger.Line) []engine.Command {
 	alike := map[transition][]ledger.Line{}

@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Used reports whether this process has seen that a call under the agreement is on record; it is true for the empty id.
-// The first call has to go through Begin, which records it, so that the agreement is kept.
+// Used reports whether this process has seen a recorded call under the agreement; it is true for the empty id. The first call must go
+// through Begin, which records it, so that the agreement is kept.
 func (c *Calls) Used(service string, id pat.AgreementID) bool {
 	return c.used.has(ref{service, string(id)})
 }
 
-// recent keeps the agreements seen lately, at least most of them and at most twice as many.
+// recent keeps the agreements seen recently, at least most of them and at most twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An anchor is the clock on which an embedded database counts limits and measures deadlines: a moment, and the time since then on the
-// monotonic clock. When the wall clock is set, the two differ. The database stores the difference, so that the next process continues
-// on the same clock.
+// An anchor is the clock on which an embedded database counts limits and measures deadlines: a time, and the duration since then on the
+// monotonic clock. When the wall clock is set, the two differ. The database stores the difference, so that the next process continues on
+// the same clock.
 type anchor struct {
 	at      time.Time
 	elapsed func() time.Duration
@@ -24,8 +24,7 @@ const (
 
 func (a *anchor) now() time.Time { return a.at.Add(a.elapsed()) }
 
-// see compares the anchor with the wall clock. It returns the time of both and, if the wall clock was set, what the database has
-// to keep.
+// see compares the anchor with the wall clock. It returns the time of both and, if the wall clock was set, what the database must store.
 func (a *anchor) see(wall func() time.Time) (now, counted time.Time, note map[string]int64) {
 	before := a.now()
 	now = wall()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Calls are frequent operations. What they need is read before they run, and what they change is written when all have run, after
-// every check, so that there is nothing to undo where one fails.
+// Calls are frequent operations. What they need is read before they run, and what they change is written when all have run, after every
+// check, so that there is nothing to undo if one fails.
 type Calls[T any] struct {
 	db   *DB
 	kind *calls
@@ -26,11 +26,11 @@ type calls struct {
 	turn func(t *Tx, batch []*op, n int) work
 }
 
-// freeAttempts is how often a transaction of calls is tried without locks on a Shared database. The last attempts lock what they read,
-// so that they succeed.
+// freeAttempts is how often a transaction of calls is tried without locks on a Shared database. The last attempts lock what they read, so
+// that they succeed.
 const freeAttempts = 2
 
-// NewCalls makes calls whose transactions have the work of begin. Attempt counts from 1.
+// NewCalls makes calls; begin returns the work of each of their transactions. Attempt counts from 1.
 func NewCalls[T any](db *DB, begin func(t *Tx, calls []*T, attempt int) Turn[T]) *Calls[T] {
 	return &Calls[T]{db: db, kind: &calls{func(t *Tx, batch []*op, n int) work { return turnWork[T]{begin(t, items[T](batch), n)} }}}
 }
@@ -40,7 +40,7 @@ func (c *Calls[T]) Do(ctx context.Context, agent string, call *T) error {
 	return c.db.queued(ctx, c.db.queues.lane(agent), &op{kind: c.kind, item: call})
 }
 
-// Full reports whether new calls of an agent must be rejected, to leave room for the ends of those that have begun.
+// Full reports whether new calls of an agent must be rejected, to leave space for the ends of those that have begun.
 func (c *Calls[T]) Full(agent string) bool {
 	lane := c.db.queues.lane(agent)
 	return len(lane) >= cap(lane)-cap(lane)/settleShare

@@ -8,8 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// A clock is the clock of the process, or that of the database: read now and then, and continued with the clock of the
-// process.
+// A clock is the clock of the process, or that of the database: read now and then, and extrapolated with the clock of the process.
 type clock struct {
 	local func() time.Time
 	read  atomic.Pointer[clockReading]
@@ -21,7 +20,7 @@ type clockReading struct {
 	off           time.Duration // maximal error when it was read
 }
 
-// drift bounds the difference of two clocks in relation to the elapsed time.
+// drift bounds the difference of two clocks relative to the elapsed time.
 const drift = 1e-3
 
 func (c *clock) now() time.Time {
@@ -32,14 +31,13 @@ func (c *clock) now() time.Time {
 	return r.at(now)
 }
 
-// at returns the time of the other clock when the process's own clock reads now. The monotonic clock stands still while a machine sleeps
-// and the wall clock can be set back: the elapsed time is the longer of both.
+// at returns the time of the other clock when the process's own clock reads now. The monotonic clock stops while a machine sleeps and the
+// wall clock can be set back: the elapsed time is the longer of both.
 func (r *clockReading) at(now time.Time) time.Time {
 	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }
 
-// set records the time of the other clock between two moments of the process's own, unless the present reading is more
-// exact.
+// set records the time of the other clock between two readings of the process's own, unless the present reading is more exact.
 func (c *clock) set(requested, answered, remote time.Time) {
 	took := max(0, answered.Sub(requested))
 	r := &clockReading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}
@@ -77,7 +75,7 @@ type timedReading struct {
 	at                    time.Time
 }
 
-// see compares a reading with an earlier one, and returns by how much the clock was set since: 0 where it was not.
+// see compares a reading with an earlier one, and returns by how much the clock was set since: 0 if it was not.
 func (w *stepWatch) see(r timedReading) (by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ type Command struct {
 	Query string
 	Args  []any
 	Row   func(Scan) error // called with every row; nil: the statement returns none
-	Must  int              // how many rows it has to change, otherwise the transaction is tried again; 0: any number
+	Must  int              // how many rows it must change, otherwise the transaction is retried; 0: any number
 }
 
 // chunks are how many rows one statement writes, so that few statements are prepared.
@@ -28,8 +28,8 @@ func Chunked[T any](list []T, each func([]T)) {
 	}
 }
 
-// Together joins insertions into one table to statements with several rows. If a list has other statements, their order counts, and
-// the list stays as it is.
+// Together joins insertions into one table to statements with several rows. If a list has other statements, their order counts, and the
+// list stays unchanged.
 func Together(list []Command) []Command {
 	if len(list) < 2 || slices.ContainsFunc(list, func(c Command) bool { return !strings.HasPrefix(c.Query, "INSERT") }) {
 		return list
@@ -49,8 +49,8 @@ func Together(list []Command) []Command {
 	return out
 }
 
-// rowsOf makes one insertion of several. The query ends with its row, or with a conflict clause. The insertion ends the transaction
-// where it fails, so that the database need not be able to undo that statement alone.
+// rowsOf makes one insertion of several. The query ends with its row, or with a conflict clause. If the insertion fails it ends the
+// transaction, so that the database need not be able to undo that statement alone.
 func rowsOf(query string, same []Command) Command {
 	if len(same) == 1 {
 		return same[0]
@@ -76,8 +76,8 @@ func withoutLocks(list []Command) []Command {
 	return list
 }
 
-// BumpLedger takes numbers of the ledger, as many as its argument. The row stays locked until the transaction ends, so that numbers
-// become visible in the order of commits and none is missing. {ledger} is the last of them.
+// BumpLedger takes as many numbers of the ledger as its argument. The row stays locked until the transaction ends, so that numbers become
+// visible in the order of commits and none is missing. {ledger} is the last of them.
 const (
 	BumpLedger   = "UPDATE sequences SET n = n + ? WHERE name = 'ledger'"
 	ledgerNumber = "(SELECT n FROM sequences WHERE name = 'ledger')"
@@ -87,7 +87,7 @@ const (
 // changes one names it.
 var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "used_at"}
 
-// Touches reports whether a statement names what calls change.
+// Touches reports whether a statement names tables that calls change.
 func Touches(query string) bool {
 	return slices.ContainsFunc(CallTables, func(what string) bool { return strings.Contains(query, what) })
 }

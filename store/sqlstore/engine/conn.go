@@ -27,12 +27,12 @@ const (
 		"FROM pg_control_system()"
 	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
 
-	// serverChangePause is how long a process takes no calls on a new server: four polls, in which every other process finds commits that
-	// it has acknowledged and the server lacks.
+	// serverChangePause is how long a process accepts no calls on a new server: four polls, in which every other process finds
+	// acknowledged commits that the server lacks.
 	serverChangePause = time.Second
 )
 
-// compareServer looks whether a new connection leads to another server than the one before.
+// compareServer checks whether a new connection leads to another server than the previous one.
 func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
 	was := db.server.is.Load()
 	if was == nil {
@@ -89,8 +89,8 @@ func (w *Writer) beginAlone(ctx context.Context) error {
 	return err
 }
 
-// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has
-// rolled back by itself, and a statement run then would be a transaction of its own.
+// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has rolled back by
+// itself, and a statement run then would be a separate transaction.
 func (w *Writer) abort(ctx context.Context, why error) {
 	if w.db.Layer != nil && w.db.dialect.Sharing == Exclusive {
 		w.db.Layer.Forget()
@@ -101,7 +101,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 	if !w.db.dialect.Lost(why) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_, _ = w.exec(ctx, "ROLLBACK") // fails where the database has done it already
+		_, _ = w.exec(ctx, "ROLLBACK") // fails if the database has already rolled back
 	}
 	w.release()
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -124,7 +124,7 @@ func (w *Writer) drop() {
 	}
 }
 
-// send runs statements in the way of the dialect.
+// send runs statements in the manner of the dialect.
 func (w *Writer) send(ctx context.Context, list []Command) error {
 	if len(list) == 0 {
 		return nil

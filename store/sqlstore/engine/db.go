@@ -17,16 +17,16 @@ type Options struct {
 	Now func() time.Time
 	// Elapsed is a clock that only moves forward. Required.
 	Elapsed func() time.Duration
-	// Stepped is called when the clock of a PostgreSQL server was set, with by how much; below zero it was set back. May be nil.
+	// Stepped is called when the clock of a PostgreSQL server was set, with the difference; below zero it was set back. May be nil.
 	Stepped func(by time.Duration)
-	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least. May be nil.
+	// SetBack is called when a PostgreSQL database lacks acknowledged commits of this process, with their minimum number. May be nil.
 	SetBack func(missing int64)
 	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil.
 	ServerChanged func()
 }
 
-// A Layer lies between calls and their tables: what calls changed may not be in the tables yet. An Exclusive database calls it in its
-// transactions, one after another, but for Pending.
+// A Layer lies between calls and their tables: changes of calls may not be in the tables yet. An Exclusive database calls it in its
+// transactions, one after another, except Pending.
 type Layer interface {
 	// Forget drops the state in memory: another connection has written to the database, or a transaction failed.
 	Forget()
@@ -80,15 +80,16 @@ func (db *DB) Sharing() ShareMode { return db.dialect.Sharing }
 // Dialect returns the dialect of the database.
 func (db *DB) Dialect() *Dialect { return db.dialect }
 
-// Note leaves rows of the table sequences to later processes. They are written at the next reading of a clock, and at the latest by Close.
+// Note leaves rows of the table sequences to later processes. They are written at the next reading of a clock, and at the latest by
+// Close.
 func (db *DB) Note(rows map[string]int64) { db.notes.set(rows) }
 
-// The life of a database, from its start to its end.
+// The lifetime of a database, from its start to its end.
 type lifetime struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 	started bool
-	leave   func() error // writes what the next process is to find
+	leave   func() error // writes what the next process must find
 	ending  chan struct{}
 	work    sync.WaitGroup // writers, and what Go runs
 	stop    context.CancelFunc
@@ -112,7 +113,7 @@ type clocks struct {
 }
 
 // A Tx is one transaction, shared by the operations of a batch, which run one after another. Statements are written with ? for each
-// argument, and FOR UPDATE where a row is read to be changed.
+// argument, and FOR UPDATE if a row is read in order to be changed.
 type Tx struct {
 	w       *Writer
 	scope   scope
@@ -122,7 +123,7 @@ type Tx struct {
 	op      runState
 	closing []Command // to be run after all others
 	after   []func()  // once it is committed
-	changed bool      // something that others have to read
+	changed bool      // something that others must read
 	ending  commitRule
 }
 
@@ -138,10 +139,10 @@ const (
 type LockMode int
 
 const (
-	// Pessimistic transactions lock what they read to change it.
+	// Pessimistic transactions lock what they read in order to change it.
 	Pessimistic LockMode = iota
-	// Optimistic transactions lock nothing. They send their changes in one round trip, which is the whole transaction. Each change there
-	// is conditional on the row being as it was read.
+	// Optimistic transactions lock nothing. They send their changes in one round trip, which is the whole transaction. Each change is
+	// conditional on the row being as it was read.
 	Optimistic
 )
 
@@ -149,7 +150,7 @@ const (
 type times struct {
 	now         time.Time // of the whole transaction
 	counted     time.Time // on the clock on which limits are counted
-	requestedAt time.Time // when the process asked for that, on its own clock
+	requestedAt time.Time // when the process requested that, on its own clock
 }
 
 // seen is what a transaction has read of its witness, and of restores.
@@ -160,35 +161,35 @@ type seen struct {
 	serverChanged bool  // to another server: it admits no calls yet; see movedPause
 }
 
-// runState is the state of the operation that is running.
+// runState is the state of the running operation.
 type runState struct {
 	shared    bool // the transaction, with others
 	savepoint bool
 	undone    bool // it failed
 	undo      []func()
-	fatal     error // the transaction cannot go on
+	fatal     error // the transaction cannot continue
 }
 
 // A commitRule is when a transaction is committed.
 type commitRule int
 
 const (
-	whenWritten commitRule = iota // where it has written something
+	whenWritten commitRule = iota // if it has written something
 	always
 	never
 )
 
-// A kind of operation decides how its operations run. Those of one kind may share a transaction.
+// A kind determines how its operations run. Those of one kind may share a transaction.
 type kind interface {
 	// patience bounds one attempt at a transaction; 0: the database bounds it.
 	patience(d *Dialect) time.Duration
 	// shared reports whether its operations share transactions.
 	shared(d *Dialect) bool
-	// begin returns the work of a transaction on some operations, for the n-th attempt from 1 on.
+	// begin returns the work of a transaction on some operations, for the n-th attempt, counted from 1.
 	begin(t *Tx, batch []*op, n int) work
 }
 
-// A work is what one transaction does.
+// A work is the steps of one transaction.
 type work interface {
 	// read returns the statements that read what the operations need. They are sent before the clock is read.
 	read(ctx context.Context) ([]Command, error)
@@ -222,13 +223,13 @@ const (
 type Writer struct {
 	db       *DB
 	lane     chan *op
-	next     *op // taken from the lane already
+	next     *op // already taken from the lane
 	conn     *sql.Conn
 	settings string // that prepare the connection; empty: there are none
 	stmts    map[string]*sql.Stmt
-	version  int64 // of an Exclusive database, as other connections have changed it
+	version  int64 // of an Exclusive database, because other connections have changed it
 	last     batchOf
-	late     *time.Timer // until what is pending is written into the tables; nil: nothing is
+	late     *time.Timer // until pending changes are written into the tables; nil: there are none
 	witness  *witness    // nil: its transactions are not counted
 }
 
@@ -238,23 +239,23 @@ type batchOf struct {
 	took time.Duration
 }
 
-// A server is what a PostgreSQL database runs on. Another one, or another timeline, means that a standby was promoted or that the
+// A server is the server of a PostgreSQL database. Another one, or another timeline, means that a standby was promoted or that the
 // database was restored: it may lack commits.
 type server struct{ system, timeline int64 }
 
-// serverWatch is what a process sees of the servers of its database.
+// serverWatch is a process's view of the servers of its database.
 type serverWatch struct {
 	is              atomic.Pointer[server] // nil: it is not known
 	serverChanged   atomic.Bool
 	serverChangedAt atomic.Int64 // on the clock that only moves forward; 0: never
 }
 
-// A witness is a row of the table sequences that every transaction of one writer counts up. The server of a database may be
-// replaced by a standby that did not receive everything, or by a copy: then the row is missing, or it is lower than the process
-// has acknowledged. Each transaction reads it before it does anything, and each poll of Changes reads those of all writers.
+// A witness is a row of the table sequences that every transaction of one writer increments. The server of a database may be replaced by
+// a standby that did not receive everything, or by a copy: then the row is missing, or it is lower than the process has acknowledged.
+// Each transaction reads it before it does anything, and each poll of Changes reads those of all writers.
 type witness struct {
 	name  string
-	acked atomic.Int64 // the least that the row has, unless the database went back
+	acked atomic.Int64 // the minimum value of the row, unless the database went back
 }
 
 // commits are the sequence numbers of the commits that a process has acknowledged.
@@ -263,5 +264,5 @@ type commits struct {
 	witnesses     []*witness
 	settingBack   sync.Mutex
 	lastSetBack   atomic.Pointer[store.SetBack]
-	verifiedFloor atomic.Int64 // the floor when all witnesses were last as they should be
+	verifiedFloor atomic.Int64 // the floor when all witnesses were last correct
 }

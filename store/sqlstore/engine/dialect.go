@@ -8,15 +8,15 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// ShareMode is who may write to a database.
+// ShareMode determines who may write to a database.
 type ShareMode int
 
 const (
-	// Exclusive means that no other process writes while a transaction is open: a row need not be as it was read to be written, and one writer
-	// runs all operations.
+	// Exclusive means that no other process writes while a transaction is open: a row need not be compared before it is written, and one
+	// writer runs all operations.
 	Exclusive ShareMode = iota
-	// Shared means that several processes write at the same time. Calls lock nothing between reading and writing, and their changes are
-	// conditional on the rows being as they were read. Every other operation has a transaction of its own, so that it holds no lock while
+	// Shared means that several processes write concurrently. Calls lock nothing between reading and writing, and their changes are
+	// conditional on the rows being as they were read. Every other operation has a separate transaction, so that it holds no lock while
 	// another waits for one.
 	Shared
 )
@@ -31,23 +31,22 @@ const (
 	ByAnchor
 )
 
-// A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR
-// UPDATE` where a row is read to be changed, {ledger} for the next ledger number, and {whole} where the whole transaction
-// ends with a statement that fails, so that the database need not be able to undo that statement alone.
+// A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR UPDATE` if a row is
+// read in order to be changed, {ledger} for the next ledger number, and {whole} if the whole transaction ends with a statement that
+// fails, so that the database need not be able to undo that statement alone.
 type Dialect struct {
 	Goose    goose.Dialect
 	Sharing  ShareMode
 	Counting CountClock
 	// Open connects to the database, once for the writers and once for the readers.
 	Open func(ctx context.Context, place string) (write, read *sql.DB, err error)
-	// upgrade runs a migration of the schema while no other process does, and registers this process. nil: no coordination is
-	// necessary.
+	// upgrade runs a migration of the schema while no other process does, and registers this process. nil: no coordination is necessary.
 	upgrade func(ctx context.Context, place string, migrate Migration) error
-	// leave ends the registration of a process that did not come as far as to listen. nil: there is none.
+	// leave ends the registration of a process that did not get as far as listening. nil: there is none.
 	leave func(context.Context)
 	// Schema converts a migration to the dialect's SQL. nil: unchanged.
 	Schema func(string) string
-	// lanes is how many writers run calls, each with a connection of its own; calls of one agent go to one of them.
+	// lanes is how many writers run calls, each with a separate connection; calls of one agent go to one of them.
 	lanes int
 	// others is how many writers run other operations, and groups how many run those of groups. 0: those of the calls.
 	others, groups int
@@ -60,18 +59,17 @@ type Dialect struct {
 	begin string
 	// Clock queries the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.
 	Clock string
-	// unhurried lets the queries of a transaction take their time, and read what is there at one moment.
+	// unhurried removes the time bound of a transaction's queries, and makes them read one snapshot.
 	unhurried []string
 	// durable queries whether the database still keeps what it commits. Empty: that cannot change while it is open.
 	durable string
-	// notify is run in a transaction that changed something other processes have to read.
+	// notify is run in a transaction that changed something other processes must read.
 	notify string
 	// listen calls changed for notifications of other processes until ctx ends. nil: there are none.
 	listen func(ctx context.Context, place string, changed func())
 	// Rewrite converts a statement to the dialect's SQL.
 	Rewrite func(string) string
-	// Send runs statements in their order, in as many steps as is best for the database, and stops at the first that
-	// fails.
+	// Send runs statements in their order, in as many steps as is best for the database, and stops at the first that fails.
 	Send func(ctx context.Context, w *Writer, list []Command) error
 	// Retriable reports whether a failed transaction conflicted with another writer and should be repeated.
 	Retriable func(error) bool
@@ -81,6 +79,6 @@ type Dialect struct {
 	constraint func(error) bool
 }
 
-// A Migration brings a database up to date. Before it does what other processes could not go on after, it calls alone, which returns
-// ErrInUse where there are any.
+// A Migration updates a database. Before a step after which other processes could not continue, it calls alone, which returns ErrInUse if
+// there are any.
 type Migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error

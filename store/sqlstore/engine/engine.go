@@ -1,9 +1,9 @@
 // Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL,
 // which several processes may share. It does not depend on the records, only on how they are read and written.
 //
-// Writers queue their operations. A goroutine takes all that are waiting, reads what they need, runs them one after another, writes all
-// their changes, commits once and answers all of them. So an answer means "durable", two queries and one disk flush serve many callers,
-// and an operation that fails takes nothing and has no effect on the others. Readers have connections of their own.
+// Writers queue their operations. A goroutine takes all waiting ones, reads what they need, runs them one after another, writes all their
+// changes, commits once and answers all of them. So an answer means "durable", two queries and one disk flush serve many callers, and an
+// operation that fails takes nothing and does not affect the others. Readers have separate connections.
 package engine
 
 import (
@@ -37,7 +37,7 @@ func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) erro
 	return db.dialect.upgrade(ctx, place, migrate)
 }
 
-// ReadState reads what the processes before left about clocks, servers and restores.
+// ReadState reads what earlier processes left about clocks, servers and restores.
 func (db *DB) ReadState(ctx context.Context) error {
 	if _, err := db.Newest(ctx); err != nil { // which also reads the clock
 		return err
@@ -64,8 +64,8 @@ func (db *DB) readStep(ctx context.Context) error {
 	return err
 }
 
-// readServer starts with the server that the database has, and looks whether it is the one that it had when it was last open. Where
-// the server hides it, nothing is compared.
+// readServer starts with the present server of the database, and checks whether it is the one that it had when it was last open. If the
+// server hides it, nothing is compared.
 func (db *DB) readServer(ctx context.Context) error {
 	found, err := db.sequences(ctx, systemNote, timelineNote)
 	if err != nil {
@@ -139,7 +139,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.lifetime.leave(), db.read.Close(), db.write.Close())
 }
 
-// leave writes what the next process is to find, when no writer is at work any more.
+// leave writes what the next process must find, when no writer is running any more.
 func (db *DB) leave(ctx context.Context) error {
 	db.times(ctx)
 	err := db.CatchUpAlone(ctx)
@@ -149,7 +149,7 @@ func (db *DB) leave(ctx context.Context) error {
 	return errors.Join(err, db.writeLastNotes(ctx))
 }
 
-// CatchUpAlone is CatchUp while no writer is at work: it writes what a process before left, and what this one leaves.
+// CatchUpAlone is CatchUp while no writer is running: it writes what an earlier process and this one leave.
 func (db *DB) CatchUpAlone(ctx context.Context) error {
 	if db.Layer == nil || db.dialect.Sharing != Exclusive {
 		return nil
@@ -161,7 +161,7 @@ func (db *DB) CatchUpAlone(ctx context.Context) error {
 	return db.Alone(ctx, nothing)
 }
 
-// writeLastNotes writes what is pending when no writer is at work any more. The pool may have connections that ended when the server
+// writeLastNotes writes pending notes when no writer is running any more. The pool may have connections that ended when the server
 // restarted, so it is tried once on each, and on a new one: a note may be written twice.
 func (db *DB) writeLastNotes(ctx context.Context) error {
 	rows := db.notes.rows()

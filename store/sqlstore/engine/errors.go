@@ -14,14 +14,15 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNotOurs means that a file is not a database of uimgate.
 	ErrNotOurs = errors.New("this is not a database of uimgate")
-	// ErrMisfit means that the tables were changed while what calls changed was not in them yet.
+	// ErrMisfit means that the tables were changed while changes of calls were not in them yet.
 	ErrMisfit = errors.New("charges that are not yet in their tables do not fit them: " +
 		"undo what somebody changed there by SQL, or take the state back to a backup")
 	// ErrUnchanged means that a row was not as it was read, or as it was cached.
 	ErrUnchanged = errors.New("a row has changed meanwhile")
 
 	errClosed = errors.New("the store is closed")
-	// errUnanswered is the error of operations that waited behind a transaction the database did not answer in time. They did not run.
+	// errUnanswered is the error of operations that waited behind a transaction without a response of the database in time. They did not
+	// run.
 	errUnanswered = errors.New("the database does not answer")
 	// ErrAside is a mistake in the program; see DB.Aside.
 	ErrAside = errors.New("an operation that leaves the journal alone has a statement on what calls change")
@@ -29,7 +30,7 @@ var (
 	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash loses what was charged: set both to on")
 )
 
-// Unavailable wraps an error of the database in store.ErrUnavailable; the caller has to deny.
+// Unavailable wraps an error of the database in store.ErrUnavailable; the caller must deny.
 func Unavailable(cause error) error {
 	if errors.Is(cause, store.ErrUnavailable) {
 		return cause
@@ -37,13 +38,12 @@ func Unavailable(cause error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, cause)
 }
 
-// A conflict is a failure of a write after every check. A concurrent writer may be the cause: then another attempt
-// reads what it wrote.
+// A conflict is a failure of a write after every check. A concurrent writer may be the cause: another attempt then reads what it wrote.
 type conflict struct{ error }
 
 func (c conflict) Unwrap() error { return c.error }
 
-// Conflict makes an error one after which the transaction is tried again.
+// Conflict makes an error one after which the transaction is retried.
 func Conflict(err error) error { return conflict{err} }
 
 // A serverConflictError means that a transaction conflicted and that the server has ended it.
@@ -51,7 +51,7 @@ type serverConflictError struct{ error }
 
 func (o serverConflictError) Unwrap() error { return o.error }
 
-// An unreachable database accepts no connection.
+// An unreachable database accepts no connections.
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error { return u.error }
@@ -61,8 +61,8 @@ type stale struct{ error }
 
 func (s stale) Unwrap() error { return s.error }
 
-// An unansweredError is the error of a transaction that got no answer for as long as an attempt may take. If it may have been committed,
-// the error is unsure, too.
+// An unansweredError is the error of a transaction without a response within the time of an attempt. If it may have been committed, the
+// error is also unsure.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error { return e.error }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Group is operations of another package that run together: those that wait at the same time share a transaction, on every
-// engine, and one function runs all of them, so that it can lock what they need in one order, and send statements together.
+// A Group is operations of another package that run together: those that wait at the same time share a transaction, on every engine, and
+// one function runs all of them, so that it can lock what they need in one order, and send statements together.
 type Group[T any] struct {
 	db    *DB
 	group *group
@@ -17,16 +17,16 @@ type group struct {
 	all func(context.Context, *Tx, []*op) error
 }
 
-// NewGroup makes a group whose operations run runs. It is given at least one, and sets all their results, anew each time: it may run
-// more than once. Its error fails the transaction and is that of all of them; where it is about the data of one, each is tried again by
-// itself. To refuse only one operation, run returns no error, and writes nothing of that operation. It must not touch the
-// tables that calls change.
+// NewGroup makes a group whose operations run runs. run gets at least one operation, and sets all their results, anew each time: it may
+// run more than once. Its error fails the transaction and is that of all of them; if it concerns the data of one, each is tried again
+// separately. To refuse only one operation, run returns no error, and writes nothing for that operation. It must not touch the tables
+// that calls change.
 func NewGroup[T any](db *DB, run func(context.Context, *Tx, []*T) error) *Group[T] {
 	return &Group[T]{db: db, group: &group{func(ctx context.Context, t *Tx, batch []*op) error { return run(ctx, t, items[T](batch)) }}}
 }
 
-// Do runs an operation inside the next transaction, and returns when that is durable. bytes is how much it writes, about: a transaction
-// has no more than some MiB. If ctx ends before the operation runs, it does not run.
+// Do runs an operation inside the next transaction, and returns when that is durable. bytes is approximately how much it writes: a
+// transaction has at most some MiB. If ctx ends before the operation runs, it does not run.
 func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
 	return g.db.queued(ctx, g.db.queues.groups, &op{kind: g.group, item: operation, bytes: bytes})
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// nothing is an operation that only has what is pending written.
+// nothing is an operation that only makes pending changes be written.
 func nothing(context.Context, *Tx) error { return nil }
 
-// Operations that run their own statements, each in a savepoint of its own where it is not alone.
+// Operations that run their own statements, each in a separate savepoint unless it is alone.
 var (
 	update kind = statements{everything}
 	aside  kind = statements{besideCalls}
@@ -60,8 +60,8 @@ func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) 
 }
 
 // Aside is Update for operations that neither read nor change what calls change: the tables executions, ledger, accounts, counters and
-// pools, and when agreements were used. So they need not wait until those tables have what the journal has, and take place where that
-// cannot be written, as on a full disk: then, too, agents can be blocked and tokens revoked. A statement on such a table is an error.
+// pools, and when agreements were used. So they need not wait until those tables have what the journal has, and work even if that cannot
+// be written, for example on a full disk: agents can still be blocked and tokens revoked. A statement on such a table is an error.
 func (db *DB) Aside(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: aside, run: run})
 }

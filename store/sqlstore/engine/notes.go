@@ -6,8 +6,8 @@ import (
 )
 
 // Notes are rows of the table sequences in which a process records for later ones what it saw of the clocks. A note is pending until the
-// database has it: the next transaction that writes anything has the note with it, so that nothing is counted on a clock that later
-// processes cannot find. A write that fails is repeated at the next reading of a clock, and when the store is closed.
+// database has it: the next transaction that writes anything includes it, so that nothing is counted on a clock that later processes
+// cannot find. A failed write is repeated at the next reading of a clock, and when the store is closed.
 type notes struct {
 	mu      sync.Mutex
 	pending map[string]int64
@@ -24,7 +24,7 @@ func (n *notes) set(rows map[string]int64) {
 	maps.Copy(n.pending, rows)
 }
 
-// claim reports whether the caller has to write the pending rows; then it calls done.
+// claim reports whether the caller must write the pending rows; it then calls done.
 func (n *notes) claim() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

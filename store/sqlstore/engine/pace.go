@@ -7,20 +7,19 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A pace is how long this process lately took to make a transaction durable. The zero value is that of a process that
-// has made none.
+// A pace is how long this process recently took to make a transaction durable. The zero value is that of a process that has made none.
 type pace struct {
 	mu          sync.Mutex
 	last        time.Duration // the newest
-	now, before time.Duration // the longest of this turn and of the one before
+	now, before time.Duration // the longest of this turn and of the previous one
 	turn        time.Time     // the beginning of this turn
 }
 
 // paceTurn is how long a slow commit is remembered: once or twice this time.
 const paceTurn = 10 * time.Second
 
-// took records a transaction by the clock of the process. One that was slow alone does not count: the next limit per
-// second would pay for a minute for what may not happen again.
+// took records a transaction by the clock of the process. A single slow one does not count: the next limit per second would otherwise pay
+// for a minute for an exception.
 func (p *pace) took(began, ended time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +39,8 @@ func (p *pace) roll(at time.Time) {
 	}
 }
 
-// slots returns how many dispatch slots a call needs under a limit per second: those of a commit that takes twice as
-// long as the slow ones of late.
+// slots returns how many dispatch slots a call needs under a limit per second: those of a commit that takes twice as long as the recent
+// slow ones.
 func (p *pace) slots(at time.Time) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

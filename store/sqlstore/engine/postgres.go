@@ -15,13 +15,13 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of the connections. A process has lanes + others + groups + readers + 1 connections at most.
+// Bounds of the connections. A process has at most lanes + others + groups + readers + 1 connections.
 const (
 	postgresLanes  = 4
 	postgresOthers = 2
 	postgresGroups = 1
-	// patience bounds one attempt at a transaction and one query, and callPatience one attempt at a transaction of calls; the server gives
-	// up a little earlier, with a reason, except at a commit.
+	// patience bounds one attempt at a transaction and one query, and callPatience one attempt at a transaction of calls; the server
+	// gives up a little earlier, with a reason, except at a commit.
 	patience        = 5 * time.Second
 	callPatience    = 2 * time.Second
 	connectPatience = 2 * time.Second
@@ -30,9 +30,8 @@ const (
 	oldestPostgres = 14
 )
 
-// sessionSettings are the settings of every connection. A server that waits for a process which is frozen or cannot be
-// reached any more ends the transaction, so that no lock is held for long. A commit is durable whatever the server's
-// own setting becomes.
+// sessionSettings are the settings of every connection. A server that waits for a frozen or unreachable process ends the transaction, so
+// that no lock is held for long. A commit is durable regardless of the server's own setting.
 const sessionSettings = "SET synchronous_commit = 'on'; " +
 	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
@@ -41,8 +40,8 @@ const sessionSettings = "SET synchronous_commit = 'on'; " +
 // idle_in_transaction_session_timeout ends its transaction.
 const callSettings = "SET statement_timeout = '1900ms'; SET lock_timeout = '1800ms'"
 
-// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is the
-// same for all writers.
+// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is equal
+// for all writers.
 func Postgres() *Dialect {
 	var rewritten sync.Map
 	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")
@@ -110,15 +109,14 @@ func SQLState(err error) string {
 	return ""
 }
 
-// InsufficientPrivilege is the code of an error about rights that the role of a connection lacks.
+// InsufficientPrivilege is the code of an error about missing privileges of a connection's role.
 const InsufficientPrivilege = "42501"
 
-// PrivilegeHint explains how to give the role in the URL its rights.
+// PrivilegeHint explains how to grant the role in the URL its privileges.
 const PrivilegeHint = "the role in the URL lacks rights: as the owner of the database, GRANT ALL ON SCHEMA public TO it; " +
 	"where the tables are another role's, GRANT ALL ON ALL TABLES IN SCHEMA public TO it"
 
-// lostPostgres reports whether the connection has ended: after an answer of the server it has not, unless the server
-// announces its end.
+// lostPostgres reports whether the connection has ended: after a response of the server it has not, unless the server announces its end.
 func lostPostgres(err error) bool {
 	state := SQLState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
@@ -152,8 +150,7 @@ func OpenReader(ctx context.Context, place string) (*sql.DB, error) {
 	return read, write.Close()
 }
 
-// checkServer rejects a server that could lose what it committed, and prepares a connection. Each transaction asks
-// again.
+// checkServer rejects a server that could lose what it committed, and prepares a connection. Each transaction checks again.
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var commit, flush, readOnly string
 	var number int
@@ -184,8 +181,7 @@ func ifUnchanged(query string, rows int) string {
 	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
 }
 
-// pipelined sends all statements at once: any number takes one round trip. After one that fails the server skips the
-// others.
+// pipelined sends all statements at once: any number takes one round trip. After a failure the server skips the others.
 func pipelined(ctx context.Context, w *Writer, list []Command) error {
 	return w.conn.Raw(func(raw any) error {
 		conn, ok := raw.(*stdlib.Conn)
@@ -210,7 +206,7 @@ func pipelined(ctx context.Context, w *Writer, list []Command) error {
 	})
 }
 
-// result reads the answer to one statement of a batch.
+// result reads the response to one statement of a batch.
 func (s Command) result(results pgx.BatchResults) error {
 	if s.Row == nil {
 		tag, err := results.Exec()

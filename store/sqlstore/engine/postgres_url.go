@@ -15,7 +15,7 @@ func IsPostgres(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// PublicPlace returns a place for messages: without what comes before the host, and after the name.
+// PublicPlace returns a place for messages, without the text before the host and after the name.
 func PublicPlace(place string) string {
 	if !IsPostgres(place) {
 		return place
@@ -31,7 +31,7 @@ var errURL = errors.New("the URL is not valid: want postgres://user:password@hos
 	"behind a question mark; " +
 	"what is special in a password is written %40 for @, %3A for :, %2F for /")
 
-// postgresConfig reads a URL. The parser does not get the password, because its errors quote their input.
+// postgresConfig parses a URL. The parser does not get the password, because its errors quote their input.
 func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(place)
 	if err != nil {

@@ -21,13 +21,13 @@ func (db *DB) Go(work func()) bool {
 // Ending is closed when the database is about to close.
 func (db *DB) Ending() <-chan struct{} { return db.lifetime.ending }
 
-// Changed returns a channel that is closed when this process next commits something that others have to read, or hears of one.
+// Changed returns a channel that is closed when this process next commits something that others must read, or is notified of a change.
 func (db *DB) Changed() <-chan struct{} { return db.changes.next() }
 
 const (
 	queueLength = 16 << 10 // operations that may wait: a burst of ten thousand calls is decided, not refused with store.ErrUnavailable
 	batchSize   = 256      // operations that share one transaction, at most
-	settleShare = 4        // a quarter of a queue is kept from new calls
+	settleShare = 4        // a quarter of a queue is reserved from new calls
 )
 
 func (q *queues) open(d *Dialect, length int) {

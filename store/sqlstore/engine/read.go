@@ -62,8 +62,8 @@ func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (b
 	return found && err == nil, err
 }
 
-// List reads rows outside the writers: what was committed before, also where the tables do not have it yet. It repeats the query where
-// an idle connection has ended.
+// List reads rows outside the writers: what was committed before, even if the tables do not have it yet. It repeats the query if an idle
+// connection has ended.
 func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if d := db.dialect.Patience; d > 0 {
 		var cancel context.CancelFunc
@@ -116,7 +116,7 @@ func First[T any](ctx context.Context, db *DB, missing error, query string, args
 	return all[0], nil
 }
 
-// Ask reads rows from the tables as they are.
+// Ask reads rows from the tables in their present state.
 func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	rows, err := db.read.QueryContext(ctx, db.dialect.Rewrite(query), args...)
 	if err != nil {
@@ -125,7 +125,7 @@ func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan)
 	return Drain(rows, each)
 }
 
-// Snapshot runs queries that see the tables at one moment, for as long as that takes. Writers go on meanwhile.
+// Snapshot runs queries that see the tables at one moment, without a time bound. Writers continue meanwhile.
 func (db *DB) Snapshot(ctx context.Context, run func(*sql.Tx) error) error {
 	reader, err := db.read.BeginTx(ctx, nil)
 	if err != nil {

@@ -31,7 +31,7 @@ func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at ti
 	db.writeNotes(ctx)
 }
 
-// writeNotes starts to write what is pending. What fails stays pending.
+// writeNotes starts writing pending notes. Those that fail stay pending.
 func (db *DB) writeNotes(ctx context.Context) {
 	if !db.notes.claim() {
 		return

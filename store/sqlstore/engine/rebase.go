@@ -12,9 +12,9 @@ type Rebase struct {
 	behind     time.Duration
 }
 
-// StartAnchor starts the clock that an embedded database counts on: at the present time, but never before last, which that clock had
-// reached when something was counted, nor before the database was last set back. If the clock of the process before was behind the wall
-// clock, rebase moves everything that it measured to the wall clock; the counts are not older than they were.
+// StartAnchor starts the clock of an embedded database: at the present time, but never before last, which that clock had reached when
+// something was counted, nor before the database was last set back. If the clock of the previous process was behind the wall clock,
+// rebase moves everything that it measured to the wall clock; the counts are not older than they were.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
 	stored, err := db.sequences(ctx, behindNote)
 	if err != nil {
@@ -32,7 +32,7 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 	if last = last.Add(moved); last.After(at) {
 		at = last
 	}
-	before := wall.Add(-behind) // what the clock of the process before would show
+	before := wall.Add(-behind) // what the clock of the previous process would show
 	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > behindTolerated {
 		if err := db.rebase(ctx, Rebase{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
 			return err

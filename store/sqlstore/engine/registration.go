@@ -15,7 +15,7 @@ import (
 const (
 	// upgradeLock is held by the process that migrates the schema.
 	upgradeLock = 0x75696d67617465
-	// processLock is shared by all processes that use the database, and held alone for what they could not go on after.
+	// processLock is shared by all processes that use the database, and held exclusively for changes after which they could not continue.
 	processLock = upgradeLock + 1
 )
 
@@ -25,8 +25,8 @@ type registration struct {
 	conn *pgx.Conn // nil: the listener has it, or there is none
 }
 
-// upgrade permits one process at a time to migrate the schema, and registers this process. It waits for another one for
-// upgradePatience; the migration itself takes as long as the tables are large.
+// upgrade permits one process at a time to migrate the schema, and registers this process. It waits for another one for upgradePatience;
+// the migration itself takes as long as the size of the tables requires.
 func (r *registration) upgrade(ctx context.Context, place string, migrate Migration) (err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
@@ -70,7 +70,8 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate Migrat
 // leavePatience bounds the wait for processes that end: the server releases their locks a little after they have closed their connections.
 const leavePatience = 3 * time.Second
 
-// holdAlone takes processLock for the connection alone. It returns ErrInUse if other processes still use the database after leavePatience.
+// holdAlone takes processLock exclusively for the connection. It returns ErrInUse if other processes still use the database after
+// leavePatience.
 func holdAlone(ctx context.Context, lock *sql.Conn) error {
 	over := time.After(leavePatience)
 	for taken := false; ; {
@@ -104,13 +105,13 @@ const (
 	// registered counts the processes that hold a share of processLock.
 	registered = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 1 AND " +
 		"classid = 7694701 AND objid = 1734440038 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-	// unregistered counts the processes of releases that held no lock: each listens on a connection, whose last statement a role without
-	// rights on it does not see.
+	// unregistered counts the processes of releases without a lock: each listens on a connection, whose last statement a role without
+	// privileges on it does not see.
 	unregistered = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND " +
 		"(query = 'LISTEN uimgate_changes' OR query = '<insufficient privilege>' AND application_name = 'uimgate')"
 )
 
-// register connects and takes a share of processLock. It waits while another process holds that alone.
+// register connects and takes a share of processLock. It waits while another process holds it exclusively.
 func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {

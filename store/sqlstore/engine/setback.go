@@ -18,11 +18,11 @@ func (db *DB) Newest(ctx context.Context) (int64, error) {
 	return read["changes"], err
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than it had when it was last open, or when this
-// process opened it.
+// ServerChanged reports whether the database has another server, or another timeline, than when it was last open, or when this process
+// opened it.
 func (db *DB) ServerChanged() bool { return db.server.serverChanged.Load() }
 
-// missing returns how many commits the database lacks that this process has acknowledged.
+// missing returns how many acknowledged commits of this process the database lacks.
 func (t *Tx) missing(ctx context.Context) (int64, error) {
 	acked, names := t.w.db.acknowledged()
 	if len(names) == 0 {
@@ -39,7 +39,7 @@ func (t *Tx) missing(ctx context.Context) (int64, error) {
 	return lacks(acked, found), err
 }
 
-// poll reads the number of the last change and the clock of the server, and looks whether a commit is missing.
+// poll reads the number of the last change and the clock of the server, and checks whether a commit is missing.
 func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 	for {
 		acked, names := db.acknowledged()
@@ -70,7 +70,7 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 	}
 }
 
-// setBack treats a database that went back like a restored one. The first of all writers and processes marks it; the others find the
+// setBack handles a database that went back like a restored one. The first of all writers and processes marks it; the others find the
 // mark.
 func (db *DB) setBack(ctx context.Context) error {
 	db.commits.settingBack.Lock()
@@ -105,7 +105,7 @@ func (db *DB) setBack(ctx context.Context) error {
 	return nil
 }
 
-// SetBack returns when the database was last found to lack what was acknowledged, since it was opened, by this process or another.
+// SetBack returns when the database was last found to lack acknowledged commits, since it was opened, by this process or another.
 func (db *DB) SetBack() store.SetBack {
 	if last := db.commits.lastSetBack.Load(); last != nil {
 		return *last
@@ -113,7 +113,7 @@ func (db *DB) SetBack() store.SetBack {
 	return store.SetBack{}
 }
 
-// KeepWitnesses notes that this process is alive, and deletes the witnesses of those that ended long ago.
+// KeepWitnesses records that this process is alive, and deletes the witnesses of processes that ended long ago.
 func (db *DB) KeepWitnesses(ctx context.Context) error {
 	if len(db.commits.witnesses) == 0 {
 		return nil

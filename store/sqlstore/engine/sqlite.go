@@ -16,7 +16,7 @@ import (
 )
 
 // SQLite is the dialect of SQLite. It has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that
-// // right before it reads, so that nothing changes between its reads and writes.
+// before it reads, so that nothing changes between its reads and writes.
 func SQLite() *Dialect {
 	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber, "{whole}", "OR ROLLBACK ")
 	return &Dialect{
@@ -63,9 +63,9 @@ func SQLiteCode(err error) int {
 	return 0
 }
 
-// SQLiteSource names the database file and the settings of each connection: a write-ahead log flushed at every commit,
-// and written back when it has 16 MB, so that a page which many transactions change is written back once; foreign keys enforced, a
-// timeout of five seconds for locks of other processes.
+// SQLiteSource names the database file and the settings of each connection: a write-ahead log flushed at every commit, and written back
+// when it has 16 MB, so that a page which many transactions change is written back once; foreign keys enforced, a timeout of five seconds
+// for locks of other processes.
 func SQLiteSource(path string, readOnly bool) string {
 	q := url.Values{}
 	q["_pragma"] = []string{
@@ -78,7 +78,7 @@ func SQLiteSource(path string, readOnly bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// openSQLite makes the file if it does not exist, for its owner only; the log beside it gets the same mode.
+// openSQLite creates the file if it does not exist, for its owner only; the log beside it gets the same mode.
 func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {

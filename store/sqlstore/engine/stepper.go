@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// A Stepper runs the transactions of a database one by one, in place of its writers: a test chooses which operations share one.
+// A Stepper runs the transactions of a database one by one, instead of its writers: a test chooses which operations share one.
 type Stepper struct{ w *Writer }
 
 // Step starts a database without writers.
@@ -16,7 +16,7 @@ func (db *DB) Step() *Stepper {
 	return &Stepper{&Writer{db: db, lane: lane}}
 }
 
-// Together runs functions, each in a goroutine. Their first operations share a transaction; what they do after that each does alone.
+// Together runs functions, each in a goroutine. Their first operations share a transaction; each later operation runs alone.
 func (s *Stepper) Together(ctx context.Context, calls ...func()) {
 	var first []*op
 	ended := make([]chan struct{}, len(calls))
@@ -47,17 +47,17 @@ func (s *Stepper) Together(ctx context.Context, calls ...func()) {
 	}
 }
 
-// Drain runs what waits in the queue.
+// Drain runs the queued operations.
 func (s *Stepper) Drain(ctx context.Context) {
 	for len(s.w.lane) > 0 {
 		_ = s.w.commit(ctx, []*op{<-s.w.lane})
 	}
 }
 
-// CatchUp has the tables have everything that was committed before.
+// CatchUp makes the tables have everything that was committed before.
 func (s *Stepper) CatchUp(ctx context.Context) { s.w.catchUp(ctx) }
 
-// Kill closes the connections as they are, as if the process had ended.
+// Kill closes the connections abruptly, as if the process had ended.
 func (s *Stepper) Kill() error {
 	s.w.drop()
 	return errors.Join(s.w.db.read.Close(), s.w.db.write.Close())

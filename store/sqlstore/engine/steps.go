@@ -6,7 +6,7 @@ const (
 	maxSteps = 1000 // of one kind of work
 )
 
-// Steps repeats a step, each in a transaction of its own, until one finds less than most rows, and returns how many all found.
+// Steps repeats a step, each in a separate transaction, until one finds less than most rows, and returns the total number found.
 func Steps(most int, step func() (int, error)) (total int, err error) {
 	for range maxSteps {
 		n, err := step()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Alone runs one operation in a transaction while no writer is at work.
+// Alone runs one operation in a transaction while no writer is running.
 func (db *DB) Alone(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.alone(ctx, update, run)
 }
@@ -22,8 +22,8 @@ func (db *DB) alone(ctx context.Context, k kind, run func(context.Context, *Tx) 
 	return o.err
 }
 
-// load begins the transaction, reads and locks what its operations need, and then, when nothing more can block, reads the
-// clock. An optimistic transaction does not begin yet, and locks nothing.
+// load begins the transaction, reads and locks what its operations need, and then, when nothing more can block, reads the clock. An
+// optimistic transaction does not begin yet, and locks nothing.
 func (t *Tx) load(ctx context.Context, work work) error {
 	db := t.w.db
 	var list []Command
@@ -117,8 +117,8 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	}
 }
 
-// try runs a batch in one transaction, for the n-th time from 1 on. After an error nothing of it is stored, unless the
-// error is unsure.
+// try runs a batch in one transaction, for the n-th time, counted from 1. After an error nothing of it is stored, unless the error is
+// unsure.
 func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
 	d := w.db.dialect
 	if p := batch[0].kind.patience(d); p > 0 {

@@ -31,7 +31,7 @@ func (t *Tx) MarkRestored(ctx context.Context) error {
 	return t.w.db.Restore(ctx, t)
 }
 
-// Note writes rows of the table sequences, in one order: several processes write the same ones.
+// Note writes rows of the table sequences, in one order, because several processes write the same ones.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
 	for _, c := range noting(rows) {
 		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
@@ -54,14 +54,13 @@ func noting(rows map[string]int64) (list []Command) {
 // Locking returns what the transaction locks.
 func (t *Tx) Locking() LockMode { return t.locking }
 
-// After runs f once the transaction is committed, unless the operation that is running fails.
+// After runs f once the transaction is committed, unless the running operation fails.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
-// Undo runs f if the operation that is running fails.
+// Undo runs f if the running operation fails.
 func (t *Tx) Undo(f func()) { t.op.undo = append(t.op.undo, f) }
 
-// Commit makes the transaction one that is committed also where its operations fail or write nothing. What they run from then on is
-// undone by savepoints.
+// Commit makes the transaction commit even if its operations fail or write nothing. Their later statements are undone by savepoints.
 func (t *Tx) Commit() { t.ending, t.op.shared = always, true }
 
 // Fail ends the transaction with an error.
@@ -75,8 +74,8 @@ func (t *Tx) Conflict(err error) bool {
 	return errors.Is(err, ErrUnchanged) || t.w.db.dialect.constraint(err)
 }
 
-// one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error
-// returned here ends the transaction.
+// one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error returned here ends the
+// transaction.
 func (t *Tx) one(ctx context.Context, o *op) error {
 	t.op.savepoint, t.op.undo = false, nil
 	after, changed := len(t.after), t.changed
@@ -102,8 +101,7 @@ func (t *Tx) one(ctx context.Context, o *op) error {
 	return err
 }
 
-// failed makes an error of the database the operation's answer, and stops the transaction unless the savepoint is
-// enough.
+// failed makes an error of the database the operation's result, and stops the transaction unless the savepoint suffices.
 func (t *Tx) failed(err error) error {
 	if enough := t.op.savepoint && t.w.db.dialect.constraint(err); err != nil && t.op.fatal == nil && !enough {
 		t.op.fatal = err
@@ -189,8 +187,7 @@ func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(
 	return t.Rows(ctx, query, args, each)
 }
 
-// Send runs statements in their order, in one round trip where the database has a server. They are not undone where the operation
-// fails.
+// Send runs statements in their order, in one round trip if the database has a server. They are not undone if the operation fails.
 func (t *Tx) Send(ctx context.Context, list []Command) error {
 	for _, c := range list {
 		if err := t.permit(c.Query); err != nil {
@@ -210,8 +207,8 @@ func (t *Tx) Send(ctx context.Context, list []Command) error {
 	return err // the transaction fails with it
 }
 
-// Write runs the statements that an operation deferred to its end. Where one does not find a row as it was read, or finds one that was
-// not there, the transaction is tried again.
+// Write runs the statements that an operation deferred to its end. If one does not find a row as it was read, or finds one that did not
+// exist, the transaction is retried.
 func (t *Tx) Write(ctx context.Context, list []Command) error {
 	if len(list) == 0 {
 		return nil

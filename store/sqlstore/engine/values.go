@@ -33,7 +33,7 @@ func FromNanos(n int64) time.Time {
 	return time.Unix(0, n).UTC()
 }
 
-// Flag converts a truth value for storage.
+// Flag converts a boolean for storage.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -41,7 +41,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// Blob makes an empty value not NULL.
+// Blob converts nil to an empty value, so that it is not NULL.
 func Blob(b []byte) []byte {
 	if b == nil {
 		return []byte{}

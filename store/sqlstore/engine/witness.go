@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// errServerChanged means that the process does not take calls yet.
+// errServerChanged means that the process does not accept calls yet.
 var errServerChanged = errors.New("the database has moved to another server: the processes look whether it lacks anything")
 
-// settled reports whether the processes have had time to look at a server that is new to this one.
+// settled reports whether the processes have had time to check a server that is new to this one.
 func (db *DB) settled() bool {
 	at := db.server.serverChangedAt.Load()
 	return at == 0 || db.clocks.elapsed()-time.Duration(at) >= serverChangePause
@@ -25,10 +25,10 @@ const (
 		"ON CONFLICT (name) DO UPDATE SET n = excluded.n WHERE sequences.n = ?"
 )
 
-// errWentBack means that a commit which this process has acknowledged is missing.
+// errWentBack means that an acknowledged commit of this process is missing.
 var errWentBack = errors.New("the database lacks what it has committed: it is a standby or a copy that did not have everything")
 
-// addWitness returns the witness of a further writer; nil where the database is a file of this process.
+// addWitness returns the witness of a further writer; nil if the database is a file of this process.
 func (db *DB) addWitness() *witness {
 	if db.dialect.Clock == "" {
 		return nil
@@ -55,7 +55,7 @@ func (t *Tx) readState(micros *int64) Command {
 	}
 }
 
-// ServerChanged returns an error where the transaction admits no calls, because the database has just moved to another server.
+// ServerChanged returns an error if the transaction admits no calls, because the database has just moved to another server.
 func (t *Tx) ServerChanged() error {
 	if t.seen.serverChanged {
 		return Unavailable(errServerChanged)
@@ -63,7 +63,7 @@ func (t *Tx) ServerChanged() error {
 	return nil
 }
 
-// verify compares what was read with what is acknowledged.
+// verify compares what was read with what was acknowledged.
 func (t *Tx) verify() error {
 	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
 		return errWentBack
@@ -89,7 +89,7 @@ func (t *Tx) acknowledge() {
 	}
 }
 
-// raiseFloor takes over when the database was last set back, if another process did that since this one has read it.
+// raiseFloor applies when the database was last set back, if another process did that since this one has read it.
 func (db *DB) raiseFloor(at int64) {
 	for known := db.floor.Load(); at > known; known = db.floor.Load() {
 		if db.floor.CompareAndSwap(known, at) {
@@ -112,7 +112,7 @@ func (db *DB) noteSetBack(at time.Time, missing int64) {
 	}
 }
 
-// acknowledged returns the witnesses of this process by name, with what is acknowledged.
+// acknowledged returns the witnesses of this process by name, with their acknowledged values.
 func (db *DB) acknowledged() (acked map[string]int64, names []any) {
 	acked = make(map[string]int64, len(db.commits.witnesses))
 	for _, w := range db.commits.witnesses {
@@ -124,7 +124,7 @@ func (db *DB) acknowledged() (acked map[string]int64, names []any) {
 	return acked, names
 }
 
-// lacks returns how many of the acknowledged commits are missing, where found are the rows of the witnesses.
+// lacks returns how many of the acknowledged commits are missing; found are the rows of the witnesses.
 func lacks(acked, found map[string]int64) (missing int64) {
 	for name, n := range acked {
 		missing += max(0, n-found[name])

@@ -23,10 +23,10 @@ func (w *Writer) run(ctx context.Context) {
 	w.drop()
 }
 
-// longPending is how long the tables may lack what is committed.
+// longPending is how long the tables may lack committed changes.
 const longPending = time.Second
 
-// wait returns the next operation; false: there is none any more. Meanwhile it writes what has been pending for long.
+// wait returns the next operation; false: there are none any more. Meanwhile it writes what has been pending for long.
 func (w *Writer) wait(ctx context.Context) (first *op, open bool) {
 	if first, w.next = w.next, nil; first != nil {
 		return first, true
@@ -47,12 +47,12 @@ func (w *Writer) wait(ctx context.Context) (first *op, open bool) {
 	}
 }
 
-// catchUp has the tables have everything. Where that fails the journal still has it.
+// catchUp makes the tables have everything. If that fails the journal still has it.
 func (w *Writer) catchUp(ctx context.Context) {
 	_ = w.commit(ctx, []*op{{kind: update, run: nothing, done: make(chan struct{})}})
 }
 
-// schedule sees to it that what is pending is not so for long.
+// schedule bounds how long changes are pending.
 func (w *Writer) schedule() {
 	behind := w.db.Layer != nil && w.db.dialect.Sharing == Exclusive && w.db.Layer.Behind()
 	switch {
@@ -64,14 +64,14 @@ func (w *Writer) schedule() {
 	}
 }
 
-// A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: each page and each
-// flush is then shared by more. Few callers do not wait.
+// A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: more callers then share
+// each page and each flush. With few callers it does not wait.
 const (
 	manyCallers   = 16
 	longestGather = 4 * time.Millisecond
 )
 
-// batchBytes bounds what the operations of a group write in one transaction, but for one that writes more by itself.
+// batchBytes bounds what the operations of a group write in one transaction, except for one that writes more by itself.
 const batchBytes = 4 << 20
 
 // A batch is operations that share a transaction.
@@ -89,8 +89,8 @@ func (b *batch) take(o *op) bool {
 	return true
 }
 
-// gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch
-// of several callers it lets them run first: they are about to queue their next operation.
+// gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch of several callers
+// it lets them run first: they are about to queue their next operation.
 func (w *Writer) gather(first *op) []*op {
 	switch {
 	case w.last.size > manyCallers && w.db.dialect.Sharing == Exclusive:
@@ -117,14 +117,14 @@ func (w *Writer) gather(first *op) []*op {
 	return b.ops
 }
 
-// The part of the time of the last batch of a group that the next one waits, and its bound.
+// The fraction of the time of a group's last batch that the next one waits, and its bound.
 const (
 	lingerShare   = 4
 	longestLinger = 2 * time.Millisecond
 )
 
-// linger lets those whose operations were in the last batch of a group come again: otherwise callers come in two halves, which take
-// turns, and each waits for the flush of the other. A single caller does not wait.
+// linger lets the callers in the last batch of a group return: otherwise callers form two halves, which alternate, and each waits for the
+// flush of the other. A single caller does not wait.
 func (w *Writer) linger(b *batch) {
 	most, pause := min(batchSize, w.last.size+len(b.ops)), min(w.last.took/lingerShare, longestLinger)
 	if w.next != nil || w.last.size < 2 || pause <= 0 || w.db.dialect.Sharing == Exclusive && w.last.size > manyCallers {
@@ -148,8 +148,8 @@ func (w *Writer) linger(b *batch) {
 // attempts bounds how often a transaction is tried that conflicts with other writers.
 const attempts = 5
 
-// commit makes a batch durable, or fails all of it. Where one operation may have failed the others, each runs by
-// itself. It returns the error that the batch failed with.
+// commit makes a batch durable, or fails all of it. If one operation may have failed the others, each runs separately. It returns the
+// error that the batch failed with.
 func (w *Writer) commit(ctx context.Context, batch []*op) error {
 	var t *Tx
 	var err error
@@ -200,8 +200,7 @@ func (w *Writer) answer(batch []*op, err error) {
 	}
 }
 
-// fail answers all callers that wait for a database that cannot be reached, or does not answer: one after another they would wait too
-// long.
+// fail answers all callers that wait for a database that is unreachable, or does not respond: one after another they would wait too long.
 func (w *Writer) fail(err error) {
 	if w.next != nil {
 		w.answer([]*op{w.next}, err)

@@ -13,8 +13,8 @@ const Size = 16
 // A Digest identifies one nonce of one key at one service.
 type Digest [Size]byte
 
-// Of returns the digest of a nonce: SHA-256 over the three parts, the first two of them with their lengths, cut to its first 16 bytes.
-// It is stored, so it stays as it is.
+// Of returns the digest of a nonce: SHA-256 over the three parts, the first two of them with their lengths, cut to its first 16 bytes. It
+// is stored, so it must never change.
 func Of(service, keyID, id string) Digest {
 	b := make([]byte, 0, 192) // most of them fit
 	for _, part := range [...]string{service, keyID} {

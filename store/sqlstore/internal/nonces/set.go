@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// A Set holds used nonces by the first 8 bytes of their digests, in one table for each minute that they end in; a table is dropped as a
-// whole. Among 4 million nonces, the chance that a fresh nonce is taken for one of them is 2 in 10^13: it is then refused. A used nonce
-// is never taken for a fresh one. The zero Set is empty. It is not safe for concurrent use.
+// A Set holds used nonces by the first 8 bytes of their digests, in one table for each minute that they expire in; a table is dropped as
+// a whole. Among 4 million nonces, the chance that a fresh nonce is mistaken for one of them is 2 in 10^13: it is then refused. A used
+// nonce is never mistaken for a fresh one. The zero Set is empty. It is not safe for concurrent use.
 type Set struct {
 	generations []*generation
 	len         int
-	odd         uint64 // determines the places of keys; callers who choose nonces cannot see it
+	odd         uint64 // determines the positions of keys; callers who choose nonces cannot know it
 }
 
-// mostGenerations bounds in how many tables a nonce is looked for. Where there are as many, nonces stay until the last of them ends.
+// mostGenerations bounds in how many tables a nonce is looked up. At the bound, nonces stay until the last of them expires.
 const mostGenerations = 64
 
-// A generation is an open table: a key is at its place or, if that is taken, at the next free one.
+// A generation is an open-addressing table: a key is at its position or, if that is taken, at the next free one.
 type generation struct {
 	minute int64 // since 1970, in which its nonces end
 	last   int64 // when the last of them ends, in nanoseconds since 1970
@@ -47,7 +47,7 @@ func (s *Set) Bytes() int {
 // Has reports whether a nonce is used.
 func (s *Set) Has(d Digest) bool {
 	k := key(d)
-	for _, g := range slices.Backward(s.generations) { // most of what is sent again is recent
+	for _, g := range slices.Backward(s.generations) { // most repeated nonces are recent
 		if _, found := g.find(k, s.odd); found {
 			return true
 		}
@@ -55,7 +55,7 @@ func (s *Set) Has(d Digest) bool {
 	return false
 }
 
-// Add makes a nonce used until a time in nanoseconds since 1970, or for longer.
+// Add makes a nonce used until at least a time in nanoseconds since 1970.
 func (s *Set) Add(d Digest, until int64) {
 	if s.odd == 0 {
 		var secret [8]byte
@@ -105,11 +105,11 @@ func (s *Set) Drop(now int64) {
 	})
 }
 
-// key returns the entry of a table for a digest: never 0, which marks a free place.
+// key returns the entry of a table for a digest: never 0, which marks a free position.
 func key(d Digest) uint64 { return max(binary.BigEndian.Uint64(d[:8]), 1) }
 
-// find returns the place of a key, or the free one that would be its. A product with a secret odd number spreads keys that were chosen,
-// too; its high part is a place in a table of any size.
+// find returns the position of a key, or its free one. Multiplication by a secret odd number also spreads chosen keys; its high part is a
+// position in a table of any size.
 func (g *generation) find(k, odd uint64) (at uint64, found bool) {
 	at, _ = bits.Mul64(k*odd, uint64(len(g.keys)))
 	for g.keys[at] != 0 {

@@ -72,8 +72,8 @@ type Options struct {
 	Alone func(context.Context) error
 }
 
-// Migrate brings the schema to the version of this program. Of several processes one may do this at a time. A database of a later version
-// is left as it is where this program can use it; otherwise the error is ErrNewer.
+// Migrate updates the schema to the version of this program. Of several processes one may do this at a time. A database of a later
+// version is left unchanged if this program can use it; otherwise the error is ErrNewer.
 func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	p, err := Provider(db, o.Dialect, o.Rewrite)
 	if err != nil {
@@ -103,8 +103,8 @@ func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	return nil
 }
 
-// expands marks a migration that only adds what programs of the release before do without, so that these go on beside it. All others
-// need every process to stop; those from Services on also record the version that programs need from then on.
+// expands marks a migration that only adds what programs of the previous release do not need, so that these continue beside it. All
+// others need every process to stop; those from Services on also record the version that programs need from then on.
 const expands = "-- uimgate: expands"
 
 // Services is the migration that makes the table services and the sequence needs.
@@ -123,7 +123,7 @@ func lastContraction() (last int64) {
 	return last
 }
 
-// Usable returns ErrNewer where only a later version of this program can use a database whose schema is of a version.
+// Usable returns ErrNewer if only a later version of this program can use a database whose schema has a version.
 func Usable(ctx context.Context, db *sql.DB, version int64) error {
 	newest := Newest()
 	if version <= newest {

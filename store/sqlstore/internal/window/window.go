@@ -1,5 +1,5 @@
-// Package window counts the units of one limit in the slots of its period. A row of the database holds the newest slots: the arithmetic
-// is that of package limit.
+// Package window counts the units of one limit in the slots of its period. A row of the database holds the newest slots; package limit
+// has the arithmetic.
 package window
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A Window is the count of one limit: the units of its newest slots. The slot never moves back, so that a clock which was set
-// back cannot count anything twice or lose it; such calls count in the highest slot seen. It is not safe for concurrent use.
+// A Window is the count of one limit: the units of its newest slots. The slot never moves back, so that a clock which was set back cannot
+// count anything twice or lose it; such calls count in the highest slot seen. It is not safe for concurrent use.
 type Window struct {
 	Period limit.Period
 	Slot   int64
 	Counts []int64 // of Slot, Slot-1, …
-	More   int64   // how many slots count beside those of package limit, at most Spare
-	// Where floored is set the window counts as used up for as long as slot floor matters.
+	More   int64   // how many slots count in addition to those of package limit, at most Spare
+	// If floored is set the window counts as exhausted for as long as slot floor matters.
 	floor   int64
 	floored bool
 }
 
-// Restore sets when the database was last set back to an earlier state (the zero time: never). It is unknown what was counted
-// between that state and then. A lifetime counter would never be free again; it keeps the count of the state.
+// Restore sets when the database was last set back to an earlier state (the zero time: never). It is unknown what was counted between
+// that state and then. A lifetime counter would never be free again; it keeps the count of the state.
 func (w *Window) Restore(at time.Time) {
 	if at.IsZero() || w.Period == limit.Lifetime {
 		return
@@ -77,7 +77,7 @@ func (w *Window) Take(n int64) {
 	w.Counts[0] += n
 }
 
-// Give takes n units back from a slot, as far as it still counts them, and reports whether there were any.
+// Give releases n units of a slot, as far as it still counts them, and reports whether there were any.
 func (w *Window) Give(slot, n int64) bool {
 	i := w.Slot - slot
 	if i < 0 || i >= int64(len(w.counted())) || w.Counts[i] == 0 {
