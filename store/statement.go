@@ -11,14 +11,15 @@ import (
 type StatementFilter struct {
 	Service string
 	AgentID pat.AgentID // empty: of every agent
-	// From is the first moment in the period, To the first after it. Zero From: all that is kept; zero To: up to now.
+	// From is the first moment in the period, To the first after it. Zero From: since the beginning of the kept ledger; zero To: until
+	// now.
 	From, To time.Time
 	After    string // agent id, a space and the currency of the last statement returned
 	Limit    int    // 100 if not set, and at most 1000
 }
 
-// A Statement sums up one account in a period. The sums are those of the ledger: each part of Closing is the sum of
-// that part of Opening and of what the period added.
+// A Statement sums up one account in a period. The sums are those of the ledger: each part of Closing is the sum of that part of Opening
+// and of the changes in the period.
 type Statement struct {
 	AgentID          pat.AgentID
 	Currency         string
@@ -31,7 +32,7 @@ type Statement struct {
 
 // A Position holds the sums of an account at one moment.
 type Position struct {
-	ToppedUp   money.Amount // less what was reversed
+	ToppedUp   money.Amount // minus reversed amounts
 	Held       money.Amount // held and unresolved
 	Unresolved money.Amount // part of Held
 	Captured   money.Amount
@@ -42,8 +43,8 @@ func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }
 
-// A StatementLine sums up the charges of one intent under one rule. A charge counts where it moved: one held
-// in one period and captured in the next is in both, once as Held and once as Captured.
+// A StatementLine sums up the charges of one intent under one rule. A charge counts in the period of each change: one held in one period
+// and captured in the next is in both, once as Held and once as Captured.
 type StatementLine struct {
 	Intent, Rule                         string
 	Held, Captured, Released, Unresolved Charges

@@ -6,7 +6,7 @@
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// This package puts the rooms together: engine runs transactions; calls begins and settles calls; ledger has accounts and entries;
+// This package combines its subpackages: engine runs transactions; calls begins and settles calls; ledger has accounts and entries;
 // records has agreements and tokens; upkeep migrates, deletes and checks. In SQLite the changes of calls are first one row of a journal;
 // a second later, or before they are read, they are written into their tables.
 package sqlstore
@@ -29,29 +29,30 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
-// newJournal makes the journal of a database. Return nil to do without.
+// newJournal makes the journal of a database. Return nil to use none.
 func newJournal(db *engine.DB) calls.Journal { return journal.New(db) }
 
 // Options of Open.
 type Options struct {
-	// Now is the process's clock. An SQLite database uses it too, but counts limits and measures deadlines by Elapsed from when
-	// it was opened; PostgreSQL has its own. Required.
+	// Now is the process's clock. An SQLite database uses it too, but counts limits and measures deadlines by Elapsed from when it was
+	// opened; PostgreSQL has its own. Required.
 	Now func() time.Time
 	// TokensKept is how long the record of a token is kept after its expiry: at least the renew grace and the leeway. The
 	// minimum is leastTokensKept.
 	TokensKept time.Duration
 	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic readings.
 	Elapsed func() time.Duration
-	// Stepped is called when the clock of a PostgreSQL server was set, with by how much; below zero it was set back. Limits
-	// are then held back, each for up to its period. May be nil; it must be quick.
+	// Stepped is called when the clock of a PostgreSQL server was set, with the difference; below zero it was set back. Limits are then
+	// held back, each for up to its period. May be nil; it must be fast.
 	Stepped func(by time.Duration)
-	// Services are those of the configuration. Opening compares them with those in the database, and carries the state of those that
-	// have another id now over to that: see store.ServicesError. nil: they are not compared.
+	// Services are those of the configuration. Open compares them with those in the database, and moves the state of services with a new
+	// id to that id: see store.ServicesError. nil: they are not compared.
 	Services *store.Services
-	// SetBack is called when a PostgreSQL database lacks commits that this process has acknowledged, with how many at least: a standby
-	// was promoted that did not have them, or a copy took its place. It is then as after MarkRestored. May be nil; it must be quick.
+	// SetBack is called when a PostgreSQL database lacks acknowledged commits of this process, with their minimum number: a standby was
+	// promoted that did not have them, or a copy replaced it. The effect is that of MarkRestored. May be nil; it must be fast.
 	SetBack func(missing int64)
-	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be quick.
+	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be
+	// fast.
 	ServerChanged func()
 }
 
@@ -67,7 +68,7 @@ var (
 	ErrInUse = engine.ErrInUse
 )
 
-// The rooms of a Store, whose methods are its own.
+// The parts of a Store, whose methods are its own.
 type (
 	callsRoom   = calls.Calls
 	ledgerRoom  = ledger.Ledger
@@ -85,10 +86,10 @@ type Store struct {
 	db *engine.DB
 }
 
-// Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is made
-// (mode 0600) if it does not exist, or the postgres:// URL of a database. A database that only a newer version of uimgate can
-// use is rejected, and so is a PostgreSQL server that does not keep what it committed. ErrInUse means that other processes use
-// the database, which they could not after the migration. Close it when done; ctx bounds the opening only.
+// Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is created (mode 0600) if it
+// does not exist, or the postgres:// URL of a database. It rejects a database that only a newer version of uimgate can use, and a
+// PostgreSQL server that does not keep what it committed. ErrInUse means that other processes use the database, which they could not
+// after the migration. Close it when done; ctx bounds only the opening.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	return open(ctx, place, opts, engine.DialectOf(place), newJournal)
 }
@@ -126,7 +127,7 @@ func connect(ctx context.Context, place string, opts Options, d *engine.Dialect,
 	return s, nil
 }
 
-// assemble puts the rooms of a store together. Its options are whole.
+// assemble combines the parts of a store. Its options must be complete.
 func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *Store {
 	db := engine.New(d, engine.Options{
 		Now: opts.Now, Elapsed: opts.Elapsed, Stepped: opts.Stepped, SetBack: opts.SetBack, ServerChanged: opts.ServerChanged,
@@ -158,14 +159,14 @@ func (s *Store) connect(ctx context.Context, place string) error {
 	return nil
 }
 
-// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
-// could not be written into their tables; nothing is lost then.
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges could
+// not be written into their tables; nothing is lost then.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Contents counts the records of a database.
 type Contents = upkeep.Contents
 
-// Backup writes the SQLite database at path, as it is at one moment, to the file to: see upkeep.Backup.
+// Backup writes a snapshot of the SQLite database at path to the file to: see upkeep.Backup.
 func Backup(ctx context.Context, path, to string) error { return upkeep.Backup(ctx, path, to) }
 
 // Inspect checks that the SQLite database at path, which must not be in use, is complete: see upkeep.Inspect.
@@ -182,9 +183,9 @@ func Verify(ctx context.Context, place string) (Contents, error) {
 // Fold writes the log beside the SQLite database at path back into it: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
-// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it
-// migrates the schema, checks that the accounts balance, and marks the state as restored. Then the file is the whole
-// database, synced, with no log beside it.
+// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it migrates the schema,
+// checks that the accounts balance, and marks the state as restored. Then the file is the whole database, synced, without a log beside
+// it.
 func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {
@@ -202,8 +203,8 @@ func CheckServices(ctx context.Context, place string, want store.Services) ([]st
 	return upkeep.CheckServices(ctx, place, want)
 }
 
-// ReadHolders is Store.Holders of the database at a place (see Open), which may be in use. It changes nothing. A database of a version
-// before services were recorded has no answer: nil.
+// ReadHolders is Store.Holders of the database at a place (see Open), which may be in use. It changes nothing. For a database of a
+// version before services were recorded it returns nil.
 func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) (agents []pat.Agent, err error) {
 	err = upkeep.ReadServices(ctx, place, func(db *engine.DB) error {
 		agents, err = records.New(db, nil, nil, 0).Holders(ctx, service, ids)
@@ -212,7 +213,7 @@ func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) 
 	return agents, err
 }
 
-// What other packages of store keep in the same database by transactions of their own.
+// Types for other packages of store that keep data in the same database by separate transactions.
 type (
 	// A Tx is a transaction, as long as its Update runs.
 	Tx = *engine.Tx
@@ -227,9 +228,9 @@ func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group
 	return engine.NewGroup(s.db, run)
 }
 
-// Update runs one operation inside the next transaction, and returns when that is durable. An error of the operation undoes all that
-// the operation changed, and is returned; others of the same transaction are not affected. It may run more than once, so it sets its
-// results anew. If ctx ends before the operation runs, it does not run. It must not touch the tables that calls change.
+// Update runs one operation inside the next transaction, and returns when that is durable. An error of the operation undoes all its
+// changes, and is returned; others of the same transaction are not affected. It may run more than once, so it must set its results anew.
+// If ctx ends before the operation runs, it does not run. It must not touch the tables that calls change.
 func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
 	return s.db.Aside(ctx, run)
 }
@@ -239,7 +240,7 @@ func (s *Store) Rows(ctx context.Context, query string, args []any, each func(sc
 	return s.db.List(ctx, query, args, each)
 }
 
-// RestoredAt returns when the state was last set back to an earlier one, as by a backup; the zero time: never. See MarkRestored.
+// RestoredAt returns when the state was last set back to an earlier one, for example by a backup; the zero time: never. See MarkRestored.
 func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
 
 // Nanos converts a time to its stored form: nanoseconds since 1970 UTC, and 0 for the zero time.

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Check implements calls.Journal: an account becomes what the lines of its calls make of it, what began is not in the tables, and what
-// ended is there as it was. It reads the journal at the moment of reader.
+// Check implements calls.Journal: accounts must equal the result of the lines of their calls, executions that began must not be in the
+// tables, and those that ended must be there unchanged. It reads the journal in the snapshot of reader.
 func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, error) {
 	rows, err := reader.QueryContext(ctx, selectRecords)
 	if err != nil {
@@ -59,7 +59,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 			return engine.Unavailable(err)
 		}
 		is, changed := p.Accounts[k]
-		if !changed { // a call that becomes unresolved holds what it held
+		if !changed { // a call that becomes unresolved still holds its charge
 			is = was
 		}
 		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {

@@ -17,7 +17,7 @@ import (
 
 func (damage) Is(target error) bool { return target == engine.ErrDamaged }
 
-// Decode reads a record of Encode, all of it or none.
+// Decode decodes a record of Encode, all of it or none.
 func Decode(in []byte) (*calls.Changes, error) {
 	switch {
 	case len(in) < headerLen || len(in) > MaxRecord:
@@ -30,7 +30,7 @@ func Decode(in []byte) (*calls.Changes, error) {
 	return decode(in[headerLen:])
 }
 
-// decode reads what follows the header.
+// decode reads the bytes after the header.
 func decode(in []byte) (*calls.Changes, error) {
 	d := decoder{in: in}
 	d.at = d.int()
@@ -48,7 +48,7 @@ func decode(in []byte) (*calls.Changes, error) {
 	return &r, nil
 }
 
-// A decoder reads from the front of in. After the first thing that is wrong it returns zero values.
+// A decoder reads from the front of in. After the first error it returns zero values.
 type decoder struct {
 	in    []byte
 	known []string

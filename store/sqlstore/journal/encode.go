@@ -17,7 +17,7 @@ type Encoder struct {
 }
 
 // Encode returns the stored form of a record, which is valid until the next call. It returns false if the record is invalid, or would
-// have more than MaxRecord bytes.
+// exceed MaxRecord bytes.
 func (e *Encoder) Encode(r *calls.Changes) ([]byte, bool) {
 	if !valid(r) {
 		return nil, false

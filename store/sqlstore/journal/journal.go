@@ -1,6 +1,6 @@
-// Package journal makes calls on SQLite durable as one row before the tables have what they changed. Rows that follow each other are
-// merged, and written into the tables together; what is there is then the same as if each had been written by itself. In between the
-// tables are as they were, so whatever reads or changes them has what is pending written first.
+// Package journal makes calls on SQLite durable as one row before the tables have their changes. Consecutive rows are merged, and written
+// into the tables together; the result is the same as if each had been written by itself. In between the tables are unchanged, so
+// whatever reads or changes them first has the pending changes written.
 //
 // The store works without this package: calls.New takes a nil Journal. docs/design/0006-journal.md has the reasons.
 package journal
@@ -20,7 +20,7 @@ type Journal struct {
 	memory
 }
 
-// memory is what the writer knows of the journal. Only the writer uses it, or the one operation that runs alone.
+// memory is the writer's knowledge of the journal. Only the writer uses it, or the one operation that runs alone.
 type memory struct {
 	state   state
 	pending PendingChanges // what the journal has and the tables do not
@@ -42,12 +42,12 @@ const (
 // New returns the journal of a database.
 func New(db *engine.DB) *Journal { return &Journal{db: db} }
 
-// Bounds of what is pending.
+// Bounds of the pending changes.
 const (
 	MostPending = 1024 // rows to be written
 
 	mostRecords = 4 << 10  // of transactions that wrote little
-	mostBegun   = 32 << 10 // executions that are known to be under way
+	mostBegun   = 32 << 10 // executions known to be in progress
 )
 
 const (
@@ -62,7 +62,7 @@ const (
 // Forget implements calls.Journal.
 func (j *Journal) Forget() { j.memory = memory{} }
 
-// Held returns how many rows and records are pending, and whether that is known. It is called in a transaction, or where there is none.
+// Held returns how many rows and records are pending, and whether that is known. It is called in a transaction, or when there is none.
 func (j *Journal) Held() (rows, records int, sure bool) {
 	return j.pending.Size(), j.pending.Records, j.state == known
 }
@@ -91,7 +91,7 @@ func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 	return j.apply(ctx, t)
 }
 
-// read reads what is pending, inside a transaction.
+// read reads the pending changes, inside a transaction.
 func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
 	j.pending = PendingChanges{}
 	err := t.Send(ctx, []engine.Command{

@@ -12,12 +12,12 @@ import (
 
 type agreement struct{ service, id string }
 
-// PendingChanges is what records of one database have changed that its tables do not have yet. The zero value is nothing. It is not safe
+// PendingChanges are the changes in the records of one database that its tables do not have yet. The zero value is empty. It is not safe
 // for concurrent use.
 type PendingChanges struct {
 	Lines    []ledger.Line      // of the ledger, in their order
 	Begun    []*store.Execution // in the order in which they began, in their present state
-	Changed  []ledger.Line      // the others that have changed, from the state that the table has
+	Changed  []ledger.Line      // the others that have changed, from their state in the table
 	Counters map[calls.CounterKey]calls.Counter
 	Accounts map[ledger.AccountKey]ledger.Account
 	Pools    map[ledger.PoolKey]ledger.Pool
@@ -28,21 +28,21 @@ type PendingChanges struct {
 	changed   map[string]int // the same, in Changed
 }
 
-// Empty reports whether there is nothing.
+// Empty reports whether there are none.
 func (p *PendingChanges) Empty() bool { return p.Records == 0 }
 
-// Size returns about how many rows the changes have.
+// Size returns approximately how many rows the changes have.
 func (p *PendingChanges) Size() int {
 	return len(p.Lines) + len(p.Counters) + len(p.Accounts) + len(p.Pools) + len(p.Used)
 }
 
-// Began reports whether an execution began in what is pending.
+// Began reports whether an execution began in the pending changes.
 func (p *PendingChanges) Began(id string) bool {
 	_, found := p.execution[id]
 	return found
 }
 
-// Add adds the record that comes next.
+// Add adds the next record.
 func (p *PendingChanges) Add(r *calls.Changes) {
 	if p.execution == nil {
 		*p = PendingChanges{
@@ -93,7 +93,7 @@ func (p *PendingChanges) add(l ledger.Line) {
 	p.Changed = append(p.Changed, l)
 }
 
-// changes returns all that is pending as one change.
+// changes returns all pending changes as one.
 func (p *PendingChanges) changes() *calls.Changes {
 	c := &calls.Changes{
 		Changed: p.Changed, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),

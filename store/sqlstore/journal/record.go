@@ -27,7 +27,7 @@ const MaxRecord = 1 << 20
 
 // Errors of Decode.
 var (
-	// ErrDamaged means that bytes are not a record, or are not those that were written.
+	// ErrDamaged means that bytes are not a record, or have changed since they were written.
 	ErrDamaged error = damage("a record of the journal is damaged")
 	// ErrVersion means that a record was written by another version of this program.
 	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
@@ -40,7 +40,7 @@ func (d damage) Error() string { return string(d) }
 
 func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 
-// valid reports whether a record makes sense: only such are written, and only such are read.
+// valid reports whether a record is consistent: only consistent ones are written and read.
 func valid(r *calls.Changes) bool {
 	for _, l := range r.Lines {
 		if !validLine(l, r.At) {
@@ -100,7 +100,7 @@ const (
 	lineChanged
 )
 
-// nanos converts a time, the nearest that has such a number.
+// nanos converts a time to the nearest representable one.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

@@ -22,7 +22,7 @@ type Account struct {
 // An AccountKey names an account.
 type AccountKey struct{ Service, AgentID, Currency string }
 
-// Compare orders keys as all writers lock them.
+// Compare orders keys in the order that all writers lock them.
 func (k AccountKey) Compare(o AccountKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
 }
@@ -38,7 +38,7 @@ func (a Account) inPool() int64 {
 	return a.owes()
 }
 
-// hold adds a charge, if the agent then still owes no more than it may.
+// hold adds a charge, if the agent then still owes no more than permitted.
 func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
 	used := a.Held + a.Captured
 	if charge.Nano > math.MaxInt64-used {
@@ -69,12 +69,12 @@ func credit(currency string, b store.Billing) int64 {
 	return max(0, b.Credit.Nano)
 }
 
-// Compare orders keys as all writers lock them.
+// Compare orders keys in the order that all writers lock them.
 func (k PoolKey) Compare(o PoolKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.Currency, o.Currency))
 }
 
-// A Pool is a row of pools, as it becomes; amounts are billionths of a unit.
+// A Pool is the new value of a row of pools; amounts are billionths of a unit.
 type Pool struct {
 	PoolKey
 
@@ -85,20 +85,20 @@ type Pool struct {
 // A PoolKey names a pool.
 type PoolKey struct{ Service, Currency string }
 
-// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but
-// counts no longer.
+// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but no longer
+// counts.
 type pool struct {
-	owed, faded int64     // as they were read; faded is part of owed
+	owed, faded int64     // as read; faded is part of owed
 	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
-	// charged means that something was charged since: faded and fadedAt are then to be written. The pool may have most at
-	// that moment, faded included.
+	// charged means that something was charged since: faded and fadedAt must then be written. The pool may be at its maximum at that
+	// moment, including the faded part.
 	charged bool
 	most    int64
 
-	storedFaded, storedAt int64 // as they were read, without what has faded
+	storedFaded, storedAt int64 // as read, without the faded part
 }
 
-// fade lets a part of the pool fade up to a moment: all of a credit within store.PoolFades.
+// fade lets a part of the pool fade until a time: all of a credit within store.PoolFades.
 func (p *pool) fade(now time.Time, credit int64) {
 	past, part := now.Sub(p.fadedAt), int64(0)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A Book holds the accounts, pools and entries that operations change in one transaction, as they will be when it ends.
+// A Book holds the accounts, pools and entries that operations change in one transaction, with their values at its end.
 type Book struct {
 	t        *engine.Tx
 	sharing  engine.ShareMode
@@ -41,7 +41,7 @@ func NewBook(t *engine.Tx, sharing engine.ShareMode, cache *Cache) *Book {
 
 // A Line is a change of an execution that charges: an entry of the ledger.
 type Line struct {
-	// Execution is the record as it became. Nothing of it that an entry has changes any more.
+	// Execution is the new state of the record. No part of it that an entry has changes any more.
 	*store.Execution
 
 	From store.State // empty: it began
@@ -122,8 +122,8 @@ func (b *Book) set(before, after Account) error {
 	return nil
 }
 
-// WriteAccounts returns the statements that write the changed accounts, in the order that all writers lock them in. A missing row is
-// inserted: if another writer was faster, that fails, and the transaction is tried again.
+// WriteAccounts returns the statements that write the changed accounts, in the order that all writers lock them. A missing row is
+// inserted: if another writer was faster, that fails, and the transaction is retried.
 func (b *Book) WriteAccounts() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.accounts), AccountKey.Compare) {
 		if a := b.accounts[k]; a.dirty {
@@ -151,7 +151,7 @@ func (b *Book) writeAccount(a *row) engine.Command {
 	}
 }
 
-// Upsert returns the statement that writes an account where no other process writes.
+// Upsert returns the statement that writes an account if no other process writes.
 func (a Account) Upsert() engine.Command {
 	return engine.Command{Query: insertAccount + orUpdateAccount, Args: []any{
 		a.ToppedUp, a.Held, a.Captured, engine.Flag(a.Pooled), a.Service, a.AgentID, a.Currency,
@@ -196,7 +196,7 @@ func (c *Cache) pool(k PoolKey) (p Pool, found bool) {
 // Len returns how many accounts are known.
 func (c *Cache) Len() int { return len(c.accounts) }
 
-// Learn keeps what a transaction has read and written, after it is committed.
+// Learn caches what a committed transaction has read and written.
 func (c *Cache) Learn(b *Book, pools []Pool) {
 	if c.accounts == nil {
 		c.accounts, c.pools = map[AccountKey]Account{}, map[PoolKey]Pool{}

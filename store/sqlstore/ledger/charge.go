@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Read returns the statements that read accounts and pools, but for those that are known.
+// Read returns the statements that read accounts and pools, except those that are known.
 func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
 	list := make([]engine.Command, 0, len(accounts)+len(pools))
 	for _, k := range accounts {
@@ -76,10 +76,10 @@ func (b *Book) Enter(l Line) {
 	}
 }
 
-// Lines returns what was entered.
+// Lines returns the entered lines.
 func (b *Book) Lines() []Line { return b.lines }
 
-// WritePools returns the statements that write what pools owe more or less.
+// WritePools returns the statements that write the changes of pools.
 func (b *Book) WritePools() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.owed), PoolKey.Compare) {
 		list = append(list, b.writePool(k))
@@ -93,7 +93,7 @@ func (b *Book) Write(ctx context.Context) error {
 	return b.t.Write(ctx, append(list, WriteLines(b.lines)...))
 }
 
-// Changed returns the accounts and pools that have changed, as they will be.
+// Changed returns the accounts and pools that have changed, with their new values.
 func (b *Book) Changed(ctx context.Context) (accounts []Account, pools []Pool, err error) {
 	for _, a := range b.accounts {
 		if a.dirty {

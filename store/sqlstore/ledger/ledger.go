@@ -22,7 +22,7 @@ func New(db *engine.DB) *Ledger { return &Ledger{db} }
 
 func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), nil) }
 
-// Ledger returns entries, the newest first: those of one agent of one service by their times, others in the order of commits.
+// Ledger returns entries, the newest first: those of one agent of one service by time, others in the order of commits.
 func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)
@@ -60,8 +60,8 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 	})
 }
 
-// TopUp adds to an agent's balance, or reverses an amount of at most what was paid in. repeated reports that the same top-up was made
-// under this reference before, so that nothing was changed. Errors: money.ErrAmount if the sum would exceed its bounds, and
+// TopUp adds to an agent's balance, or reverses an amount of at most what was paid in. repeated reports that the same top-up was already
+// made under this reference, so that nothing was changed. Errors: money.ErrAmount if the sum would exceed its bounds, and
 // store.ErrReferenceUsed.
 func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
@@ -100,7 +100,7 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	return repeated && err == nil, err
 }
 
-// referenced reports whether the ledger contains this top-up already. The error is store.ErrReferenceUsed if it contains another one with
+// referenced reports whether the ledger already contains this top-up. The error is store.ErrReferenceUsed if it contains another one with
 // the reference.
 func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) (bool, error) {
 	if u.Reference == "" {

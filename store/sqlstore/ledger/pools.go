@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that more may be owed by unapproved agents, who may owe credit together: store.ErrCredit.
+// enterPool checks that unapproved agents, who may owe credit together, may owe more: store.ErrCredit.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
@@ -36,7 +36,7 @@ const (
 		ON CONFLICT (service, currency) DO UPDATE SET owed = excluded.owed, faded = excluded.faded, faded_at = excluded.faded_at`
 	addToPool = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
 		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
-	// takeFromPool also takes what has faded where no more than that is left.
+	// takeFromPool also takes faded amounts if only they are left.
 	takeFromPool = `UPDATE pools SET owed = owed + ?, faded = CASE WHEN faded > owed + ? THEN owed + ? ELSE faded END
 		WHERE service = ? AND currency = ?`
 )
@@ -58,7 +58,7 @@ func (b *Book) readPool(k PoolKey) []engine.Command {
 	}}}
 }
 
-// becomes returns a pool as the statement of writePool leaves it.
+// becomes returns a pool with the new values that the statement of writePool sets.
 func (b *Book) becomes(k PoolKey) Pool {
 	more, p := b.owed[k], b.pools[k]
 	out := Pool{PoolKey: k, Owed: p.owed + more, Faded: p.storedFaded, FadedAt: p.storedAt}
@@ -71,13 +71,13 @@ func (b *Book) becomes(k PoolKey) Pool {
 	return out
 }
 
-// Upsert returns the statement that writes a pool where no other process writes.
+// Upsert returns the statement that writes a pool if no other process writes.
 func (p Pool) Upsert() engine.Command {
 	return engine.Command{Query: setPool, Args: []any{p.Service, p.Currency, p.Owed, p.Faded, p.FadedAt}}
 }
 
-// writePool returns the statement that changes a pool. What all unapproved agents share is not compared with what was
-// read: it only has to stay within the credit.
+// writePool returns the statement that changes a pool. The amount that all unapproved agents share is not compared with the one read: it
+// only must stay within the credit.
 func (b *Book) writePool(k PoolKey) engine.Command {
 	optimistic := b.t.Locking() == engine.Optimistic
 	more, p := b.owed[k], b.pools[k]
@@ -86,7 +86,7 @@ func (b *Book) writePool(k PoolKey) engine.Command {
 		return engine.Command{
 			Query: takeFromPool, Args: []any{more, more, more, k.Service, k.Currency}, Must: int(engine.Flag(optimistic)),
 		}
-	case p == nil || !p.charged: // a top-up was taken back
+	case p == nil || !p.charged: // a top-up was reversed
 		return engine.Command{Query: addToPool, Args: []any{k.Service, k.Currency, more}}
 	}
 	args := []any{k.Service, k.Currency, more, p.faded, engine.Nanos(p.fadedAt)}

@@ -34,8 +34,8 @@ const (
 	sumAfter    = "after"    // of the ledger, after the period
 )
 
-// selectSums is one statement, so that it reads the state of one moment: the accounts of an agent, and the changes of
-// its ledger since the period began. The state before follows from both, and nothing older than the period is read.
+// selectSums is one statement, so that it reads one snapshot: the accounts of an agent, and the changes of its ledger since the period
+// began. The state before follows from both, and nothing older than the period is read.
 const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'held', currency, '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'captured', currency, '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ?
@@ -47,8 +47,8 @@ const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up F
 	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
 		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
 
-// Statements returns one statement for each account, by agent and currency. Errors: store.ErrPeriod;
-// *store.ForgottenError where From is in a time whose ledger was deleted.
+// Statements returns one statement for each account, by agent and currency. Errors: store.ErrPeriod; *store.ForgottenError if From is in
+// a time whose ledger was deleted.
 func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
 	from, to, err := l.period(ctx, &f)
 	if err != nil {
@@ -85,8 +85,8 @@ const selectCharged = `SELECT l.currency, l.intent, l.rule, l.amount, e.agreemen
 	WHERE l.service = ? AND l.agent_id = ? AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
 	GROUP BY l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
 
-// ChargedCalls returns what an agent was charged for in a period, by currency, intent, rule, price, agreement and policy.
-// Errors are those of Statements.
+// ChargedCalls returns what an agent was charged for in a period, by currency, intent, rule, price, agreement and policy. Errors are
+// those of Statements.
 func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error) {
 	from, to, err := l.period(ctx, &f)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]s
 	return out, err
 }
 
-// period sets what the filter leaves open, and rejects a period that begins where the ledger is no longer complete.
+// period sets the missing bounds of the filter, and rejects a period that begins where the ledger is no longer complete.
 func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
 	var until int64
 	const last = "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1"
@@ -214,7 +214,7 @@ func count(l *store.StatementLine, n sum) {
 	c.Amount.Nano += n.nano
 }
 
-// A position holds the sums of an account, or the changes of a time.
+// A position holds the sums of an account, or the changes of a period.
 type position struct{ toppedUp, held, unresolved, captured int64 }
 
 // move adds the effect of entries of the ledger.

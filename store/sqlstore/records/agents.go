@@ -33,7 +33,7 @@ func (s *Records) Agent(ctx context.Context, service string, id pat.AgentID) (pa
 	return one[0], err
 }
 
-// scanListed reads an agent with whether it waits for approval.
+// scanListed reads an agent, including whether it waits for approval.
 func scanListed(scan engine.Scan) (pat.Agent, error) {
 	var waiting bool
 	a, err := scanAgent(scan, &waiting)
@@ -80,7 +80,7 @@ func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id p
 // staticKey returns the name that records have for a key under static agreements.
 func staticKey(key keys.ID) keys.ID { return key + keys.ID(pat.PrincipalOf("", pat.Static)) }
 
-// keyOf is the key of a recorded one.
+// keyOf returns the key with a recorded name.
 func keyOf(record keys.ID) keys.ID {
 	return keys.ID(strings.TrimSuffix(string(record), string(staticKey(""))))
 }
@@ -92,8 +92,8 @@ func (s *Records) hasKeys(ctx context.Context, t *engine.Tx, service string, id 
 	return found || err != nil
 }
 
-// approve records the approval and its effects: pending agreements become active, and what the agent owes counts
-// towards its own credit only.
+// approve records the approval and its effects: pending agreements become active, and what the agent owes counts only towards its own
+// credit.
 func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *Records) SetAgent(ctx context.Context, c pat.AgentChange) error {
 	})
 }
 
-// block blocks an agent, also one without a record.
+// block blocks an agent, even one without a record.
 func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason string, at time.Time, seq int64) error {
 	_, err := t.Exec(ctx, `INSERT INTO agents (service, id, status, reason, created_at, seq) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, id) DO UPDATE SET status = excluded.status, reason = excluded.reason, seq = excluded.seq`,
@@ -161,7 +161,7 @@ func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason s
 	return err
 }
 
-// recordOf returns the column agent_id of what belongs to an agent's agreement: that of the principal.
+// recordOf returns the column agent_id of rows that belong to an agent's agreement: that of the principal.
 func recordOf(id pat.AgentID, a pat.Assurance) pat.AgentID { return pat.PrincipalOf(id, a).Record() }
 
 // agentOf is the inverse of recordOf.

@@ -18,9 +18,8 @@ func scanRegistration(scan engine.Scan) (store.Registration, error) {
 	return r, err
 }
 
-// Register records where an agent is. The one that was signed at the same moment is the same, and changes nothing;
-// store.ErrOlder where a newer one is there, store.ErrFull where the service has as many as may be, and store.ErrShare where the
-// source has, or all sources around it.
+// Register records an agent's endpoints. One that was signed at the same moment is the same, and changes nothing; store.ErrOlder if there
+// is a newer one, store.ErrFull if the service has too many, and store.ErrShare if the source, or all sources around it, have too many.
 func (s *Records) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var attested, until int64
@@ -65,7 +64,7 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 	})
 }
 
-// roomFor returns nil where there is room for one registration more.
+// roomFor returns nil if there is space for one more registration.
 func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registration, most store.RegistrationBounds) error {
 	const live = "SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?"
 	room := func(most int, full error, query string, args ...any) error {
@@ -90,14 +89,14 @@ func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registrati
 	return nil
 }
 
-// after is the first text after all that begin with prefix, in the order of bytes.
+// after returns the first text after all those with a prefix, in byte order.
 func after(prefix string) string {
 	last := len(prefix) - 1
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// SetActive records whether an agent is active, as of the time that it signed. An older statement changes nothing; of two of one time the
-// last counts. The error is store.ErrNotFound if the agent has not registered.
+// SetActive records whether an agent is active, as of the time that it signed. An older statement changes nothing; of two with the same
+// time the last counts. The error is store.ErrNotFound if the agent has not registered.
 func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if _, err := t.Exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
@@ -114,15 +113,15 @@ func (s *Records) SetActive(ctx context.Context, service, address string, active
 	})
 }
 
-// Registration returns where an agent is, or store.ErrNotFound; without its protocols.
+// Registration returns an agent's registration, or store.ErrNotFound; without its protocols.
 func (s *Records) Registration(ctx context.Context, service, address string) (store.Registration, error) {
 	return engine.First(ctx, s.db, store.ErrNotFound,
 		"SELECT "+registrationColumns+" FROM almanac a WHERE a.service = ? AND a.address = ? AND a.until > ?",
 		[]any{service, address, engine.Nanos(s.db.Now())}, scanRegistration)
 }
 
-// Registrations lists who speaks a protocol, by its digest: at most limit from the address after on, in the order of addresses;
-// without their protocols.
+// Registrations lists the agents with a protocol, by its digest: at most limit after an address, in the order of addresses; without their
+// protocols.
 func (s *Records) Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error) {
 	return engine.All(ctx, s.db, "SELECT "+registrationColumns+` FROM almanac_protocols p
 		JOIN almanac a ON a.service = p.service AND a.address = p.address

@@ -14,9 +14,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; of
-// a token or an agreement it changes nothing where the first was for as long, because neither is ever valid again.
-// Revoking an agreement also ends it; revoking an agent without a record blocks its id.
+// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; for a token or an
+// agreement it changes nothing if the first lasts as long, because neither is ever valid again. Revoking an agreement also ends it;
+// revoking an agent without a record blocks its id.
 func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
 	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
@@ -56,7 +56,7 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	})
 }
 
-// addRevocation records a revocation with its number. One of the same subject only grows.
+// addRevocation records a revocation with its number. One of the same subject only extends.
 func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocation, seq int64) error {
 	_, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
@@ -66,8 +66,8 @@ func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocat
 	return err
 }
 
-// revokedBefore reports whether a token or an agreement was revoked before, for as long from then as the revocation is from its
-// time. Of several revocations at once, all but the first wait for that one here.
+// revokedBefore reports whether a token or an agreement was already revoked, for as long from then as the revocation is from its time. Of
+// several concurrent revocations, all but the first wait for that one here.
 func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) (bool, error) {
 	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
 		return false, nil
@@ -79,8 +79,8 @@ func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revoca
 	return n == 0, err
 }
 
-// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it: also one that another
-// process issued with another clock, or that starts with the next second.
+// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it, including one that another process
+// issued with another clock, or that starts with the next second.
 func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
 	var column string
 	switch r.Kind {
@@ -134,9 +134,9 @@ func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.Signin
 		[]any{engine.Nanos(now)}, func(scan engine.Scan) (keys.SigningKey, error) { return scanKey(scan) })
 }
 
-// Changes implements pat.ViewStore. What changed twice is returned once, in its present state, at its newest position.
-// The newest number is read first: a change that commits meanwhile may be returned now, and again next time. After the
-// database was set back, and for a seq that it never used, everything is returned, also what has ended.
+// Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The
+// newest number is read first: a change that commits meanwhile may be returned now, and again next time. After the database was set back,
+// and for a seq that it never used, everything is returned, including what has ended.
 func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.db.Newest(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	}
 	floor := engine.Nanos(s.db.Floor())
 	initial := seq == 0
-	if seq > newest || seq < 0 || floor != was { // numbers that the database has may be those of other changes
+	if seq > newest || seq < 0 || floor != was { // numbers in the database may be those of other changes
 		seq = 0
 	}
 	revocations, agents, signers := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
@@ -210,20 +210,19 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	return out, newest, nil
 }
 
-// MarkRestored must be called once after the state was set back to an earlier one: every PAT
-// issued before ends, signing keys too, and every rolling or calendar window of a policy's limit that began before counts
-// as used up until it is over. Lifetime counters and limits of the service's own (limit.Token, limit.Ceiling) go on from
-// the restored count. PATs end with the keys that signed them, so those without a
-// record in the database end too; a process whose key has ended makes a new one when it starts.
+// MarkRestored must be called once after the state was set back to an earlier one: every PAT issued before ends, signing keys too, and
+// every rolling or calendar window of a policy's limit that began before counts as exhausted until it is over. Lifetime counters and
+// limits of the service's own (limit.Token, limit.Ceiling) continue from the restored count. PATs end with the keys that signed them, so
+// those without a record in the database end too; a process whose key has ended makes a new one when it starts.
 func (s *Records) MarkRestored(ctx context.Context) error {
 	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
 }
 
-// errCarriedOver means that another process carried the state of a service over to another id.
+// errCarriedOver means that another process moved the state of a service to another id.
 var errCarriedOver = errors.New("the state of a service was carried over to another id: " +
 	"restart uimgate with the configuration that names it")
 
-// current returns an error where another process changed the database so that this one cannot go on.
+// current returns an error if another process changed the database so that this one cannot continue.
 func (s *Records) current(ctx context.Context) error {
 	if s.db.Sharing() == engine.Exclusive {
 		return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. Claims of static
-// agreements, the principal and the key of such agreements, are apart from those of fresh ones, and weaker: anyone who saw a static
+// agreements, the principal and the key of such agreements, are separate from those of fresh ones, and weaker: anyone who saw a static
 // agreement can send it first.
 func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a, approved := n.Agreement, n.Approved
@@ -53,8 +53,7 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 	return err
 }
 
-// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if another
-// key made them.
+// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if another key made them.
 func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreement) error {
 	record := recordOf(a.AgentID, pat.Static)
 	other, exists, err := s.agent(ctx, t, a.Service, record)
@@ -72,7 +71,8 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 	return s.block(ctx, t, a.Service, string(record), "a fresh agreement of another key has the id", t.Now(), seq)
 }
 
-// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key, the id cannot be claimed again.
+// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key, the id cannot be claimed
+// again.
 func (s *Records) claimRecord(
 	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID, approved bool,
 ) (made bool, err error) {
@@ -114,7 +114,7 @@ func (s *Records) claimRecord(
 	return true, s.addKey(ctx, t, service, id, key)
 }
 
-// claimUnblocked gives a key the record of an id that the operator blocked and unblocked before any agent claimed it.
+// claimUnblocked assigns a key to an id that the operator blocked and unblocked before any agent claimed it.
 func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent, key keys.ID, approved bool) error {
 	if err := s.addKey(ctx, t, a.Service, a.ID, key); err != nil || !approved || a.Approved {
 		return err

@@ -55,20 +55,20 @@ func (s *Records) consent(ctx context.Context, condition string, args ...any) (s
 	return c, nil
 }
 
-// SetCode replaces the code of a consent, given by its digest, with another; store.ErrUsed where a code was used already.
+// SetCode replaces the code of a consent, given by its digest, with another; store.ErrUsed if a code was already used.
 func (s *Records) SetCode(ctx context.Context, service, handle, code string, until time.Time) error {
 	return s.changeOne(ctx, "UPDATE consents SET code = ?, code_until = ? WHERE service = ? AND handle = ? AND code_used = 0",
 		code, engine.Nanos(until), service, handle)
 }
 
-// UseCode uses up a code; store.ErrUsed where it is not the code of the consent, or was used before.
+// UseCode uses up a code; store.ErrUsed if it is not the code of the consent, or was already used.
 func (s *Records) UseCode(ctx context.Context, service, handle, code string) error {
 	return s.changeOne(ctx, "UPDATE consents SET code_used = 1 WHERE service = ? AND handle = ? AND code = ? AND code <> '' AND code_used = 0",
 		service, handle, code)
 }
 
-// Rotate replaces a refresh token by the next, both given by their digests; store.ErrUsed where it is not the one that is good.
-// Before the first refresh token it is empty.
+// Rotate replaces a refresh token by the next, both given by their digests; store.ErrUsed if it is not the valid one. Before the first
+// refresh token it is empty.
 func (s *Records) Rotate(ctx context.Context, service, handle, refresh, next string) error {
 	return s.changeOne(ctx, "UPDATE consents SET refresh = ? WHERE service = ? AND handle = ? AND refresh = ?", next, service, handle, refresh)
 }
@@ -84,7 +84,7 @@ func (s *Records) changeOne(ctx context.Context, query string, args ...any) erro
 	})
 }
 
-// AddClient records a client. If the service has most of them already, the one that expires first makes room, provided that it expires
+// AddClient records a client. If the service already has most of them, the one that expires first is removed, provided that it expires
 // before a time; otherwise the error is store.ErrFull.
 func (s *Records) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
 	redirects, err := list(c.Redirects).text()
@@ -129,7 +129,7 @@ func (s *Records) Client(ctx context.Context, service, id string) (store.Client,
 	return c, nil
 }
 
-// KeepClient keeps a client until a time at least. One that is not there is no error.
+// KeepClient keeps a client until at least a time. A missing one is not an error.
 func (s *Records) KeepClient(ctx context.Context, service, id string, until time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
@@ -147,7 +147,7 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 	})
 }
 
-// TakeInvitation uses up an invitation and returns it; store.ErrNotFound where there is none, or none any more.
+// TakeInvitation uses up an invitation and returns it; store.ErrNotFound if there is none, or it has been used or has expired.
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

@@ -105,8 +105,8 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 	})
 }
 
-// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end what was issued up to
-// them.
+// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end tokens that were issued
+// before them.
 const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
 	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
@@ -136,8 +136,8 @@ func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.List
 // lastOffered is the time of the last offer of a policy, as in the index.
 const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
 
-// OfferPolicy records that a policy is offered from FirstOffered on; where that is zero, from now on. A policy that was
-// offered before becomes the newest again and keeps the time of its first offer.
+// OfferPolicy records that a policy is offered from FirstOffered on; if that is zero, from now on. A policy that was offered before
+// becomes the newest again and keeps the time of its first offer.
 func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		at := engine.Nanos(p.FirstOffered)
@@ -152,8 +152,8 @@ func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	})
 }
 
-// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two
-// offered at the same time the lower digest comes first.
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two offered at the same
+// time the lower digest comes first.
 func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
 	if n <= 0 {
 		return nil, nil

@@ -1,5 +1,5 @@
 // Package records keeps who agreed to what: agents and their keys, agreements, tokens, revocations, signing keys, consents, and the
-// registrations of an Almanac; with the feed of their changes.
+// registrations of an Almanac, with the feed of their changes.
 package records
 
 import (
@@ -22,13 +22,13 @@ var (
 	_ pat.ViewStore   = (*Records)(nil)
 )
 
-// Records are those of one database.
+// Records are the records of one database.
 type Records struct {
 	db         *engine.DB
 	calls      *calls.Calls
 	ledger     *ledger.Ledger
 	tokensKept time.Duration
-	moves      int64        // how many times a service had been moved when the database was opened
+	moves      int64        // how often a service's state had been moved when the database was opened
 	floor      atomic.Int64 // that of the database at the last Changes
 }
 
@@ -49,12 +49,11 @@ func (s *Records) ReadState(ctx context.Context) error {
 // Now returns the time of the store's clock, on which tokens and revocations expire.
 func (s *Records) Now() time.Time { return s.db.Now() }
 
-// Changed returns a channel that is closed when this process next commits something that Changes returns. Get the
-// channel, then call Changes, then wait: nothing is missed. Changes of other processes close it only where the database
-// sends notifications; do not rely on it.
+// Changed returns a channel that is closed when this process next commits something that Changes returns. Get the channel, then call
+// Changes, then wait: nothing is missed. Changes of other processes close it only if the database sends notifications; do not rely on it.
 func (s *Records) Changed() <-chan struct{} { return s.db.Changed() }
 
-// unless returns Aside; or Update where an agent is approved: what it owes leaves the pool then.
+// unless returns Aside; or Update if an agent is approved, because what it owes then leaves the pool.
 func (s *Records) unless(approved bool) func(context.Context, func(context.Context, *engine.Tx) error) error {
 	if approved {
 		return s.db.Update

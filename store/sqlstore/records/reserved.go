@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// takeReserved takes an agent id from the keys it is not reserved for, and ends their agreements and all PATs of the id, if the
-// key of an agreement is one it is reserved for and does not have it. What the agent owes and has used up stays with the id. A
-// block stays too. PATs are kept for a time after they expire.
+// takeReserved takes an agent id from the keys it is not reserved for, and ends their agreements and all PATs of the id, if the key of an
+// agreement is one it is reserved for and does not have it. What the agent owes and has used up stays with the id. A block stays too.
+// Records of PATs are kept for a time after they expire.
 func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a := n.Agreement
 	if len(n.Reserved) == 0 {
@@ -68,7 +68,7 @@ func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement
 	return err
 }
 
-// Holders returns the agents with some ids that have keys.
+// Holders returns those of some agent ids that have keys.
 func (s *Records) Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error) {
 	agents := make([]pat.Agent, len(ids))
 	for i, id := range ids {

@@ -79,7 +79,7 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 			return err
 		}
 		given := k
-		if k.Assurance == pat.Consent { // consents are not signed one by one: a revocation of earlier ones ends the next one as well
+		if k.Assurance == pat.Consent { // consents are not signed one by one: a revocation of earlier ones also ends the next one
 			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 	})
 }
 
-// agreedAt is when the agreement of a token was made.
+// agreedAt returns when the agreement of a token was made.
 func (s *Records) agreedAt(ctx context.Context, t *engine.Tx, k pat.Token) (time.Time, error) {
 	var created int64
 	_, err := t.Row(ctx, "SELECT created_at FROM agreements WHERE service = ? AND id = ?", []any{k.Service, k.AgreementID}, &created)
@@ -206,7 +206,7 @@ func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, e
 		}, &one)
 }
 
-// revoked reports whether a revocation names the token. A revocation of the token or of its agreement counts whenever it was made.
+// revoked reports whether a revocation names the token. A revocation of the token or of its agreement counts at any time.
 func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
 	return t.Row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)

@@ -23,9 +23,9 @@ type Contents struct {
 	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the bytes of blobs are elsewhere
 }
 
-// Backup writes the SQLite database at path, as it is at one moment, to the file to, which must be empty or absent. The
-// database may be used meanwhile, in this process or another: other transactions do not wait, but the log beside the
-// database grows until the copy is complete. The copy is not synced. When ctx ends it is left incomplete.
+// Backup writes a snapshot of the SQLite database at path to the file to, which must be empty or absent. The database may be used
+// meanwhile, in this process or another: other transactions do not wait, but the log beside the database grows until the copy is
+// complete. The copy is not synced. When ctx ends the copy is left incomplete.
 func Backup(ctx context.Context, path, to string) error {
 	db, err := openFile(ctx, path, "mode", "rw") // unchanged: nothing is migrated
 	if err != nil {
@@ -41,9 +41,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree,
-// every reference has a target and, where its schema is this program's, its accounts are the sums over its ledger. It
-// changes nothing. Errors: engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, every reference
+// has a target and, if its schema is this program's, its accounts are the sums over its ledger. It changes nothing. Errors:
+// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {
@@ -76,7 +76,7 @@ func Verify(ctx context.Context, place string, journal NewJournal) (found Conten
 	return found, err
 }
 
-// look checks and counts what a database has.
+// look checks and counts the records of a database.
 func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, error) {
 	u := &Upkeep{db: db}
 	if db.Sharing() == engine.Exclusive {
@@ -88,7 +88,7 @@ func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, err
 	return u.contents(ctx)
 }
 
-// ReadOnly opens the database at a place, which may be in use, only to read it: nothing is migrated. do also gets the version of its
+// ReadOnly opens the database at a place, which may be in use, only for reading: nothing is migrated. do also gets the version of its
 // schema.
 func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
 	read, version := (*sql.DB)(nil), schemaOf
@@ -142,7 +142,7 @@ func Fold(ctx context.Context, path string) error {
 	return db.Close()
 }
 
-// contents counts the records, as they are at one moment.
+// contents counts the records in one snapshot.
 func (u *Upkeep) contents(ctx context.Context) (c Contents, err error) {
 	c.Schema = schema.Newest()
 	err = u.db.Snapshot(ctx, func(reader *sql.Tx) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// Upgrade brings the schema up to date and carries over what services had under other ids. A migration finds in the tables what the
-// journal has. Where that cannot be written, the version that left it can still be started.
+// Upgrade updates the schema and moves the state of services with new ids. A migration finds in the tables what the journal has. If that
+// cannot be written, the version that left it can still be started.
 func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
 	d := u.db.Dialect()
 	before := func(ctx context.Context, version int64) error {
@@ -37,8 +37,8 @@ var ServiceTables = []string{
 // referred are the tables to whose rows others refer by service: they are copied, and the others follow.
 var referred = []string{"agents", "policies", "agreements"}
 
-// claimServices compares the services of a configuration with those in the database while it is opened, and carries state over, all in
-// one transaction. alone returns an error where other processes use the database.
+// claimServices compares the services of a configuration with those in the database while it is opened, and moves state, all in one
+// transaction. alone returns an error if other processes use the database.
 func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
 	c := comparison{want: *u.services, read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
 		rows, err := db.QueryContext(ctx, u.db.Dialect().Rewrite(query), args...)
@@ -77,7 +77,8 @@ func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(conte
 	return t.Commit()
 }
 
-// move gives all rows of a service another id. That id must have no state but offered policies and the state that follows from them.
+// move moves all rows of a service to another id. That id must have no state except offered policies and the state that follows from
+// them.
 func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
 	run := func(query string, args ...any) error {
 		if _, err := t.ExecContext(ctx, u.db.Dialect().Rewrite(query), args...); err != nil {
@@ -125,7 +126,7 @@ func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
 	return run("UPDATE sequences SET n = n + 1 WHERE name = 'moves'")
 }
 
-// otherColumns lists the columns of a table but service.
+// otherColumns lists the columns of a table except service.
 func otherColumns(ctx context.Context, t *sql.Tx, table string) (string, error) {
 	rows, err := t.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0") //nolint:gosec // one of our own tables
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock which ran ahead
-// for less than this and is set back finds what was counted.
+// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock which was ahead by less than this
+// and is set back finds the counts.
 const counterKept = 7 * 24 * time.Hour
 
 // unusedKept is how long an agreement without any call is kept.
@@ -47,7 +47,7 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// expiries are the tables whose rows end at a time of their own, which an index has.
+// expiries are the tables whose rows expire at a time with an index.
 var expiries = []struct{ table, key, until string }{
 	{"revocations", "service, kind, subject", "until"},
 	{"signing_keys", "id", "not_after"},
@@ -60,7 +60,7 @@ var expiries = []struct{ table, key, until string }{
 }
 
 // expired returns the statement that deletes rows by a condition whose argument is a time. The number of rows and their order are part of
-// the statement: otherwise a planner would read the whole table.
+// the statement: otherwise a query planner would read the whole table.
 func expired(table, key, condition, order string) string {
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + condition +
 		" ORDER BY " + order + " LIMIT 100 FOR UPDATE SKIP LOCKED)"
@@ -93,7 +93,7 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// purgeCounters deletes what is expired on the clock on which limits are counted.
+// purgeCounters deletes counters that have expired on the clock on which limits are counted.
 func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
 		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
@@ -123,8 +123,8 @@ func (u *Upkeep) purgeExecutions(ctx context.Context) (int, error) {
 	})
 }
 
-// purgeAgreements deletes agreements that never had a call, after their tokens are deleted. A static agreement that was revoked stays,
-// because it can be sent again.
+// purgeAgreements deletes agreements that never had a call, after their tokens are deleted. A revoked static agreement stays, because it
+// can be sent again.
 func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 	return u.found(ctx, engine.StepRows, 4,
 		`SELECT a.service, a.id, a.agent_id, a.policy_digest FROM agreements a WHERE a.used_at = 0 AND a.created_at <= ? AND NOT (a.assurance = 'static' AND a.state = 'revoked')
@@ -132,8 +132,8 @@ func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
 }
 
-// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if nothing else names it.
-// A policy that was offered stays: agents may still sign it.
+// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if nothing else names it. A policy that was
+// offered stays, because agents may still sign it.
 func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
 	service, id, agent, digest := row[0], row[1], row[2], row[3]
 	n, err := t.Exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0

@@ -11,22 +11,22 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// selectState selects a row where a service has state that would be lost with its id.
+// selectState selects a row if a service has state that would be lost with its id.
 const selectState = `SELECT 1 WHERE EXISTS (SELECT 1 FROM agents WHERE service = ?) OR EXISTS (SELECT 1 FROM accounts WHERE service = ?)
 	OR EXISTS (SELECT 1 FROM revocations WHERE service = ? AND kind <> 'policy') OR EXISTS (SELECT 1 FROM invitations WHERE service = ?)`
 
-// A comparison is of the services of a configuration with those in the database. It only reads.
+// A comparison compares the services of a configuration with those in the database. It only reads.
 type comparison struct {
 	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
 	want     store.Services
 	issuers  map[string]string // of the services in the database, by id, once the moves are made
-	moves    [][2]string       // from an id to another
+	moves    [][2]string       // from one id to another
 	writes   []engine.Command  // after the moves
 	problems store.ServicesError
 	warnings []store.ServiceProblem
 }
 
-// compare returns a store.ServicesError where the state of a service would be lost.
+// compare returns a store.ServicesError if the state of a service would be lost.
 func (c *comparison) compare(ctx context.Context) error {
 	c.issuers = map[string]string{}
 	err := c.read(ctx, "SELECT id, issuer FROM services", nil, func(scan engine.Scan) error {
@@ -69,7 +69,7 @@ func (c *comparison) hasState(ctx context.Context, id string) (found bool, err e
 	return found, err
 }
 
-// formerly plans to carry over the state of a service that had another id, unless that is done.
+// formerly plans to move the state of a service that had another id, unless that is done.
 func (c *comparison) formerly(ctx context.Context, at int, s store.Service) error {
 	if _, recorded := c.issuers[s.Formerly]; s.Formerly == "" || !recorded {
 		return nil
@@ -93,7 +93,7 @@ func (c *comparison) formerly(ctx context.Context, at int, s store.Service) erro
 	return nil
 }
 
-// vanished reports services that have state and are in the configuration no more.
+// vanished reports services that have state but are no longer in the configuration.
 func (c *comparison) vanished(ctx context.Context) error {
 	for _, id := range slices.Sorted(maps.Keys(c.issuers)) {
 		served := slices.ContainsFunc(c.want.Served, func(s store.Service) bool { return s.ID == id || s.Formerly == id })
@@ -112,7 +112,7 @@ func (c *comparison) vanished(ctx context.Context) error {
 	return nil
 }
 
-// first returns the first service that the store does not have: it may be one that got another id.
+// first returns the first service that the store does not have: it may be one with a new id.
 func (c *comparison) first() int {
 	return slices.IndexFunc(c.want.Served, func(s store.Service) bool { _, known := c.issuers[s.ID]; return !known })
 }
@@ -154,8 +154,8 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 	return nil
 }
 
-// CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. Where the
-// state of a service would be lost, or only a start can carry it over, the error is a store.ServicesError.
+// CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. If the state
+// of a service would be lost, or only a start can move it, the error is a store.ServicesError.
 func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]store.ServiceProblem, error) {
 	c := comparison{read: u.db.List, want: want}
 	if err := c.compare(ctx); err != nil {
@@ -182,8 +182,8 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 }
 
 // CheckServices compares the services of a configuration with those in the database at a place (see Open), which may be in use. It
-// changes nothing: what a start would carry over or record is not reported. Where the schema is of a version before services were
-// recorded, nothing is compared.
+// changes nothing, and does not report what a start would move or record. If the schema is of a version before services were recorded, it
+// compares nothing.
 func CheckServices(ctx context.Context, place string, want store.Services) (warnings []store.ServiceProblem, err error) {
 	err = ReadServices(ctx, place, func(db *engine.DB) error {
 		c := comparison{read: db.Ask, want: want}

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// steps repeats a step, each in a transaction of its own.
+// steps repeats a step, each in a separate transaction.
 func steps(ctx context.Context, run transact, step func(context.Context, *engine.Tx) (int, error)) (int, error) {
 	return engine.Steps(engine.StepRows, func() (n int, err error) {
 		err = run(ctx, func(ctx context.Context, t *engine.Tx) error {

@@ -1,5 +1,5 @@
-// Package upkeep keeps a database in order: it migrates the schema, deletes what is no longer needed, checks the balance, and makes and
-// restores backups.
+// Package upkeep maintains a database: it migrates the schema, deletes expired records, checks the balance, and makes and restores
+// backups.
 package upkeep
 
 import (
@@ -24,7 +24,7 @@ type Options struct {
 	Services *store.Services
 }
 
-// Upkeep is that of one database.
+// Upkeep maintains one database.
 type Upkeep struct {
 	db            *engine.DB
 	calls         *calls.Calls
@@ -42,14 +42,14 @@ func New(db *engine.DB, c *calls.Calls, journal calls.Journal, o Options) *Upkee
 	return u
 }
 
-// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay.
-// Without a call Purge keeps them all.
+// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay. Without a call Purge
+// keeps them all.
 func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 
 func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
 
 // Ready writes one row, and the changes of calls into their tables. It returns an error if those do not fit the tables. A full disk that
-// takes the row alone is not an error, because much goes on there. It takes at most two seconds, less if ctx ends sooner.
+// accepts the row alone is not an error, because much still works there. It takes at most two seconds, less if ctx ends sooner.
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -66,9 +66,9 @@ func (u *Upkeep) Ready(ctx context.Context) error {
 	return nil
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than it had when it was last open, or when this
-// process opened it.
+// ServerChanged reports whether the database has another server, or another timeline, than when it was last open, or when this process
+// opened it.
 func (u *Upkeep) ServerChanged() bool { return u.db.ServerChanged() }
 
-// SetBack returns when the database was last found to lack what was acknowledged, since it was opened, by this process or another.
+// SetBack returns when the database was last found to lack acknowledged commits, since it was opened, by this process or another.
 func (u *Upkeep) SetBack() store.SetBack { return u.db.SetBack() }
