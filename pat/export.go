@@ -87,7 +87,7 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is the gateway's: it proves
-// what the gateway observed, and nothing about anyone else. Only the exporter vouches for the id, the state and the times (except the
+// what the gateway observed, and nothing about others. Only the exporter vouches for the id, the state and the times (except the
 // five minutes around a fresh agreement). The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {

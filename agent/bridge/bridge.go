@@ -58,7 +58,7 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command by which the owner agrees to the policy with a digest. issuer is the name of an issuer that the
+	// AgreeCommand returns the command for the owner to agree to the policy with a digest. issuer is the name of an issuer that the
 	// service's host does not vouch for; empty: the host vouches for it. The issuer is foreign text and must be quoted.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.

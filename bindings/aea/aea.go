@@ -1,6 +1,6 @@
 // Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and
-// responds to calls of other agents. It does not use the public listener, but connections by which agents of the frameworks agents-aea
-// and open-aea reach each other.
+// responds to calls of other agents. It does not use the public listener, but the connections that agents of the frameworks agents-aea
+// and open-aea use to reach each other.
 //
 // The packages below it are the parts of an agent: its runtime, its connections, and the skill that responds.
 package aea

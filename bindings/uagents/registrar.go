@@ -28,7 +28,7 @@ const (
 	requestsAtOnce = 8
 )
 
-// serviceProtocols are the protocols of services, by which agents search.
+// serviceProtocols are the protocols of services; agents search by them.
 func serviceProtocols() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }

@@ -222,7 +222,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition under which responses to an intent are refusals.
+// errorWhenOf returns the condition that makes responses to an intent refusals.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {

@@ -76,7 +76,7 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update updates a configuration: existing holds the present files, by name, from which the curation was read. It compares each intent in
+// Update updates a configuration: existing holds the present files, by name, which the curation was read from. It compares each intent in
 // parts with the last written version: a part that the operator edited is kept, the others follow the document. Intents that are no
 // longer in the document are marked retired. Hidden intents are removed, and those that the operator wrote stay. Other files are replaced
 // only if they were not edited; otherwise the new text is written as NAME.new. With force everything except the curation is written

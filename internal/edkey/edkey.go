@@ -1,4 +1,4 @@
-// Package edkey checks foreign Ed25519 public keys. crypto/ed25519 accepts keys under which anyone can sign: with the points of small
+// Package edkey checks foreign Ed25519 public keys. crypto/ed25519 accepts weak keys that let anyone sign: with the points of small
 // order, including the identity, one signature verifies for many messages.
 package edkey
 

@@ -32,7 +32,7 @@ const (
 	maxExponent = 400
 )
 
-// An Error is the position from which a document is not acceptable JSON, with the reason.
+// An Error is the position where a document stops being acceptable JSON, with the reason.
 type Error struct {
 	Line, Column int    // 1-based; Column counts bytes
 	Pointer      string // RFC 6901, of the value being read

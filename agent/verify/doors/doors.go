@@ -1,5 +1,5 @@
 // Package doors checks what a UIM service announces in addition to the endpoints of UIM: its endpoints of the Model Context Protocol, of
-// Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents by which others
+// Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents where others
 // find them. It judges only announced doors and skips others. The list of points is checks.go; package verify runs them among its own.
 //
 // Calls follow the rules of package verify: only the sample calls are executed. The PAT goes only to endpoints at the service's own site

@@ -35,7 +35,7 @@ func (e Endpoint) Check() error {
 	return nil
 }
 
-// host returns the host of the endpoint, by which deliveries are counted.
+// host returns the host of the endpoint; deliveries are counted by host.
 func (e Endpoint) host() string {
 	u, err := url.Parse(e.URL)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // An Identity is the agent for whom a call is made. It is sent to the service, except Principal, Unapproved and empty members.
 type Identity struct {
-	Principal   string       // the name under which the call's failure or success counts
+	Principal   string       // failures and successes of the call count under it
 	Unapproved  bool         // the operator has not approved the agent
 	AgentID     string       // UIM-Agent-Id
 	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxMessage = 300 // characters of a message that is sent to the agent
-	// maxRawMessage bounds the text from which it is made, in bytes.
+	// maxRawMessage bounds the text before it is shortened, in bytes.
 	maxRawMessage = 8 << 10
 )
 

@@ -131,7 +131,7 @@ func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error
 // A circumstance is the part of a request other than facts.
 type circumstance map[string]ast.Value
 
-// rules compares whole results. The size of the policy bounds their number; the first ones are the most telling.
+// rules compares whole results. The size of the policy bounds their number; the first ones find the most.
 func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	const least, most, work = 12, 400, 5_000
 	usual, odd := c.circumstances()

@@ -22,7 +22,7 @@ type Vocabulary struct {
 // A Term is an action, a left operand, or a value that constraints compare with.
 type Term struct {
 	Class      string   // Action, LeftOperand, or empty for a value
-	Same       string   // the IRI of the ODRL term of which it is another name; empty: none
+	Same       string   // the IRI of the ODRL term with the same meaning; empty: none
 	IncludedIn []string // actions
 	Implies    []string
 	Within     []string // the classes and broader values that a value is part of

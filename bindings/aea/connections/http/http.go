@@ -1,4 +1,4 @@
-// Package http is the connection by which skills send requests to HTTP servers, component to component, like the framework's connection
+// Package http is the connection that skills use for requests to HTTP servers, component to component, like the framework's connection
 // http_client: for example to the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
 // connection's ID, and receives the response, or the status 600 if there is none.
 //

@@ -192,7 +192,7 @@ func (s *bridgeSettings) statePath(name string) (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
 }
 
-// agreeCommand returns the command by which the owner agrees. The issuer is quoted as one word, because the service chose its text.
+// agreeCommand returns the command for the owner to agree. The issuer is quoted as one word, because the service chose its text.
 func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	command := []string{self(), "agent", "agree", service, "--digest", digest}
 	if issuer != "" {

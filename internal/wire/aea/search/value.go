@@ -1,4 +1,4 @@
-// Package search is the language by which agents of the AEA framework search for services and describe them: a Query is matched against
+// Package search is the language that agents of the AEA framework use to search for services and describe them: a Query is matched against
 // the attributes of an offer, a Description describes an offer or a proposal. The protocols fipa and oef_search carry both.
 //
 //	q, err := search.DecodeQuery(data)
