@@ -71,7 +71,7 @@ type RuleReport struct {
 	Constraints map[string]State `json:"constraints"`
 }
 
-// A field of a Premise is empty if the rule does not have the part.
+// Premise has the state of each part of a rule. A field is empty if the rule does not have the part.
 type Premise struct {
 	Target State `json:"target,omitempty"`
 	Party  State `json:"party,omitempty"`

@@ -101,7 +101,8 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 		TLSConfig: c.node.TLS(), Protocols: new(http.Protocols), ConnContext: connlimit.Context, ConnState: connlimit.State,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: bounds.Greeting, ReadTimeout: bounds.Frame, WriteTimeout: bounds.Write, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ErrorLog: log.New(io.Discard, "", 0), // of unauthenticated clients, such as those that only fetch the certificate
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       log.New(io.Discard, "", 0), // errors of unauthenticated clients, such as those that only fetch the certificate
 	}
 	server.Protocols.SetHTTP1(true)
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
