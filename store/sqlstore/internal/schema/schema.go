@@ -27,6 +27,8 @@
 //	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
 //	services     (id)                                  the services that have state, with their issuers
 //	journal      (id)                                  on SQLite: what calls changed that the other tables do not have yet
+//	certificate_files (name)                           accounts, keys and certificates by ACME: package sqlcert
+//	certificate_locks (name)                           which process orders a certificate
 //	relay_*                                            what a relay of messages keeps: package sqlmail
 //
 // A migration after which processes of the release before can go on begins with the line "-- uimgate: expands": it only adds tables,

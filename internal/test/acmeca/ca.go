@@ -1,0 +1,120 @@
+// Package acmeca runs a certificate authority with ACME for tests: pebble, and the DNS server that it asks. All of it is on loopback. The
+// CA rejects some valid nonces, as RFC 8555 §6.5 allows.
+package acmeca
+
+import (
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/letsencrypt/pebble/v2/ca"
+	"github.com/letsencrypt/pebble/v2/db"
+	"github.com/letsencrypt/pebble/v2/va"
+	"github.com/letsencrypt/pebble/v2/wfe"
+)
+
+// Options of Start.
+type Options struct {
+	// Seconds is how long a certificate is valid. 0: 90 days.
+	Seconds uint64
+	// AccountID and AccountKey are the account that a client must be bound to. Empty: none.
+	AccountID, AccountKey string
+}
+
+// A CA is a running authority.
+type CA struct {
+	// Directory is the URL of its directory, and Roots the PEM certificate of the CA that its own certificate is from.
+	Directory, Roots string
+	DNS              *Server
+
+	// Stop ends it before the test ends.
+	Stop func()
+
+	tb      testing.TB
+	options Options
+	db      *db.MemoryStore
+	ca      *ca.CAImpl
+	orders  atomic.Int64
+	started sync.Once
+	serve   chan http.Handler
+}
+
+var environment sync.Once
+
+// Start runs a CA until the test ends. It answers when Validate was called.
+func Start(tb testing.TB, o Options) *CA {
+	tb.Helper()
+	environment.Do(func() { // pebble reads it when it starts
+		for name, value := range map[string]string{"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20", "PEBBLE_AUTHZREUSE": "0"} {
+			_ = os.Setenv(name, value) //nolint:usetesting // for all tests of the process
+		}
+	})
+	c := &CA{tb: tb, options: o, db: db.NewMemoryStore(), DNS: startDNS(tb), serve: make(chan http.Handler, 1)}
+	c.ca = ca.New(quiet(), c.db, "", "ecdsa", 0, 1, map[string]ca.Profile{"default": {ValidityPeriod: o.Seconds}})
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := <-c.serve
+		c.serve <- h
+		answer := &status{ResponseWriter: w}
+		h.ServeHTTP(answer, r)
+		if r.URL.Path == "/order-plz" && answer.code == http.StatusCreated {
+			c.orders.Add(1)
+		}
+	}))
+	server.Config.ErrorLog = quiet()
+	c.Stop = server.Close
+	tb.Cleanup(c.Stop)
+	tb.Cleanup(func() { c.Validate("127.0.0.1:9", "127.0.0.1:9") }) // so that no request waits
+	c.Directory = server.URL + wfe.DirectoryPath
+	c.Roots = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	return c
+}
+
+// Validate begins to answer. Challenges are validated at the addresses of a gateway's listeners, in place of the ports 80 and 443.
+func (c *CA) Validate(plain, secure string) {
+	c.started.Do(func() {
+		authority := va.New(quiet(), port(plain), port(secure), false, c.DNS.Address, c.db)
+		if c.options.AccountID != "" {
+			if err := c.db.AddExternalAccountKeyByID(c.options.AccountID, c.options.AccountKey); err != nil {
+				c.tb.Error(err)
+			}
+		}
+		front := wfe.New(quiet(), c.db, authority, c.ca, []string{"ca.example"}, false, c.options.AccountID != "", 1, 1)
+		c.serve <- front.Handler()
+	})
+}
+
+// Root is the PEM certificate of the CA that certificates come from.
+func (c *CA) Root() []byte { return c.ca.GetRootCert(0).PEM() }
+
+// Orders is the number of orders.
+func (c *CA) Orders() int64 { return c.orders.Load() }
+
+// A status remembers the status of an answer.
+type status struct {
+	http.ResponseWriter
+
+	code int
+}
+
+// WriteHeader sends the status.
+func (s *status) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+func port(address string) int {
+	parsed, err := net.ResolveTCPAddr("tcp", address)
+	if err != nil {
+		return 0
+	}
+	return parsed.Port
+}
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

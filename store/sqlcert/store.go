@@ -1,0 +1,224 @@
+// Package sqlcert stores the accounts, keys and certificates of an ACME client in the tables certificate_* of a database of
+// store/sqlstore, SQLite or PostgreSQL. The processes that share a database share the certificates: one of them orders each certificate,
+// and every one of them can answer the challenges of the order.
+//
+//	files := sqlcert.New(state)
+//	client := certmagic.New(cache, certmagic.Config{Storage: files})
+//
+// Private keys are stored as they are: who can read the database can read them.
+package sqlcert
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+
+	"github.com/uimgate/uimgate/store/sqlstore"
+)
+
+// maxValue is the maximum size of one value, in bytes. A certificate chain has a few thousand.
+const maxValue = 1 << 20
+
+const (
+	// lease is how long a lock is held without being extended: another process waits this long after a holder that crashed.
+	lease = 2 * time.Minute
+	// extendEvery is how often a holder extends its lock.
+	extendEvery = lease / 4
+	// askEvery is how often a lock that others hold is tried again.
+	askEvery = time.Second
+)
+
+// A Store is the storage of an ACME client. It is safe for concurrent use.
+type Store struct {
+	db *sqlstore.Store
+
+	mu   sync.Mutex
+	held map[string]heldLock // by the name of the lock
+}
+
+type heldLock struct {
+	holder string
+	stop   context.CancelFunc // ends the goroutine that extends the lock
+}
+
+var _ certmagic.Storage = (*Store)(nil)
+
+// New returns the storage in a database. The caller closes the database.
+func New(db *sqlstore.Store) *Store { return &Store{db: db, held: map[string]heldLock{}} }
+
+// Store writes a value, which may have at most 1 MiB.
+func (s *Store) Store(ctx context.Context, key string, value []byte) error {
+	if len(value) > maxValue {
+		return fmt.Errorf("storing %s: %d bytes are more than %d", key, len(value), maxValue)
+	}
+	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
+		_, err := x.Exec(ctx, `INSERT INTO certificate_files (name, value, modified) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value, modified = excluded.modified`, key, value, sqlstore.Nanos(x.Now()))
+		return err
+	})
+}
+
+// Load returns a value; fs.ErrNotExist if there is none.
+func (s *Store) Load(ctx context.Context, key string) ([]byte, error) {
+	var value []byte
+	found := false
+	err := s.db.Rows(ctx, "SELECT value FROM certificate_files WHERE name = ?", []any{key}, func(scan func(...any) error) error {
+		found = true
+		return scan(&value)
+	})
+	if err == nil && !found {
+		err = notExist(key)
+	}
+	return value, err
+}
+
+// Delete removes a value, or all values below a directory; fs.ErrNotExist if there is none.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
+		n, err := x.Exec(ctx, "DELETE FROM certificate_files WHERE name = ? OR substr(name, 1, ?) = ?", key, len([]rune(below(key))), below(key))
+		if err == nil && n == 0 {
+			err = notExist(key)
+		}
+		return err
+	})
+}
+
+// Exists reports whether there is a value, or a directory, of this name. A database that cannot be read counts as no.
+func (s *Store) Exists(ctx context.Context, key string) bool {
+	_, err := s.Stat(ctx, key)
+	return err == nil
+}
+
+// List returns the names below a directory: all values if recursive, otherwise values and directories at its first level; fs.ErrNotExist
+// if there are none.
+func (s *Store) List(ctx context.Context, path string, recursive bool) (names []string, err error) {
+	dir := below(path)
+	err = s.db.Rows(ctx, "SELECT name FROM certificate_files WHERE substr(name, 1, ?) = ? ORDER BY name", []any{len([]rune(dir)), dir},
+		func(scan func(...any) error) error {
+			var name string
+			if err := scan(&name); err != nil {
+				return err
+			}
+			if first, _, deeper := strings.Cut(name[len(dir):], "/"); deeper && !recursive {
+				name = dir + first
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			return nil
+		})
+	if err == nil && len(names) == 0 {
+		err = notExist(path)
+	}
+	return names, err
+}
+
+// Stat describes a value or a directory; fs.ErrNotExist if there is neither.
+func (s *Store) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
+	info := certmagic.KeyInfo{Key: key}
+	var modified int64
+	err := s.db.Rows(ctx, "SELECT length(value), modified FROM certificate_files WHERE name = ?", []any{key}, func(scan func(...any) error) error {
+		info.IsTerminal = true
+		return scan(&info.Size, &modified)
+	})
+	if err != nil || info.IsTerminal {
+		info.Modified = sqlstore.FromNanos(modified)
+		return info, err
+	}
+	_, err = s.List(ctx, key, false)
+	return info, err
+}
+
+// Lock waits until this process holds the lock of a name, or ctx ends. Unlock ends it, and so does the end of the process, after at most
+// two minutes.
+func (s *Store) Lock(ctx context.Context, name string) error {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		if took, err := s.TryLock(ctx, name); took || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// TryLock takes the lock of a name, and reports whether it was free.
+func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error) {
+	holder := rand.Text()
+	if took, err = s.take(ctx, name, holder); !took || err != nil {
+		return false, err
+	}
+	extending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.mu.Lock()
+	s.held[name] = heldLock{holder, stop}
+	s.mu.Unlock()
+	go s.extend(extending, name, holder)
+	return true, nil
+}
+
+// take takes a lock that is free, or extends that of the same holder.
+func (s *Store) take(ctx context.Context, name, holder string) (took bool, err error) {
+	err = s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
+		now := x.Now()
+		n, err := x.Exec(ctx, `INSERT INTO certificate_locks (name, holder, held_until) VALUES (?, ?, ?)
+			ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until
+			WHERE certificate_locks.held_until < ? OR certificate_locks.holder = excluded.holder`,
+			name, holder, sqlstore.Nanos(now.Add(lease)), sqlstore.Nanos(now))
+		took = n > 0
+		return err
+	})
+	return took, err
+}
+
+// extend extends a lock until ctx ends. If the database cannot be reached for longer than the lease, another process may take it.
+func (s *Store) extend(ctx context.Context, name, holder string) {
+	tick := time.NewTicker(extendEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if took, err := s.take(ctx, name, holder); err == nil && !took {
+				return
+			}
+		}
+	}
+}
+
+// Unlock ends the lock of a name that this process holds.
+func (s *Store) Unlock(ctx context.Context, name string) error {
+	s.mu.Lock()
+	held, is := s.held[name]
+	delete(s.held, name)
+	s.mu.Unlock()
+	if !is {
+		return fmt.Errorf("unlocking %s: it is not locked by this process", name)
+	}
+	held.stop()
+	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
+		_, err := x.Exec(ctx, "DELETE FROM certificate_locks WHERE name = ? AND holder = ?", name, held.holder)
+		return err
+	})
+}
+
+// below is the prefix of the names in a directory.
+func below(path string) string {
+	if path == "" {
+		return ""
+	}
+	return strings.TrimSuffix(path, "/") + "/"
+}
+
+func notExist(key string) error { return fmt.Errorf("%s: %w", key, fs.ErrNotExist) }
